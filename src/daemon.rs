@@ -56,6 +56,8 @@ pub struct ServeOptions {
     pub demo: bool,
     /// Accepts the store that is found, or creates one if there is none.
     pub new_store: bool,
+    /// Prints the inbox's address without the token that opens it.
+    pub no_link: bool,
 }
 
 /// Runs the daemon until SIGTERM or SIGINT.
@@ -152,6 +154,7 @@ pub async fn run(
     tasks.spawn(log_delivery::deliver(settings, store.clone(), name, stop.clone()));
     let (sealer, stops) = (log.clone(), stop.clone());
     tasks.spawn(async move { sealer.keep_sealed(stops).await });
+    tasks.spawn(store.clone().watch_tables(stop.clone()));
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
@@ -168,9 +171,10 @@ pub async fn run(
     // line.
     let told_to_stop = told_to_stop()?;
     tasks.spawn(reload_on_signal(&reloader, &stop)?);
-    welcome::greet(&config, &local, &all.borrow(), address);
+    let link = welcome::link(&local, options.no_link);
+    welcome::greet(&config, &local, &all.borrow(), address, &link);
     if options.demo {
-        tasks.spawn(welcome::demo(gate.clone(), local.url()));
+        tasks.spawn(welcome::demo(gate.clone(), link));
     }
     told_to_stop.await;
 

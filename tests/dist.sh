@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a stranger does with a release, tried on what .ci/dist made: `tests/dist.sh [FOLDER]` (default:
-# target/package/out). Not part of .ci/run: it needs packages (of an optimised build, minutes) and, for the
-# Debian root, root and a mirror. Each part that cannot run here is named and skipped.
+# What a stranger does with a release, tried on what .ci/dist made: `tests/dist.sh [FOLDER [PART…]]` (default:
+# target/package/out, and every part). .ci/run does this with packages of the unoptimised program; the release
+# workflow with those it publishes. Each part that cannot run here is named and skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath "${1:-${CARGO_TARGET_DIR:-target}/package/out}")
@@ -22,7 +22,7 @@ trap finish EXIT
 
 part() { printf '=== %s\n' "$*"; }
 skip() { skipped+=("SKIPPED $*"); printf 'SKIPPED %s\n' "$*"; }
-has() { command -v "$1" >/dev/null; }
+has() { PATH=$PATH:/usr/sbin command -v "$1" >/dev/null; }
 die() { echo "error: $*" >&2; exit 1; }
 # says WORDS COMMAND…: the command fails, and says these words.
 refused() {
@@ -46,6 +46,23 @@ the_archive() {
         share/doc/LICENSE-MIT share/doc/examples/countersign.toml; do
         [[ -s $folder/$file ]] || die "the archive lacks $file"
     done
+    part 'the log of a service holds no link'
+    # Without a daemon's own settings: as `serve` starts on an empty machine, and as a unit starts it.
+    serves() {
+        local home said=$work/said-$1
+        home=$(mktemp -d "$work/home-XXXX") && : >"$said"
+        shift
+        env -i PATH="$PATH" HOME="$home" COUNTERSIGN__DAEMON__LISTEN=127.0.0.1:0 "$@" >"$said" 2>"$said.log" &
+        local pid=$!
+        pids+=("$pid")
+        for _ in $(seq 200); do grep -q '^ready' "$said" && break; sleep 0.1; done
+        kill "$pid" && wait "$pid"
+        cat "$said" "$said.log"
+    }
+    [[ $(serves plain "$folder/countersign" serve) == *'?token='* ]] || die 'a script gets no link'
+    [[ $(serves flag "$folder/countersign" serve --no-link) != *'token='* ]] || die '--no-link prints the link'
+    [[ $(serves unit sh -c 'exec 3>&1; export JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/3); exec "$0" serve' \
+        "$folder/countersign") != *'token='* ]] || die 'the journal holds the link'
 }
 
 the_install_script() {
@@ -89,6 +106,16 @@ the_install_script() {
     refused 'the signature of SHA256SUMS is wrong' install COUNTERSIGN_MINISIGN_KEY="$key"
     minisign -S -W -s "$work/key" -m "$site/SHA256SUMS" >/dev/null
     install COUNTERSIGN_MINISIGN_KEY="$key" >/dev/null
+    # As a release has it: in one line, with its own address and key.
+    sed -e "s|^release=.*|release='$url'|" -e "s|^key=.*|key='$key'|" "$out/install.sh" >"$site/install.sh"
+    rm "$program"
+    in_one_line() { curl -fsSL "$url/install.sh" | env -i PATH="$PATH" HOME="$home" sh; }
+    minisign -S -W -s "$work/other" -m "$site/SHA256SUMS" >/dev/null
+    refused 'the signature of SHA256SUMS is wrong' in_one_line
+    [[ ! -e $program ]] || die 'a wrong signature left a program'
+    minisign -S -W -s "$work/key" -m "$site/SHA256SUMS" >/dev/null
+    in_one_line >/dev/null
+    [[ $("$program" --version) == "countersign $version"* ]]
 }
 
 the_npm_packages() {
@@ -202,12 +229,29 @@ the_deb_in_use() {
 the_manifests() {
     part 'manifests'
     local file=config/dist/kubernetes/countersign.yaml
+    local python=python3
     if has kubeconform; then
         kubeconform -strict -summary "$file"
     else
-        skip 'the schemas of Kubernetes: no kubeconform'
-        python3 -c 'import yaml' 2>/dev/null || { skip 'YAML: python3 has no yaml'; return; }
-        python3 - "$file" .github/workflows/*.yml config/service/compose/compose.yaml <<'PY'
+        # The schemas of Kubernetes as a package of Python.
+        python3 -c 'import kubernetes_validate' 2>/dev/null || {
+            python=$work/venv/bin/python
+            python3 -m venv "$work/venv" >/dev/null 2>&1 && "$python" -m pip --quiet install kubernetes-validate \
+                >/dev/null 2>&1 || python=''
+        }
+        if [[ -n $python ]]; then
+            "$python" - "$file" <<'PY'
+import sys, kubernetes_validate, yaml
+for it in yaml.safe_load_all(open(sys.argv[1])):
+    kubernetes_validate.validate(it, "1.31", strict=True)
+PY
+        else
+            skip 'the schemas of Kubernetes: neither kubeconform nor kubernetes-validate'
+            python=python3
+        fi
+    fi
+    if "$python" -c 'import yaml' 2>/dev/null; then
+        "$python" - "$file" .github/workflows/*.yml config/service/compose/compose.yaml <<'PY'
 import sys, yaml
 for name in sys.argv[1:]:
     documents = [it for it in yaml.safe_load_all(open(name)) if it]
@@ -228,6 +272,8 @@ for name in sys.argv[1:]:
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
     assert pod["securityContext"]["runAsNonRoot"] is True
 PY
+    else
+        skip 'YAML: python3 has no yaml'
     fi
     # Every action is named by a commit and not by a tag, which can move.
     ! grep -hE '^ *- *uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40} # v' || die 'an action is not pinned'
@@ -240,10 +286,6 @@ PY
     fi
 }
 
-the_archive
-the_install_script
-the_npm_packages
-the_rpm
-the_deb_is_clean
-the_manifests
-the_deb_in_use
+parts=(the_archive the_install_script the_npm_packages the_rpm the_deb_is_clean the_manifests the_deb_in_use)
+(($# < 2)) || parts=("${@:2}")
+for name in "${parts[@]}"; do "$name"; done

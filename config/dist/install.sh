@@ -2,11 +2,16 @@
 # Installs countersign for this user: downloads the archive of this platform and its sums, compares
 # them, and copies one program. It changes nothing else, and nothing at all if a sum differs.
 #
+#   curl -fsSL https://…/install.sh | sh              # from the release that this script belongs to
 #   COUNTERSIGN_URL=https://…/v0.1.0 sh install.sh [DIR]
 #
-# DIR is where the program goes (default: ~/.local/bin). With minisign on the path and
-# COUNTERSIGN_MINISIGN_KEY set to the public key, the sums must be signed by that key.
+# DIR is where the program goes (default: ~/.local/bin). Where minisign is installed, the sums must be signed by
+# the release's key; with COUNTERSIGN_MINISIGN_KEY set they must be signed by that one, and minisign must be there.
 set -eu
+
+# .ci/dist fills these in.
+release='@URL@'
+key='@KEY@'
 
 fail() {
     echo "error: $*" >&2
@@ -15,7 +20,11 @@ fail() {
 
 # All of it is read before anything runs: a download that stops halfway runs nothing.
 main() {
-    url=${COUNTERSIGN_URL:?"set COUNTERSIGN_URL to the address of a release, such as https://example.org/v0.1.0"}
+    url=${COUNTERSIGN_URL:-$release}
+    case $url in
+        *:*) ;;
+        *) fail "set COUNTERSIGN_URL to the address of a release, such as https://example.org/v0.1.0" ;;
+    esac
     dir=${1:-$HOME/.local/bin}
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
@@ -82,10 +91,16 @@ get() {
 }
 
 signed() {
-    [ -n "${COUNTERSIGN_MINISIGN_KEY:-}" ] || return 0
-    command -v minisign >/dev/null || fail "minisign is not installed, and COUNTERSIGN_MINISIGN_KEY is set"
+    if ! command -v minisign >/dev/null; then
+        [ -z "${COUNTERSIGN_MINISIGN_KEY:-}" ] ||
+            fail "minisign is not installed, and COUNTERSIGN_MINISIGN_KEY is set"
+        return 0
+    fi
+    wanted=${COUNTERSIGN_MINISIGN_KEY:-$key}
+    # A script that was not filled in, or a release without signatures.
+    case $wanted in '' | @*) return 0 ;; esac
     get "$1/SHA256SUMS.minisig" "$2/SHA256SUMS.minisig"
-    minisign -V -q -P "$COUNTERSIGN_MINISIGN_KEY" -m "$2/SHA256SUMS" ||
+    minisign -V -q -P "$wanted" -m "$2/SHA256SUMS" ||
         fail "the signature of SHA256SUMS is wrong; nothing was installed"
 }
 

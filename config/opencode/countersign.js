@@ -68,10 +68,12 @@ export const Countersign = async ({ client, directory }) => {
 
   return {
     // Nothing here is awaited, and no error leaves it: opencode must neither wait for us nor fail.
-    event: async ({ event: { type, properties } }) => {
-      if (type === "permission.asked" || type === "question.asked") {
+    event: async ({ event }) => {
+      // Events of the second version carry their fields as `data`.
+      const { type, properties = event.data ?? {} } = event
+      if (/^(permission|question)\.(v2\.)?asked$/.test(type)) {
         asked(type, properties).catch(() => {})
-      } else if (/^(permission|question)\.(replied|rejected)$/.test(type)) {
+      } else if (/^(permission|question)\.(v2\.)?(replied|rejected)$/.test(type)) {
         answered(properties.requestID)
       } else if (type === "session.deleted") {
         hook({ type, properties }).catch(() => {})

@@ -1,5 +1,4 @@
-//! Cline: a program that it runs before every tool, and that can only stop a call. Known from its
-//! documentation only.
+//! Cline: a program that it runs before every tool, and that can only stop a call.
 
 use super::{
     agent::{AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, Hooks, TRIAL},
@@ -19,6 +18,10 @@ const MARK: &str = "#!/bin/sh\n# countersign for Cline";
 /// The start of the line with the command.
 const COMMAND: &str = "exec ";
 
+/// The reply where our program does not run.
+const FAILED: &str =
+    r#"{"cancel":true,"errorMessage":"countersign could not be run, so this call is blocked."}"#;
+
 const FILE: OwnFile = OwnFile { name: NAME, mode: HookMode::EveryCall, text, command };
 
 /// Cline.
@@ -33,10 +36,11 @@ impl HookAgent for Cline {
     fn title(&self) -> AgentTitle {
         AgentTitle {
             name: "Cline",
-            versions: "with hooks, by its documentation; not tried",
+            versions: "CLI 3.0.65 or newer; the editor's by its documentation, not tried",
             connected: "This is a gate: every call passes your rules first, and without a daemon \
-                        or an answer nothing runs. It can only deny: what is approved here, Cline \
-                        still asks in the editor, unless its auto-approve is on.",
+                        or an answer nothing runs. It can only deny, and a denial ends Cline's \
+                        turn: what is approved here, Cline still asks, unless its auto-approve is \
+                        on.",
         }
     }
 
@@ -52,8 +56,13 @@ impl HookAgent for Cline {
         &[HookMode::EveryCall]
     }
 
+    fn program(&self) -> Option<&'static str> {
+        Some("cline")
+    }
+
     fn detect(&self) -> bool {
-        home::home("Documents/Cline").is_ok_and(|folder| folder.exists())
+        let is_there = |name| home::home(name).is_ok_and(|folder| folder.exists());
+        is_there("Documents/Cline") || is_there(".cline")
     }
 
     fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
@@ -77,6 +86,12 @@ impl HookAgent for Cline {
         read(stdin)
     }
 
+    // The program sets it: a shell stands between Cline and us.
+    fn process_variable(&self) -> Option<&'static str> {
+        Some("COUNTERSIGN_AGENT_PID")
+    }
+
+    // FAIL-CLOSED: Cline runs a call whose hook fails or says nothing, whatever its exit code.
     fn undecided(&self, why: &str, _mode: HookMode) -> HookReply {
         encode(&ToolDecision::Deny {
             message: format!("countersign could not decide on this call, so it is blocked: {why}"),
@@ -92,6 +107,16 @@ struct ClineRequest {
     #[serde(default)]
     workspace_roots: Vec<String>,
     pre_tool_use: ToolUse,
+    #[serde(default, rename = "tool_call")]
+    tool_call: Option<ClineCall>,
+}
+
+/// The call as the model made it. Under `preToolUse` its lists are texts.
+#[derive(Deserialize)]
+struct ClineCall {
+    name: String,
+    #[serde(default)]
+    input: Value,
 }
 
 #[derive(Deserialize)]
@@ -106,15 +131,38 @@ struct ToolUse {
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     let request: ClineRequest = serde_json::from_slice(stdin)
         .map_err(|error| format!("stdin is not what Cline writes before a tool: {error}"))?;
+    let ToolUse { tool_name, parameters } = request.pre_tool_use;
+    let (tool, args) = match request.tool_call {
+        Some(call) if call.name != tool_name => {
+            return Err("Cline names two tools for one call".to_owned());
+        }
+        Some(call) => shell(call.name, call.input),
+        None => (tool_name, parameters),
+    };
     Ok(HookEvent::Wants(Box::new(HookCall {
         agent: NAME,
         session: request.task_id,
         cwd: request.workspace_roots.into_iter().next(),
-        tool: request.pre_tool_use.tool_name,
-        args: request.pre_tool_use.parameters,
+        tool,
+        args,
         accepts: Vec::new(),
         encode,
     })))
+}
+
+/// A list of commands as one command of several lines, which rules know how to read.
+fn shell(tool: String, mut input: Value) -> (String, Value) {
+    let commands = input.get("commands").and_then(Value::as_array);
+    let commands: Option<Vec<_>> = commands.and_then(|all| all.iter().map(Value::as_str).collect());
+    let command = commands.filter(|all| !all.is_empty()).map(|all| all.join("\n"));
+    match (tool.as_str(), command, input.as_object_mut()) {
+        ("run_commands", Some(command), Some(fields)) if !fields.contains_key("command") => {
+            fields.remove("commands");
+            fields.insert("command".to_owned(), command.into());
+            ("execute_command".to_owned(), input)
+        }
+        _ => (tool, input),
+    }
 }
 
 fn encode(decision: &ToolDecision) -> HookReply {
@@ -127,7 +175,11 @@ fn encode(decision: &ToolDecision) -> HookReply {
 fn text(command: &str) -> Result<String, String> {
     Ok(format!(
         "{MARK}: it decides on every call. `countersign connect cline` makes this file,\n\
-         # `countersign disconnect cline` removes it.\n{COMMAND}{command}\n"
+         # `countersign disconnect cline` removes it.\n\
+         # Cline runs a call whose hook fails or says nothing, so every failure cancels the call.\n\
+         export COUNTERSIGN_AGENT_PID=$PPID\nsaid=$(\n{COMMAND}{command}\n) && \
+         [ -n \"$said\" ] && printf '%s\\n' \"$said\" && exit 0\n\
+         printf '%s\\n' '{FAILED}'\n"
     ))
 }
 

@@ -4,6 +4,7 @@ mod ancestry;
 mod frame;
 mod hook;
 mod open_requests;
+mod outage;
 mod request;
 mod run;
 mod socket;

@@ -5,9 +5,9 @@ use super::{
         AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, Hooks, TRIAL, TRIAL_SAYS,
     },
     hook_call::{HookCall, ToolDecision},
+    named_event::{EventNames, HookEventRead},
     own_file::OwnFile,
 };
-use crate::text::line;
 use countersign_ask::call::Accepts;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,6 +20,9 @@ const EVENT: &str = "permissionRequest";
 
 /// A day: longer than any deadline. Copilot's own default is 30 s.
 const TIMEOUT_S: u32 = 86_400;
+
+const NAMES: EventNames =
+    EventNames { agent: NAME, fields: &["hookName", "hook_event_name"], events: &[EVENT] };
 
 const FILE: OwnFile = OwnFile { name: NAME, mode: HookMode::Prompts, text, command };
 
@@ -99,15 +102,10 @@ struct CopilotRequest {
 // FAIL-CLOSED: under `preToolUse` there may be no prompt behind silence, so any other event is
 // blocked.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
-    let event = whole.get("hookName").or_else(|| whole.get("hook_event_name"));
-    match event.and_then(Value::as_str) {
-        Some(EVENT) => {}
-        None if !whole.is_object() => return Err("stdin is not a hook's JSON".to_owned()),
-        other => return Ok(misplaced(other.unwrap_or("an event without a name"))),
-    }
-    let request = CopilotRequest::deserialize(&whole).map_err(unreadable)?;
+    let request = match NAMES.read::<CopilotRequest>(stdin)? {
+        HookEventRead::Ours(_, request) => request,
+        HookEventRead::Other(misplaced) => return Ok(misplaced),
+    };
     Ok(HookEvent::Wants(Box::new(HookCall {
         agent: NAME,
         session: request.session_id,
@@ -129,15 +127,6 @@ fn encode(decision: &ToolDecision) -> HookReply {
             json!({"behavior": "deny", "message": message, "interrupt": true})
         }
     })
-}
-
-fn misplaced(event: &str) -> HookEvent {
-    let message = format!(
-        "countersign cannot decide under {}, so this is blocked. Its hook belongs under {EVENT}: \
-         `countersign connect {NAME}` puts it there.",
-        line(&event.chars().take(60).collect::<String>())
-    );
-    HookEvent::Misplaced { event: event.to_owned(), message }
 }
 
 fn text(command: &str) -> Result<String, String> {

@@ -5,8 +5,8 @@ use super::{
     home,
     hook_call::{HookCall, ToolDecision},
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
+    named_event::{EventNames, HookEventRead},
 };
-use crate::text::line;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -14,10 +14,15 @@ use std::path::PathBuf;
 const NAME: &str = "cursor";
 
 /// The events that this hook decides.
-const EVENTS: [&str; 2] = ["beforeShellExecution", "beforeMCPExecution"];
+const EVENTS: [&str; 2] = [SHELL, "beforeMCPExecution"];
+
+/// The event of a command.
+const SHELL: &str = "beforeShellExecution";
 
 /// A day, in seconds: longer than any deadline.
 const TIMEOUT_S: u32 = 86_400;
+
+const NAMES: EventNames = EventNames { agent: NAME, fields: &["hook_event_name"], events: &EVENTS };
 
 const SETTINGS: JsonSettings = JsonSettings {
     name: NAME,
@@ -110,16 +115,11 @@ struct CursorRequest {
 
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
-    let event = whole.get("hook_event_name").and_then(Value::as_str);
-    let is_shell = match event {
-        Some("beforeShellExecution") => true,
-        Some("beforeMCPExecution") => false,
-        other => return Ok(misplaced(other.unwrap_or("an event without a name"))),
+    let (event, request) = match NAMES.read::<CursorRequest>(stdin)? {
+        HookEventRead::Ours(event, request) => (event, request),
+        HookEventRead::Other(misplaced) => return Ok(misplaced),
     };
-    let request = CursorRequest::deserialize(&whole).map_err(unreadable)?;
-    let (tool, args) = match is_shell {
+    let (tool, args) = match event == SHELL {
         true => {
             let command = request.command.as_deref().ok_or("the event names no command")?;
             ("Shell".to_owned(), json!({"command": command}))
@@ -165,16 +165,6 @@ fn encode(decision: &ToolDecision) -> HookReply {
             json!({"permission": "deny", "user_message": message, "agent_message": message})
         }
     })
-}
-
-fn misplaced(event: &str) -> HookEvent {
-    let message = format!(
-        "countersign cannot decide under {}, so this is blocked. Its hooks belong under {}: \
-         `countersign connect {NAME}` puts them there.",
-        line(&event.chars().take(60).collect::<String>()),
-        EVENTS.join(" and ")
-    );
-    HookEvent::Misplaced { event: event.to_owned(), message }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::{
     agent::{AgentTitle, HookAgent, HookEvent, HookMode, HookReply, Hooks, TRIAL, TRIAL_SAYS},
     hook_call::{HookCall, ToolDecision},
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
+    named_event::{EventNames, HookEventRead},
 };
-use crate::text::line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -17,6 +17,9 @@ const EVENT: &str = "BeforeTool";
 
 /// A day, in milliseconds: longer than any deadline. Gemini's own default is a minute.
 const TIMEOUT_MS: u32 = 86_400_000;
+
+const NAMES: EventNames =
+    EventNames { agent: NAME, fields: &["hook_event_name"], events: &[EVENT] };
 
 const SETTINGS: JsonSettings = JsonSettings {
     name: NAME,
@@ -102,13 +105,10 @@ struct GeminiRequest {
 
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
-    match whole.get("hook_event_name").and_then(Value::as_str) {
-        Some(EVENT) => {}
-        other => return Ok(misplaced(other.unwrap_or("an event without a name"))),
-    }
-    let request = GeminiRequest::deserialize(&whole).map_err(unreadable)?;
+    let request = match NAMES.read::<GeminiRequest>(stdin)? {
+        HookEventRead::Ours(_, request) => request,
+        HookEventRead::Other(misplaced) => return Ok(misplaced),
+    };
     // It only asks the person at the terminal.
     if request.tool_name == "ask_user" {
         return Ok(HookEvent::Notice);
@@ -129,15 +129,6 @@ fn encode(decision: &ToolDecision) -> HookReply {
         ToolDecision::Allow => json!({"decision": "allow"}),
         ToolDecision::Deny { message, .. } => json!({"decision": "deny", "reason": message}),
     })
-}
-
-fn misplaced(event: &str) -> HookEvent {
-    let message = format!(
-        "countersign cannot decide under {}, so this is blocked. Its hook belongs under {EVENT}: \
-         `countersign connect {NAME}` puts it there.",
-        line(&event.chars().take(60).collect::<String>())
-    );
-    HookEvent::Misplaced { event: event.to_owned(), message }
 }
 
 #[cfg(test)]

@@ -4,6 +4,10 @@
 use crate::client::Decided;
 use countersign_ask::call::Call;
 use countersign_protocol::CancelReason;
+use std::time::Duration;
+
+/// The time between two ticks. Clients of a call that still waits give up after a minute.
+pub const TICK: Duration = Duration::from_secs(10);
 
 /// The session of one hosted program.
 pub trait HostedSession {
@@ -29,7 +33,7 @@ pub trait HostedSession {
         Vec::new()
     }
 
-    /// Handles that some time has passed.
+    /// Handles that [`TICK`] has passed.
     fn tick(&mut self) -> Vec<Step> {
         Vec::new()
     }

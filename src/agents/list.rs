@@ -7,7 +7,7 @@ use super::{
 
 /// Every agent that `connect`, `disconnect`, `hook` and `doctor` support.
 pub const AGENTS: &[&dyn HookAgent] =
-    &[&ClaudeCode, &Codex, &Opencode, &Copilot, &Gemini, &Cursor, &Cline, &Pi];
+    &[&ClaudeCode, &Codex, &Opencode, &Copilot, &Gemini, &Cursor, &Cline, &Pi::Pi, &Pi::OhMyPi];
 
 /// The agent with this name.
 #[must_use]

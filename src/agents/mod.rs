@@ -14,6 +14,8 @@ mod hook_call;
 pub mod hosted;
 mod json_settings;
 mod list;
+mod misplaced;
+mod named_event;
 mod opencode;
 mod own_file;
 mod pi;

@@ -7,7 +7,9 @@ use super::{
     home,
     own_file::{OwnFile, with_words, words_in},
 };
-use request::{NAME, PendingQuestions, PermissionAsked, RequestSession};
+use request::{
+    NAME, OpencodeWire, PendingQuestions, PermissionAsked, RequestOrigin, RequestSession,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -101,14 +103,19 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not an event: {error}");
     let event: PluginEvent = serde_json::from_slice(stdin).map_err(unreadable)?;
     let PluginEvent { kind, properties, directory, session } = event;
+    let wire = match kind.contains(".v2.") {
+        true => OpencodeWire::V2,
+        false => OpencodeWire::V1,
+    };
+    let origin = RequestOrigin { directory, session, wire };
     Ok(match kind.as_str() {
-        "permission.asked" => {
+        "permission.asked" | "permission.v2.asked" => {
             let asked = PermissionAsked::deserialize(properties).map_err(unreadable)?;
-            HookEvent::Wants(Box::new(asked.of(directory, session)?))
+            HookEvent::Wants(Box::new(asked.of(origin)?))
         }
-        "question.asked" => {
+        "question.asked" | "question.v2.asked" => {
             let asked = PendingQuestions::deserialize(properties).map_err(unreadable)?;
-            HookEvent::Wants(Box::new(asked.of(directory, session)?))
+            HookEvent::Wants(Box::new(asked.of(origin)?))
         }
         "session.deleted" => {
             let id = properties.pointer("/info/id").or_else(|| properties.get("sessionID"));

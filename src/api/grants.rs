@@ -75,7 +75,7 @@ pub(super) async fn revoke(
     }
 }
 
-fn view(grant: &Grant) -> GrantView {
+pub(super) fn view(grant: &Grant) -> GrantView {
     GrantView {
         id: grant.id.clone(),
         ask: grant.ask.clone(),
@@ -86,6 +86,7 @@ fn view(grant: &Grant) -> GrantView {
             GrantScope::Session => GrantReach::Session,
             GrantScope::Timed => GrantReach::Timed,
             GrantScope::Always => GrantReach::Always,
+            GrantScope::Budget => GrantReach::Budget,
         },
         agent: grant.agent.clone(),
         session: grant.session.clone(),

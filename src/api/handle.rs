@@ -21,7 +21,7 @@ pub enum Handle {
     Approver,
     /// May also answer, as the person whose own token it is.
     Person(TokenHash),
-    /// The inbox's page: sees what an approver sees, and answers as whoever is at it.
+    /// The inbox's page: sees what an approver sees, and answers as the person at it.
     Inbox(Presser),
 }
 

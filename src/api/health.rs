@@ -36,9 +36,12 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         }
         Some(_) => Default::default(),
     };
-    let (waiting, late) = match trouble {
-        None => (waiting(&api).await.ok(), late(&api).await),
-        Some(_) => (None, Vec::new()),
+    let (waiting, late, paused_agents) = match trouble {
+        None => {
+            let paused = api.store.paused_agents().await.unwrap_or_default();
+            (waiting(&api).await.ok(), late(&api).await, paused)
+        }
+        Some(_) => Default::default(),
     };
     let stopping = api.gate.is_stopping();
     let problems = (api.notices)(&api.adapters.borrow());
@@ -56,6 +59,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         adapters: adapters(&api, &leaders),
         problems,
         paused: paused.as_ref().map(pause::view),
+        paused_agents,
         late: late.iter().map(told_late).collect(),
         waiting,
         config: api.config.borrow().clone(),

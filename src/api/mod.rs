@@ -77,6 +77,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::TOKENS, get(tokens::list).post(tokens::add))
         .route(routes::TOKEN, delete(tokens::revoke))
         .route(routes::ROTATE_TOKEN, post(tokens::rotate))
+        .route(routes::RESUME_TOKEN, post(tokens::resume))
         .route(routes::MCP, post(mcp::receive).delete(mcp::end))
         .layer(Extension(Arc::new(mcp::WaitingTools::default())))
         .merge(wires::routes())

@@ -21,6 +21,7 @@ pub fn page_router(api: Api) -> Router {
         .route("/inbox/api/grants/{id}", delete(grants::revoke))
         .route("/inbox/api/rules/explain", post(rules::explain))
         .route("/inbox/api/rules/try", post(rules::try_rule))
+        .route("/inbox/api/rules/save", post(rules::save))
         .route("/inbox/api/sessions", get(sessions::list))
         .route("/inbox/api/status", get(health::readyz))
         .layer(middleware::from_fn(by_visitor))
@@ -28,7 +29,7 @@ pub fn page_router(api: Api) -> Router {
         .with_state(api)
 }
 
-/// Gives a request the handle of whoever is at the page, as the inbox vouches for them.
+/// Gives a request the handle of the person at the page, as the inbox vouches for them.
 // FAIL-CLOSED: a request of nobody has no handle.
 async fn by_visitor(mut request: Request, next: Next) -> Response {
     let Some(presser) = request.extensions().get::<Presser>().cloned() else {

@@ -1,13 +1,15 @@
-//! `/v1/rules/…`: explains a call by the rules in force, and tries a rule before it is saved.
+//! `/v1/rules/…`: explains a call by the rules in force, and tries a rule before it is saved; the
+//! inbox's page saves it.
 
 use super::{
     error::{ApiError, json},
+    grants,
     handle::Handle,
     state::Api,
 };
 use crate::{
     clock,
-    gate::{RuleTrial, TrialError, ask::Ask, call::Call},
+    gate::{RuleSaved, RuleTrial, TrialError, ask::Ask, call::Call},
     store::HistoryRange,
 };
 use axum::{
@@ -18,7 +20,8 @@ use axum::{
 };
 use countersign_policy::{Rule, Verdict};
 use countersign_protocol::{
-    ExplainReply, ExplainRequest, ExplainedPart, RuleVerdict, TrialChange, TrialReply, TrialRequest,
+    ExplainReply, ExplainRequest, ExplainedPart, GrantView, RuleVerdict, TrialChange, TrialReply,
+    TrialRequest,
 };
 use serde_json::json;
 
@@ -67,14 +70,7 @@ pub(super) async fn try_rule(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<TrialReply>, ApiError> {
     seen_by(handle)?;
-    let TrialRequest { tool, pattern, verdict } = json(&body?)?;
-    for (field, text) in [("tool", &tool), ("pattern", &pattern)] {
-        if text.trim().is_empty() || text.len() > LONGEST {
-            let why = format!("`{field}` wants between 1 and {LONGEST} bytes");
-            return Err(ApiError::bad_request(why));
-        }
-    }
-    let rule = Rule { tool, pattern, verdict: meant(verdict) };
+    let rule = asked(&body?)?;
     let trial = api.gate.try_rule(&rule).await?;
     // One at a time, with the large replies: a trial reads hundreds of bodies.
     let _turn = api.turns.take().await?;
@@ -93,6 +89,31 @@ pub(super) async fn try_rule(
         }
     }
     Ok(Json(reply))
+}
+
+/// Saves a rule for whoever is signed in at the page.
+pub(super) async fn save(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<GrantView>, ApiError> {
+    match api.gate.save_rule(asked(&body?)?, handle.answerer()?).await? {
+        RuleSaved::Saved(grant) => Ok(Json(grants::view(&grant))),
+        RuleSaved::Refused(why) => Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why)),
+        RuleSaved::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
+    }
+}
+
+/// The rule that a request is about.
+fn asked(body: &Bytes) -> Result<Rule, ApiError> {
+    let TrialRequest { tool, pattern, verdict } = json(body)?;
+    for (field, text) in [("tool", &tool), ("pattern", &pattern)] {
+        if text.trim().is_empty() || text.len() > LONGEST {
+            let why = format!("`{field}` wants between 1 and {LONGEST} bytes");
+            return Err(ApiError::bad_request(why));
+        }
+    }
+    Ok(Rule { tool, pattern, verdict: meant(verdict) })
 }
 
 /// What a trial needs of a closed ask.

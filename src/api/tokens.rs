@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     clock,
-    gate::TokenOutcome,
-    store::{AgentToken, Reads},
+    gate::{AgentResumed, TokenOutcome},
+    store::{AgentLimits, AgentToken, Reads},
     text::line,
 };
 use axum::{
@@ -18,8 +18,8 @@ use axum::{
     http::StatusCode,
 };
 use countersign_protocol::{
-    AddTokenRequest, NewTokenReply, RevokedTokenReply, RotateTokenRequest, TokenState, TokenView,
-    TokensPage,
+    AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,
+    RotateTokenRequest, TokenLimits, TokenState, TokenView, TokensPage,
 };
 use std::time::Duration;
 
@@ -44,11 +44,12 @@ pub(super) async fn add(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<NewTokenReply>, ApiError> {
     let who = handle.answerer()?;
-    let AddTokenRequest { name, expires_in_s, sees_all } = json(&body?)?;
+    let AddTokenRequest { name, expires_in_s, sees_all, limits } = json(&body?)?;
     is_agent_name(&name)?;
     let reads = if sees_all { Reads::All } else { Reads::Own };
     let expires_at = expires_in_s.map(end).transpose()?;
-    new_token(&name, api.gate.agent_tokens().add(&name, reads, expires_at, who).await?)
+    let limits = agent_limits(limits)?;
+    new_token(&name, api.gate.agent_tokens().add(&name, reads, expires_at, limits, who).await?)
 }
 
 pub(super) async fn rotate(
@@ -79,6 +80,28 @@ pub(super) async fn revoke(
     Ok(Json(RevokedTokenReply { revoked }))
 }
 
+pub(super) async fn resume(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Path(name): Path<String>,
+) -> Result<Json<ResumedAgentReply>, ApiError> {
+    let resumed = api.gate.resume_agent(&name, handle.answerer()?).await?;
+    let conflict = |why: String| ApiError::new(StatusCode::CONFLICT, why);
+    match resumed {
+        AgentResumed::Done(token) => Ok(Json(ResumedAgentReply { resumed: view(&token) })),
+        AgentResumed::NotPaused => {
+            Err(conflict(format!("the agent `{}` is not paused", line(&name))))
+        }
+        AgentResumed::Unknown => Err(unknown(&name)),
+        AgentResumed::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
+        AgentResumed::StillPaused(why) => Err(conflict(why)),
+    }
+}
+
+fn unknown(name: &str) -> ApiError {
+    ApiError::not_found(format!("no agent `{}` has a token of its own", line(name)))
+}
+
 fn new_token(name: &str, outcome: TokenOutcome) -> Result<Json<NewTokenReply>, ApiError> {
     match done(name, outcome)? {
         (agent, Some(token)) => Ok(Json(NewTokenReply { token, agent })),
@@ -95,9 +118,7 @@ fn done(name: &str, outcome: TokenOutcome) -> Result<(TokenView, Option<String>)
         TokenOutcome::Done(token, secret) => {
             Ok((view(&token), secret.map(|secret| secret.reveal().to_owned())))
         }
-        TokenOutcome::Unknown => {
-            Err(ApiError::not_found(format!("no agent `{name}` has a token of its own")))
-        }
+        TokenOutcome::Unknown => Err(unknown(&name)),
         TokenOutcome::NameTaken => Err(ApiError::new(
             StatusCode::CONFLICT,
             format!("the agent `{name}` has a token already; rotate it, or revoke it first"),
@@ -120,6 +141,20 @@ fn is_agent_name(name: &str) -> Result<(), ApiError> {
             line(name)
         ))),
     }
+}
+
+/// The limits as they are stored.
+// FAIL-CLOSED: a limit of nothing is a mistake, not an agent without a limit.
+fn agent_limits(limits: TokenLimits) -> Result<AgentLimits, ApiError> {
+    let TokenLimits { max_open, per_minute, per_task } = limits;
+    let named = [("max_open", max_open), ("per_minute", per_minute), ("per_task", per_task)];
+    if let Some((name, _)) = named.iter().find(|(_, limit)| *limit == Some(0)) {
+        return Err(ApiError::bad_request(format!(
+            "`limits.{name}` is 0; the smallest limit is 1. Leave it out for none"
+        )));
+    }
+    let [open, per_minute, per_task] = named.map(|(_, limit)| limit.map(i64::from));
+    Ok(AgentLimits { open, per_minute, per_task })
 }
 
 /// The end of a time that begins now.
@@ -149,5 +184,20 @@ fn view(token: &AgentToken) -> TokenView {
         expires_at: token.expires_at.map(clock::rfc3339),
         last_used_at: token.used_at.map(clock::rfc3339),
         former_until: former.map(|(_, until)| clock::rfc3339(*until)),
+        limits: limits_view(token.limits),
+        paused: token.pause.as_ref().map(|pause| AgentPauseView {
+            since: clock::rfc3339(pause.since),
+            why: pause.why.clone(),
+            ask: pause.ask.clone(),
+        }),
+    }
+}
+
+fn limits_view(limits: AgentLimits) -> TokenLimits {
+    let limit = |limit: Option<i64>| limit.and_then(|limit| u32::try_from(limit).ok());
+    TokenLimits {
+        max_open: limit(limits.open),
+        per_minute: limit(limits.per_minute),
+        per_task: limit(limits.per_task),
     }
 }

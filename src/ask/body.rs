@@ -66,6 +66,10 @@ pub struct Body {
     /// Whose session the call was made in; of asks of earlier versions nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
+    /// The agent's own token whose agent its approval resumes, where it is no call of an agent but
+    /// the daemon's question whether to. The daemon sets it; a caller cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<String>,
 }
 
 /// What an ask comes to when nobody answers in time.
@@ -103,8 +107,16 @@ impl Body {
             plan: None,
             steps: Vec::new(),
             owner: call.owner.clone(),
+            resumes: None,
             call,
         }
+    }
+
+    /// Whether it is no call that would run, and shares no message and no rule with calls that do:
+    /// a budget, or whether to resume an agent.
+    #[must_use]
+    pub fn is_no_call(&self) -> bool {
+        self.resumes.is_some() || self.call.budget.is_some()
     }
 
     /// Whether one answer may not be enough.

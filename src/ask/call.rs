@@ -3,6 +3,7 @@
 pub use super::malformed::{Malformed, is_name};
 
 use super::{
+    budget::Budget,
     extent,
     malformed::is_no_longer,
     owner::Owner,
@@ -91,6 +92,9 @@ pub struct Call {
     /// cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<String>,
+    /// Calls that are asked for ahead, to run once each within a time; the tool is `budget` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.
     #[serde(skip)]
     pub owner: Option<Owner>,
@@ -163,6 +167,7 @@ impl Call {
             accepts: Vec::new(),
             meta: None,
             claims: None,
+            budget: None,
             owner: None,
         }
     }
@@ -173,6 +178,9 @@ impl Call {
     /// # Errors
     /// When questions come with a tool that does more than ask, or cannot be parsed as questions.
     pub fn spell_out(mut self) -> Result<Self, Malformed> {
+        if self.budget.is_some() {
+            return self.spelled_out_ahead();
+        }
         let asks = kind_of(&self.tool) == Kind::Question;
         let given =
             [("questions", self.questions.is_empty()), ("options", self.options.is_empty())];
@@ -269,6 +277,7 @@ impl Call {
         if self.expires_in_s == Some(0) {
             return Err(Malformed("`expires_in_s` is 0; a person needs at least 1 second".into()));
         }
+        self.budget.as_ref().map_or(Ok(()), |budget| budget.check(self.cwd.as_deref()))?;
         question::check(&self.questions)
     }
 

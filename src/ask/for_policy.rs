@@ -35,6 +35,7 @@ impl Call {
             meta: _,
             accepts: _,
             claims: _,
+            budget: _,
             owner: _,
         } = self;
         countersign_policy::Call {

@@ -1,8 +1,10 @@
 //! An ask and its state. Pure.
 
+mod ahead;
 mod answer;
 pub mod attached;
 mod body;
+pub mod budget;
 pub mod call;
 pub mod edit;
 pub mod execution;

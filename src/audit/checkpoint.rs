@@ -36,7 +36,7 @@ impl Checkpoint {
         Self { head, at, key: key.public().to_string(), signature }
     }
 
-    /// The key that signed it; `None` if the signature is none of the key that it names.
+    /// The key that signed it; `None` if the key that it names did not make the signature.
     #[must_use]
     pub fn signer(&self, store: &str) -> Option<PublicKey> {
         let key: PublicKey = self.key.parse().ok()?;

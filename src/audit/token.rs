@@ -25,7 +25,7 @@ pub struct ExecutionToken {
 /// Why a token lets nothing run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedToken {
-    /// The text is none.
+    /// The text is not a token.
     #[error("this is no execution token")]
     Unreadable,
     /// Somebody else signed it, or it was changed.

@@ -75,7 +75,8 @@ pub(super) fn shown_by(bundle: &Bundle, revision: usize) -> Vec<&Member> {
 // SECURITY: a critical call is never approved among others.
 pub(super) fn are_one(members: &[&Member]) -> bool {
     let asks: Vec<_> = members.iter().map(|member| &member.ask).collect();
-    let plain = asks.iter().all(|ask| !ask.body.critical && !ask.is_question());
+    let plain =
+        asks.iter().all(|ask| !ask.body.critical && !ask.is_question() && !ask.body.is_no_call());
     let same = asks.windows(2).all(|two| matches!(two, [a, b] if a.digest == b.digest));
     plain && (same || matches!(lines(&asks).as_slice(), [RequestLine { whole: true, .. }]))
 }

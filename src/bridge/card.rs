@@ -1,5 +1,6 @@
 //! An ask as a card: what a person sees before they answer, and after. Pure.
 
+mod budget;
 mod buttons;
 mod call;
 mod change;
@@ -17,7 +18,9 @@ mod parts;
 mod question;
 mod readable;
 mod remembered;
+mod resumption;
 mod review;
+mod rows;
 mod sheet;
 mod tally;
 mod web;
@@ -54,6 +57,11 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
         _ if ask.is_question() => question::settled(ask, &mut sheet),
+        _ if ask.body.resumes.is_some() => resumption::draw(ask, &mut sheet),
+        _ if ask.body.call.budget.is_some() => {
+            let budget = ask.body.call.budget.iter();
+            budget.for_each(|budget| budget::draw(ask, budget, &mut sheet));
+        }
         _ => call::draw(ask, first.whole, &mut sheet, &mut details),
     }
     said(ask, &mut sheet);
@@ -69,7 +77,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     }
     let buttons = match ask.is_open() {
         true => buttons::draw(ask, origin),
-        false => buttons::Buttons { rows: buttons::closed(ask, origin), more: Vec::new() },
+        false => rows::Buttons { rows: buttons::closed(ask, origin), more: Vec::new() },
     };
     Card {
         id: origin.nonce.to_owned(),

@@ -35,7 +35,7 @@ impl Foreign {
                 store,
                 "a press on a card of another store: two countersigns use one bot, so presses \
                  reach the \
-                 wrong one. Give each a bot of its own, or all the same store (docs/team.md). If \
+                 wrong one. Give each a bot of its own, or one store for all (docs/team.md). If \
                  there is \
                  only this one, the card is older than its store"
             );

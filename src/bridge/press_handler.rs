@@ -61,6 +61,8 @@ struct Input {
     message: Option<MessageRef>,
     token: String,
     text: Option<String>,
+    /// The tokens of the options that were ticked, where the platform kept them until now.
+    chosen: Option<Vec<String>>,
 }
 
 impl PressHandler {
@@ -106,7 +108,11 @@ impl PressHandler {
                 None => Ok(unknown()),
             };
         };
-        let Some(action) = token.action(input.text.clone()) else { return Ok(unknown()) };
+        let action = match &input.chosen {
+            None => token.action(input.text.clone()),
+            Some(chosen) => token.submits(chosen),
+        };
+        let Some(action) = action else { return Ok(unknown()) };
         let id = ask.id.clone();
         // SECURITY: no single press approves what is critical. Cards that were posted by earlier
         // versions have such buttons still: they lead to the second step too.
@@ -201,7 +207,7 @@ impl PressHandler {
         let TextReply { presser, message, token, text } = reply;
         let (store, text) = (&self.store, Some(text));
         if let Some(token) = token {
-            return self.answer(Input { presser, message, token, text }).await;
+            return self.answer(Input { presser, message, token, text, chosen: None }).await;
         }
         // FAIL-CLOSED: an ordinary message is never an answer.
         let Some(at) = message.clone() else { return Ok(receipt(Outcome::Unknown, NO_CARD)) };
@@ -209,7 +215,7 @@ impl PressHandler {
         let Some(token) = store.owed_text(self.adapter, &at.0, &id).await? else {
             return self.plain_reply(presser, at, text.unwrap_or_default()).await;
         };
-        let input = Input { presser, message, token: token.clone(), text };
+        let input = Input { presser, message, token: token.clone(), text, chosen: None };
         let receipt = self.answer(input).await?;
         if matches!(receipt.outcome, Outcome::Applied | Outcome::Noted)
             && let Err(error) = store.text_given(self.adapter, &at.0, &id, &token).await
@@ -224,7 +230,13 @@ impl PressHandler {
 impl Presses for PressHandler {
     async fn press(&self, press: Press) -> Receipt {
         let Press { presser, message, token } = press;
-        let input = Input { presser, message, token, text: None };
+        let input = Input { presser, message, token, text: None, chosen: None };
+        self.answer(input).await.unwrap_or_else(|error| fault(&error))
+    }
+
+    async fn press_with(&self, press: Press, chosen: Vec<String>) -> Receipt {
+        let Press { presser, message, token } = press;
+        let input = Input { presser, message, token, text: None, chosen: Some(chosen) };
         self.answer(input).await.unwrap_or_else(|error| fault(&error))
     }
 
@@ -257,8 +269,8 @@ impl Presses for PressHandler {
         self.gate.sign_in_offered(code)
     }
 
-    fn sign_in(&self, code: &str) -> Option<Presser> {
-        self.gate.sign_in(code)
+    async fn sign_in(&self, code: &str) -> Option<Presser> {
+        self.gate.sign_in(code).await
     }
 
     fn signed_in(&self, id: &str) -> Option<Presser> {

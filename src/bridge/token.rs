@@ -172,6 +172,22 @@ impl ButtonToken {
     }
 }
 
+impl ButtonToken {
+    /// What a press on Submit asks for together with the tokens of ticked options; `None` where
+    /// this is no Submit, or one of them is no option of the same question on the same card.
+    #[must_use]
+    pub fn submits(&self, chosen: &[String]) -> Option<Action> {
+        let option = |text: &String| {
+            let token = Self::read(text)?;
+            let Pressed::Choose(option) = token.pressed else { return None };
+            (Self { pressed: Pressed::Submit, ..token } == *self).then_some(option)
+        };
+        let options = chosen.iter().map(option).collect::<Option<_>>()?;
+        let is_submit = self.pressed == Pressed::Submit;
+        is_submit.then_some(Action::SubmitOptions { question: self.step, options })
+    }
+}
+
 /// The bits behind a code's letter; none beyond those that a card has buttons for.
 fn mask(code: &str) -> Option<u32> {
     let bits = u32::from_str_radix(code.get(1..)?, 16).ok()?;
@@ -184,90 +200,4 @@ fn is_store_id(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn tokens_fit_every_platform_and_read_back() {
-        let pressed = [
-            Pressed::Approve(Scope::Once),
-            Pressed::Approve(Scope::Always),
-            Pressed::Approve(Scope::Exact),
-            Pressed::Approve(Scope::Session),
-            Pressed::Approve(Scope::Timed(600)),
-            Pressed::Approve(Scope::Timed(86_400)),
-            Pressed::Approve(Scope::Prefix),
-            Pressed::Deny,
-            Pressed::DenyAnd(OnDeny::GoOn),
-            Pressed::DenyAnd(OnDeny::Stop),
-            Pressed::DenyAnd(OnDeny::Explain),
-            Pressed::Choose(19),
-            Pressed::Submit,
-            Pressed::Text,
-            Pressed::Words(TextPurpose::Reason),
-            Pressed::Words(TextPurpose::Note),
-            Pressed::Words(TextPurpose::Edit),
-            Pressed::Edit(EditStep::Review),
-            Pressed::Edit(EditStep::Approve),
-            Pressed::Edit(EditStep::Drop),
-            Pressed::Page,
-            Pressed::Overview,
-            Pressed::ChooseParts(0xffff),
-            Pressed::StoreParts(0),
-            Pressed::Back,
-            Pressed::Undo,
-            Pressed::Review,
-            Pressed::Confirm,
-        ];
-        for pressed in pressed {
-            for store in [None, Some(crate::ids::ask_id())] {
-                let token = ButtonToken { nonce: crate::ids::nonce(), step: 9, pressed, store };
-                let text = token.write().unwrap();
-                assert!(text.len() <= 40, "{text}");
-                assert_eq!(ButtonToken::read(&text), Some(token));
-            }
-        }
-    }
-
-    #[test]
-    fn only_eight_plain_characters_are_the_id_of_a_store() {
-        let card = "k3J9sQ0aZ_-b4LmX7yTn2w.0.a";
-        let read = |store: &str| ButtonToken::read(&format!("{card}.{store}"));
-        assert_eq!(read("k8xd8s4n").unwrap().store.as_deref(), Some("k8xd8s4n"));
-        for bad in [
-            "",
-            "k8xd8s4",
-            "k8xd8s4nn",
-            "K8xd8s4n",
-            "k8xd8s4\n",
-            "k8xd8s4é",
-            "k8xd-s4n",
-            "k8xd8s4n.",
-        ] {
-            assert_eq!(read(bad), None, "{bad:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_id_of_a_store_changes_nothing_else_of_a_token(
-            card in "[A-Za-z0-9_-]{22}\\.[0-9]{1,2}\\.([adz]|o[0-9])", store in "[0-9a-z]{8}",
-        ) {
-            let old = ButtonToken::read(&card);
-            let new = ButtonToken::read(&format!("{card}.{store}"));
-            let stamped = old.map(|old| ButtonToken { store: Some(store), ..old });
-            prop_assert_eq!(new, stamped);
-        }
-
-        #[test]
-        fn what_reads_as_a_token_was_written_as_one(
-            text in "[A-Za-z0-9_-]{22}[0-9a-z_.+-]{0,22}",
-        ) {
-            if let Some(token) = ButtonToken::read(&text) {
-                prop_assert_eq!(token.write(), Some(text));
-            }
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use super::{
 };
 use anyhow::{Result, bail};
 use clap::Subcommand;
-use countersign_protocol::{AddTokenRequest, NewTokenReply, TokenState, TokenView};
+use countersign_protocol::{AddTokenRequest, NewTokenReply, TokenLimits, TokenState, TokenView};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
@@ -32,9 +32,18 @@ enum TokenCommand {
         /// When it ends by itself, such as 30d or 12h; never without this
         #[arg(long, value_name = "TIME", value_parser = days)]
         expires: Option<u64>,
-        /// Let the agent read what all agents ask; it cancels only its own all the same
+        /// Let the agent read what all agents ask; it still cancels only its own
         #[arg(long)]
         sees_all: bool,
+        /// How many asks it may have open at once; one more pauses it
+        #[arg(long, value_name = "N", value_parser = limit())]
+        max_open: Option<u32>,
+        /// How many new asks it may have in a minute; one more pauses it
+        #[arg(long, value_name = "N", value_parser = limit())]
+        per_minute: Option<u32>,
+        /// How many asks one of its sessions may have; one more pauses it
+        #[arg(long, value_name = "N", value_parser = limit())]
+        per_task: Option<u32>,
         /// Print it as JSON
         #[arg(long)]
         json: bool,
@@ -57,6 +66,12 @@ enum TokenCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Resume an agent that a limit has paused
+    Resume {
+        /// The agent's name
+        #[arg(value_name = "NAME")]
+        agent: String,
+    },
     /// Revoke an agent's token and cancel what it asks. It works at once, at every daemon
     Revoke {
         /// The agent's name
@@ -68,8 +83,9 @@ enum TokenCommand {
 pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
     let client = token::approver(context)?;
     match args.command {
-        TokenCommand::Add { agent, expires, sees_all, json } => {
-            let new = AddTokenRequest { name: agent, expires_in_s: expires, sees_all };
+        TokenCommand::Add { agent, expires, sees_all, max_open, per_minute, per_task, json } => {
+            let limits = TokenLimits { max_open, per_minute, per_task };
+            let new = AddTokenRequest { name: agent, expires_in_s: expires, sees_all, limits };
             show_new(&client.add_token(&new).await?, json)?;
         }
         TokenCommand::Rotate { agent, overlap, json } => {
@@ -88,6 +104,10 @@ pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
                 true => say::out("No agent has a token of its own.")?,
                 false => say::out(&table::draw(&tokens.iter().map(row).collect::<Vec<_>>()))?,
             }
+        }
+        TokenCommand::Resume { agent } => {
+            let resumed = client.resume_agent(&agent).await?;
+            say::out(&format!("Resumed: {}.", say::literal(&resumed.name)))?;
         }
         TokenCommand::Revoke { agent } => {
             let gone = client.revoke_token(&agent).await?;
@@ -114,6 +134,7 @@ fn show_new(new: &NewTokenReply, json: bool) -> Result<()> {
 
 fn row(token: &TokenView) -> Vec<Cell> {
     let (colour, state) = match token.state {
+        TokenState::Active if token.paused.is_some() => (Colour::Yellow, "paused"),
         TokenState::Active => (Colour::Green, "active"),
         TokenState::Expired => (Colour::Yellow, "expired"),
         TokenState::Revoked => (Colour::Red, "revoked"),
@@ -133,7 +154,30 @@ fn row(token: &TokenView) -> Vec<Cell> {
         Cell::plain(&format!("made {}", when(&token.created_at))),
         Cell::plain(&used),
         Cell::plain(&end),
+        Cell::plain(&limits(token)),
     ]
+}
+
+/// The limits of an agent, and which of them has paused it.
+fn limits(token: &TokenView) -> String {
+    let TokenLimits { max_open, per_minute, per_task } = token.limits;
+    let limits = [
+        max_open.map(|most| format!("{most} open")),
+        per_minute.map(|most| format!("{most} a minute")),
+        per_task.map(|most| format!("{most} a task")),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    let limits = if limits.is_empty() { "no limits".to_owned() } else { limits.join(", ") };
+    match &token.paused {
+        Some(pause) => {
+            format!("{limits}: paused {}, {}", when(&pause.since), say::literal(&pause.why))
+        }
+        None => limits,
+    }
+}
+
+fn limit() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
 }
 
 /// A length of time in seconds, also in days.

@@ -137,6 +137,10 @@ fn told(reply: &AnswerReply, json: bool) -> Result<Exit> {
     })
 }
 
+fn answers(count: usize) -> String {
+    if count == 1 { "1 answer is".to_owned() } else { format!("{count} answers are") }
+}
+
 /// The given answers under their questions' own texts.
 fn by_question(
     questions: &[Question],
@@ -146,7 +150,8 @@ fn by_question(
     if questions.len() != given.len() {
         let say = match questions.len() {
             0 => "it asks no questions; approve or deny it".to_owned(),
-            count => format!("it asks {count} questions, and {} answers are given", given.len()),
+            1 => format!("it asks one question, and {} answers are given: quote them", given.len()),
+            count => format!("it asks {count} questions, and {} given", answers(given.len())),
         };
         return Err(Misused(say).into());
     }
@@ -208,7 +213,10 @@ mod tests {
     #[test]
     fn a_wrong_number_of_answers_is_refused() {
         let refused = by_question(&questions(), &["Lint".into()], false).unwrap_err().to_string();
-        assert_eq!(refused, "it asks 2 questions, and 1 answers are given");
+        assert_eq!(refused, "it asks 2 questions, and 1 answer is given");
+        let words = ["some".into(), "where".into()];
+        let one = by_question(questions().get(..1).unwrap(), &words, true).unwrap_err().to_string();
+        assert_eq!(one, "it asks one question, and 2 answers are given: quote them");
         let none = by_question(&[], &["x".into()], false).unwrap_err().to_string();
         assert_eq!(none, "it asks no questions; approve or deny it");
     }

@@ -228,7 +228,7 @@ fn nameless(approvers: &Approvers, required: &[Requirement]) -> Vec<String> {
     let lists = approvers.chats.iter().filter(|(_, members)| members.count() > 0);
     let lists = lists.map(|(chat, it)| mark(format!("{} on {chat} without a name", it.count())));
     let roles = approvers.people.groups.iter();
-    let roles = roles.map(|it| format!("· {}: whoever has its role in the chat", it.name));
+    let roles = roles.map(|it| format!("· {}: everyone with its role in the chat", it.name));
     let here = (approvers.local == Local::On)
         .then(|| mark("the inbox of this machine, and the approver's token".to_owned()));
     lists.chain(roles).chain(here).collect()

@@ -9,7 +9,10 @@ use super::{
 use crate::{
     client::{Client, Decided, Ending, Submitted},
     gate::{
-        ask::Decision,
+        ask::{
+            Decision,
+            budget::{self, Budget, BudgetCall},
+        },
         call::{Accepts, Call},
         question::{Choice, Question},
     },
@@ -23,6 +26,7 @@ use std::time::Duration;
 Examples:
   countersign ask -- rm -rf build && rm -rf build
   countersign ask --tool write_file --args '{\"path\": \"/etc/motd\", \"content\": \"hi\"}'
+  countersign ask --budget 30m -- 'make build' 'make test' 'git push origin main'
   countersign ask --question 'Which database?' --option SQLite --option Postgres
 
 The exit code is the answer: 0 allowed, 3 denied, 5 nobody answered in time, 8 still pending. Who
@@ -36,6 +40,11 @@ pub(super) struct AskArgs {
     /// The tool's arguments, as JSON
     #[arg(long, value_name = "JSON", conflicts_with_all = ["command", "question"])]
     args: Option<String>,
+    /// Ask for several commands ahead, each a word after `--`: to run once each within this time
+    #[arg(long, value_name = "TIME", value_parser = caller::seconds, conflicts_with_all = [
+        "args", "tool", "question", "token", "accept_edits",
+    ])]
+    budget: Option<u64>,
     /// A question to a person, instead of a call
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["command", "tool"])]
     question: Option<String>,
@@ -123,7 +132,16 @@ async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: boo
 }
 
 fn call(args: AskArgs) -> Result<Call> {
-    let AskArgs { caller, tool, args, question, option, multi, command, .. } = args;
+    let AskArgs { caller, tool, args, question, option, multi, command, budget, .. } = args;
+    if let Some(for_s) = budget {
+        let shell = |command| {
+            let (tool, args) = ("shell_exec".to_owned(), json!({ "command": command }));
+            BudgetCall { tool, args, cwd: None }
+        };
+        let calls = command.into_iter().map(shell).collect();
+        let call = caller.call(budget::TOOL, Value::Null)?;
+        return Ok(Call { budget: Some(Budget { for_s, calls }), ..call });
+    }
     if let Some(question) = question {
         let options =
             option.into_iter().map(|label| Choice { label, description: None, preview: None });

@@ -102,7 +102,7 @@ impl AskLines {
         }
     }
 
-    /// A call as `POST /v1/calls` takes it; the options of the command stand in for what is
+    /// A call as `POST /v1/calls` takes it; the options of the command fill in what is
     /// missing.
     fn read(&self, mut fields: Map<String, Value>) -> Result<Call, String> {
         if !fields.contains_key("tool") && !fields.contains_key("questions") {

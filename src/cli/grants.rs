@@ -63,9 +63,10 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
 
 /// The scopes by name.
 fn scope() -> impl TypedValueParser<Value = GrantReach> {
-    PossibleValuesParser::new(["session", "timed", "always"]).map(|name| match &*name {
+    PossibleValuesParser::new(["session", "timed", "always", "budget"]).map(|name| match &*name {
         "session" => GrantReach::Session,
         "timed" => GrantReach::Timed,
+        "budget" => GrantReach::Budget,
         _ => GrantReach::Always,
     })
 }
@@ -77,6 +78,7 @@ fn show(grant: &GrantView, now_ms: i64) -> String {
         GrantReach::Always => ("always", String::new()),
         GrantReach::Session => ("session", format!(" in {}", grant.session)),
         GrantReach::Timed => ("timed", format!(" in {}", grant.session)),
+        GrantReach::Budget => ("once", format!(" in {}", grant.session)),
     };
     let name = match &grant.by {
         By::Person { name, .. } => name,

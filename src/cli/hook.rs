@@ -131,7 +131,7 @@ async fn decide(
     let submitted = tokio::select! {
         submitted = &mut submitting => submitted?,
         () = signals.any() => {
-            // The ask may be there already, and its card says why it is taken back.
+            // The ask may be there already, and its card says why it is cancelled.
             if let Ok(Ok(Submitted::Ask(id))) = timeout(SUBMISSION, submitting).await {
                 client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
             }

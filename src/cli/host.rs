@@ -18,7 +18,7 @@ use crate::profiles::{Profile, wcore::ModeChangeSource};
 use crate::{
     agents::{
         CodexRun, ControlAround, ControlSession,
-        hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
+        hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
         wcore::{EngineContext, EngineSession, LaunchOptions},
     },
     client::Client,
@@ -34,9 +34,6 @@ use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
-
-/// The time between two notifications that a call still waits. Clients give up after a minute.
-const TICK: Duration = Duration::from_secs(10);
 
 /// The time without a line after which an engine that may be done gets no more input.
 const QUIET: Duration = Duration::from_secs(60);
@@ -111,7 +108,8 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             serve(&args.words(), session, args.lines(), calls, &mut signals).await
         }
         HostedSystem::Codex(args) => {
-            let run = CodexRun::new(args.prompt()?, cwd, caller::host(), args.output());
+            let run = CodexRun::new(args.prompt()?, cwd, caller::host(), args.output())
+                .ending_after(args.retries());
             let opening = queued(&run.opening());
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
             serve(&args.words(), run, opening, calls, &mut signals).await
@@ -198,7 +196,11 @@ impl<S: HostedSession> EngineHost<S> {
         let (program, failure) = (self.session.program(), self.session.failure());
         let exit = match end {
             HostEnd::Exited(status) => exit(program, status),
-            HostEnd::Silent => farewell(&mut engine).await.and_then(|status| exit(program, status)),
+            HostEnd::Silent => match (farewell(&mut engine).await?, &failure) {
+                // It may have to be killed; the reason says more than the signal.
+                (_, Some(why)) => Err(anyhow!(why.clone())),
+                (status, None) => exit(program, status),
+            },
             HostEnd::Signal => farewell(&mut engine).await.map(|_| Exit::Interrupted),
         };
         let exit = match (exit, failure) {

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Stop the daemon first, and run it as the daemon's user. The backup is checked, and brought to this
-version's tables. The store that was there is kept beside the new one. What was taken back after the
-backup stays taken back: revoked grants and tokens, closed asks, a pause. A store on PostgreSQL is
+version's tables. The store that was there is kept beside the new one. What was revoked after the
+backup stays revoked: revoked grants and tokens, closed asks, a pause. A store on PostgreSQL is
 restored with pg_restore.")]
 pub(super) struct RestoreArgs {
     /// A file that `countersign backup` made
@@ -39,7 +39,7 @@ fn told(store: &str, restored: &RestoredStore) -> Vec<String> {
         None => {}
         Some(Ok(since)) => lines.extend(taken_back(since)),
         Some(Err(why)) => lines.push(format!(
-            "It cannot be read ({why}), so what was taken back after the backup is in force again: \
+            "It cannot be read ({why}), so what was revoked after the backup is in force again: \
              look at `countersign grants`, `countersign token list` and `countersign pending`."
         )),
     }

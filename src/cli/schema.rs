@@ -8,7 +8,7 @@ use serde_json::Value;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The documents of this version stand in docs/openapi.json and docs/schema.json too.")]
+The documents of this version are in docs/openapi.json and docs/schema.json too.")]
 pub(super) struct SchemaArgs {
     /// Which description
     #[arg(value_enum, default_value = "openapi")]

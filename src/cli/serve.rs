@@ -11,8 +11,9 @@ use tracing_subscriber::EnvFilter;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints one line `ready URL` on stdout when it takes asks; the URL is the inbox. Everything else it
-says goes to stderr. SIGTERM stops it cleanly, and asks that wait then wait on at the next start.
+Prints one line `ready URL` on stdout when it takes asks; the URL is the inbox, without its
+token in systemd's journal and with --no-link. Everything else it says goes to stderr.
+SIGTERM stops it cleanly, and asks that wait then wait on at the next start.
 Where there is no config yet, it makes one first, as `countersign init` does.
 COUNTERSIGN_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
 pub(super) struct ServeArgs {
@@ -22,6 +23,9 @@ pub(super) struct ServeArgs {
     /// Start with whatever store is found, or a fresh one, where the one that was there is gone
     #[arg(long)]
     new_store: bool,
+    /// Print the inbox's address without the token that opens it, for a stdout that is a log
+    #[arg(long)]
+    no_link: bool,
 }
 
 pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit> {
@@ -38,7 +42,8 @@ pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit> {
     begin_log(args.demo);
     warn_if_open_to_others(&config);
     let runtime = tokio::runtime::Runtime::new().context("the runtime did not start")?;
-    let options = ServeOptions { demo: args.demo, new_store: args.new_store };
+    let options =
+        ServeOptions { demo: args.demo, new_store: args.new_store, no_link: args.no_link };
     runtime.block_on(daemon::run(config, options, inherited))?;
     Ok(Exit::Good)
 }

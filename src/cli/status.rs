@@ -3,10 +3,11 @@
 use super::{
     Context, Exit,
     say::{self, Colour},
+    token,
     when::when_in_full,
 };
 use anyhow::Result;
-use countersign_protocol::{ReadyAdapter, ReadyReply, ReadyState};
+use countersign_protocol::{ReadyAdapter, ReadyReply, ReadyState, TokenView};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -26,6 +27,7 @@ struct Wrong {
 
 pub(super) async fn run(context: &Context, args: &StatusArgs) -> Result<Exit> {
     let ready = context.client()?.ready().await?;
+    let paused = paused_agents(context, &ready).await;
     let wrong = wrong(&ready);
     if args.json {
         let mut reply = serde_json::to_value(&ready)?;
@@ -34,7 +36,9 @@ pub(super) async fn run(context: &Context, args: &StatusArgs) -> Result<Exit> {
         }
         say::json(&reply)?;
     } else {
-        say::out(&lines(&ready, &wrong).join("\n"))?;
+        let mut lines = lines(&ready, &wrong);
+        lines.splice(3..3, paused);
+        say::out(&lines.join("\n"))?;
     }
     Ok(if wrong.is_empty() { Exit::Good } else { Exit::Fault })
 }
@@ -89,6 +93,32 @@ fn agents(ready: &ReadyReply) -> String {
         Some(callers) => {
             let verb = if callers == 1 { "waits" } else { "wait" };
             format!("{} {verb} for an answer at this daemon", counted(callers, "caller"))
+        }
+    }
+}
+
+/// The agents that a limit has paused: by name for an approver, else how many.
+async fn paused_agents(context: &Context, ready: &ReadyReply) -> Vec<String> {
+    if ready.paused_agents == 0 {
+        return Vec::new();
+    }
+    let tokens = match token::approver(context) {
+        Ok(client) => client.tokens().await.unwrap_or_default(),
+        Err(_) => Vec::new(),
+    };
+    let one = |token: &TokenView| {
+        let (pause, name) = (token.paused.as_ref()?, say::literal(&token.name));
+        let (since, why) = (when_in_full(&pause.since), say::literal(&pause.why));
+        let text = format!("{name} since {since}: {why}; `countersign token resume {name}`");
+        Some(line("paused", &say::paint(Colour::Yellow, &text)))
+    };
+    let named: Vec<String> = tokens.iter().filter_map(one).collect();
+    match named.is_empty() {
+        false => named,
+        true => {
+            let agents = counted(ready.paused_agents, "agent");
+            let text = format!("{agents}, by a limit; `countersign token list` names them");
+            vec![line("paused", &say::paint(Colour::Yellow, &text))]
         }
     }
 }

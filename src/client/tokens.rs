@@ -2,7 +2,8 @@
 
 use crate::{Client, ClientError, PATIENCE};
 use countersign_protocol::{
-    AddTokenRequest, NewTokenReply, RevokedTokenReply, RotateTokenRequest, TokenView, TokensPage,
+    AddTokenRequest, NewTokenReply, ResumedAgentReply, RevokedTokenReply, RotateTokenRequest,
+    TokenView, TokensPage,
 };
 use reqwest::Method;
 
@@ -35,6 +36,17 @@ impl Client {
     ) -> Result<NewTokenReply, ClientError> {
         let request = RotateTokenRequest { overlap_s };
         self.post(&["v1", "tokens", name, "rotate"], &[], &request, PATIENCE).await
+    }
+
+    /// Resumes an agent that a limit has paused.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn resume_agent(&self, name: &str) -> Result<TokenView, ClientError> {
+        let path = ["v1", "tokens", name, "resume"];
+        let reply = self.transport.send(Method::POST, &path, &[], None, PATIENCE).await?;
+        let ResumedAgentReply { resumed } = self.transport.read(reply)?;
+        Ok(resumed)
     }
 
     /// Revokes an agent's token.

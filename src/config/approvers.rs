@@ -11,7 +11,7 @@ use countersign_port::{ApproverList, Description, Names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What `inbox = true` is told where people have names.
-const NO_INBOX: &str = "cannot be true while [[people]] names people: whoever has the inbox's \
+const NO_INBOX: &str = "cannot be true while [[people]] names people: anyone who has the inbox's \
                         address or the approver's token would answer without a name. Remove it, \
                         and give people tokens of their own";
 

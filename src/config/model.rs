@@ -226,3 +226,13 @@ pub struct ApproverSettings {
     /// Whose answers which asks need; the first that fits.
     pub rules: Vec<AnswerRule>,
 }
+
+impl ApproverSettings {
+    /// Whether anybody may answer in the inbox.
+    #[must_use]
+    pub fn answer_in_inbox(&self) -> bool {
+        let in_chats = self.chats.values().any(|members| members.count() > 0);
+        let named = !self.people.is_empty();
+        named || self.inbox.unwrap_or(!in_chats && self.people.groups.is_empty())
+    }
+}

@@ -12,11 +12,7 @@ use super::values::{
 use super::{
     answer_rules, approvers, chats, lists, people, people::ConfigEntries, routes, secrets,
 };
-use crate::{
-    gate::{Routes, people::People},
-    platforms::Registered,
-    store::Database,
-};
+use crate::{gate::Routes, platforms::Registered, store::Database};
 use countersign_client::{ClientSettings, Places, Server};
 use countersign_profiles::Profile;
 use std::{
@@ -65,7 +61,7 @@ pub(super) fn config(
     let left_out = reader.left_out();
     let mut chats = reader.chats();
     let approvers = reader.approvers();
-    let routes = reader.routes(&approvers.people, &mut chats);
+    let routes = reader.routes(&approvers, &mut chats);
     let config = Config {
         path,
         // Known to the one who has read the file.
@@ -268,9 +264,9 @@ impl ConfigReader<'_> {
         ApproverSettings { rules, ..settings }
     }
 
-    fn routes(&mut self, people: &People, chats: &mut [ChatAccount]) -> Routes {
+    fn routes(&mut self, approvers: &ApproverSettings, chats: &mut [ChatAccount]) -> Routes {
         let [entries, rotas] = ["routes", "rotas"].map(|name| self.entries(name));
-        routes::read(entries, rotas, people, chats, &mut self.problems)
+        routes::read(entries, rotas, approvers, chats, &mut self.problems)
     }
 
     /// Removes a list of tables, each written as [[name]], from the tree.

@@ -3,7 +3,7 @@
 use super::answer_rules::known_group;
 use super::conditions::{self, texts};
 use super::hours::hours;
-use super::model::ChatAccount;
+use super::model::{ApproverSettings, ChatAccount};
 use super::node::{ConfigNode, ConfigValue};
 use super::people::{ConfigEntries, group_name};
 use super::rotas;
@@ -35,10 +35,11 @@ struct RouteNames<'a> {
 pub(super) fn read(
     entries: ConfigEntries,
     rotas: ConfigEntries,
-    people: &People,
+    approvers: &ApproverSettings,
     chats: &mut [ChatAccount],
     problems: &mut Vec<String>,
 ) -> Routes {
+    let people = &approvers.people;
     problems.extend(same_names(chats));
     let direct = people.named.iter().map(|it| (it.name.clone(), direct(it, chats))).collect();
     let rotas = rotas::read(rotas, people, problems);
@@ -48,6 +49,15 @@ pub(super) fn read(
         let mut section = Section::new("[routes]", Some(place.clone()), table, problems);
         let route = route(&mut section, &names, at);
         section.finish();
+        let inbox_alone = !route.to.is_empty()
+            && route.to.iter().all(|it| *it == RouteTarget::Inbox)
+            && route.escalate.is_empty();
+        if inbox_alone && !approvers.answer_in_inbox() {
+            problems.push(format!(
+                "{place}: [[routes]] shows requests in the inbox alone, where nobody may answer: \
+                 set `[approvers] inbox = true`, or give people names in [[people]]"
+            ));
+        }
         let ends = |it: &&TargetRoute| it.when == AskConditions::default() && it.during.is_none();
         match list.iter().find(ends) {
             Some(earlier) => problems.push(format!(

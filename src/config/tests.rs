@@ -149,6 +149,38 @@ fn every_key_of_the_template_is_a_known_one() {
 }
 
 #[test]
+fn the_lists_in_the_template_are_read_as_they_stand_there() {
+    let template = template(BUILT_IN);
+    let lists: Vec<_> = template.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    let chat = "[telegram]\ntoken = \"1:a\"\ntargets = [{ chat = -1, name = \"ops-room\" }]\n";
+    let config = read(&format!("{chat}{}", lists.join("\n"))).unwrap();
+    let ApproverSettings { people, rules, .. } = &config.approvers;
+    assert_eq!((people.named.len(), rules.len()), (2, 1));
+    assert_eq!((config.routes.rotas.len(), config.routes.list.len()), (1, 1));
+    assert_eq!(config.routes.list[0].to.len(), 2);
+}
+
+#[test]
+fn a_route_to_the_inbox_alone_is_refused_where_nobody_may_answer_there() {
+    let route = "[[routes]]\nfolder = \"/x/**\"\nto = \"inbox\"\n";
+    let chat = "[telegram]\ntoken = \"1:a\"\ntargets = [{ chat = -1, name = \"room\" }]\n";
+    let listed = "[approvers]\ntelegram = [5]\n";
+    let why = mistakes(&format!("{chat}{route}{listed}"));
+    assert_eq!(why.len(), 1, "{why:?}");
+    assert!(why[0].contains("in the inbox alone, where nobody may answer"), "{why:?}");
+    let both = route.replace("\"inbox\"", "[\"inbox\", \"room\"]");
+    let named = "[[people]]\nname = \"Ana\"\ntelegram = 5\n";
+    for config in [
+        format!("{chat}{both}{listed}"),
+        format!("{chat}{route}{listed}inbox = true\n"),
+        format!("{chat}{route}{named}"),
+        route.to_owned(),
+    ] {
+        assert!(read(&config).is_ok(), "{config}");
+    }
+}
+
+#[test]
 fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
     let page = include_str!("../../docs/config.md");
     let mut documented = BTreeMap::<&str, BTreeSet<&str>>::new();

@@ -61,7 +61,7 @@ pub(super) fn public_url(node: &ConfigNode) -> Result<PublicUrl, String> {
     }
 }
 
-/// Parses a text; an empty one, as `disconnect` leaves it, is none.
+/// Parses a text; an empty one, as `disconnect` leaves it, has no values.
 pub(super) fn optional(node: &ConfigNode) -> Result<Option<String>, String> {
     text(node).map(|text| Some(text).filter(|text| !text.is_empty()))
 }

@@ -106,6 +106,7 @@ impl Reloader {
         let choices = self.choices(&running, &config, &backups)?;
         config.report_left_out();
         self.gate.adopt(choices).await;
+        running.accounts.inbox.people_changed();
         // Afterwards, so that a new target finds every ask that has no card there yet.
         if !self.stop.is_cancelled() {
             running.accounts.serve(&config.chats, &self.gate, &self.stop);

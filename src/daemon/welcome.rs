@@ -14,20 +14,25 @@ use crate::{
 use countersign_port::NamedAdapter;
 use serde_json::json;
 use std::{
+    env,
     fmt::Write,
+    fs,
     io::{self, IsTerminal, Write as _},
     net::SocketAddr,
+    os::unix::fs::MetadataExt,
     sync::Arc,
     time::Duration,
 };
 
 /// Prints the addresses and the set-up to stderr, and to stdout the one line that scripts wait for.
-// SECURITY: the link lets in whoever has it, so it is in no log: stderr has it only on a terminal.
+// SECURITY: anyone who has the link gets in, so no log has it: stderr only where it is a terminal,
+// and stdout not where it is systemd's journal.
 pub(super) fn greet(
     config: &Config,
     local: &listen::InboxAddress,
     adapters: &[NamedAdapter],
     address: SocketAddr,
+    ready: &str,
 ) {
     let who = approvers(&config.approvers);
     let mut text = format!("countersign {}\n", env!("CARGO_PKG_VERSION"));
@@ -50,7 +55,24 @@ pub(super) fn greet(
     say(&text);
     let mut out = io::stdout().lock();
     // Flushed, because stdout may be a pipe on which a script waits for this line.
-    let _ = writeln!(out, "ready {}", local.url()).and_then(|()| out.flush());
+    let _ = writeln!(out, "ready {ready}").and_then(|()| out.flush());
+}
+
+/// The inbox's address; with its token unless stdout is a log.
+pub(super) fn link(local: &listen::InboxAddress, no_link: bool) -> String {
+    let journal = env::var("JOURNAL_STREAM").ok();
+    let stdout = fs::metadata("/dev/stdout").ok().map(|it| (it.dev(), it.ino()));
+    match no_link || is_journal(journal.as_deref(), stdout) {
+        true => local.base(),
+        false => local.url(),
+    }
+}
+
+/// Returns whether the stream that systemd named, as `device:inode`, is this one.
+// A program that was started from a service has the variable too, with a stdout of its own.
+fn is_journal(named: Option<&str>, stdout: Option<(u64, u64)>) -> bool {
+    let Some((device, inode)) = stdout else { return named.is_some() };
+    named == Some(format!("{device}:{inode}").as_str())
 }
 
 fn answering(who: &Approvers) -> String {
@@ -135,4 +157,17 @@ fn happened(ask: &Ask) -> String {
 fn say(text: &str) {
     // A closed stderr is no reason to stop.
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_is_known_by_the_stream_that_systemd_names() {
+        assert!(is_journal(Some("8:4711"), Some((8, 4711))));
+        assert!(!is_journal(Some("8:4711"), Some((8, 4712))), "a pipe of a script");
+        assert!(!is_journal(None, Some((8, 4711))), "no systemd");
+        assert!(is_journal(Some("8:4711"), None), "a stdout that nobody knows may be the journal");
+    }
 }

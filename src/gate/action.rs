@@ -3,6 +3,7 @@
 use super::ask::{Scope, edit::ProposedEdit};
 use countersign_profiles::OnDeny;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// What an approver wants to do to an ask.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,13 @@ pub enum Action {
     Submit {
         /// Which question, by index.
         question: usize,
+    },
+    /// End a multiple choice with these options, whatever was chosen before.
+    SubmitOptions {
+        /// Which question, by index.
+        question: usize,
+        /// The options, by index.
+        options: BTreeSet<usize>,
     },
     /// Announce free text, or give it.
     Text {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     clock, ids,
     secret::{Secret, TokenHash},
-    store::{AgentToken, NewAgentToken, NewAsk, Reads, StoreError},
+    store::{AgentLimits, AgentToken, NewAgentToken, NewAsk, Reads, StoreError},
     text::line,
 };
 use std::{sync::Arc, time::Duration};
@@ -53,6 +53,7 @@ impl AgentTokens {
         name: &str,
         reads: Reads,
         expires_at: Option<i64>,
+        limits: AgentLimits,
         who: Who,
     ) -> Result<TokenOutcome, StoreError> {
         let by = match self.person(who) {
@@ -61,7 +62,7 @@ impl AgentTokens {
         };
         let (secret, hash) = fresh();
         let (id, name) = (ids::nonce(), name.to_owned());
-        let new = NewAgentToken { id, name, hash, reads, by, expires_at };
+        let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits };
         Ok(match self.open.store.add_agent_token(new, clock::now_ms()).await? {
             Some(token) => TokenOutcome::Done(Box::new(token), Some(secret)),
             None => TokenOutcome::NameTaken,
@@ -111,28 +112,31 @@ impl AgentTokens {
         .await
     }
 
-    /// The call under the name of the token that it brings.
+    /// The call under the name of the token that it brings, and that token.
     ///
     /// # Errors
     /// [`SubmitError::NotThisAgent`] where the token is not accepted any more, or a caller without
     /// it takes its name.
     // SECURITY: names of agents are widely known. Who has no token takes nobody's name who has one.
-    pub(super) async fn named(&self, call: Call) -> Result<Call, SubmitError> {
+    pub(super) async fn named(
+        &self,
+        call: Call,
+    ) -> Result<(Call, Option<AgentToken>), SubmitError> {
         let store = &self.open.store;
         let Some(id) = call.owner.as_ref().and_then(Owner::token) else {
             if store.agent_token_named(&call.agent).await?.is_some() {
                 return Err(SubmitError::NotThisAgent(taken(&call.agent)));
             }
-            return Ok(Call { claims: None, ..call });
+            return Ok((Call { claims: None, ..call }, None));
         };
         let token = store.agent_token(id).await?;
-        // FAIL-CLOSED: a token without a row is none.
+        // FAIL-CLOSED: a token without a row names no agent.
         let accepted = token.ok_or("its token is not known any more");
         let accepted = accepted
             .and_then(|token| token.is_accepted(clock::now_ms()).map(|()| token))
             .map_err(|why| SubmitError::NotThisAgent(format!("this agent is refused: {why}")))?;
         let claims = Some(call.agent).filter(|claims| *claims != accepted.name);
-        Ok(Call { agent: accepted.name, claims, ..call })
+        Ok((Call { agent: accepted.name.clone(), claims, ..call }, Some(accepted)))
     }
 
     /// The new ask, cancelled where its token was revoked while it was stored.
@@ -187,7 +191,8 @@ async fn cancel_of(open: &OpenAsks, callers: &Callers, name: &str) -> Result<(),
     for id in open.store.open_of_agent(name).await? {
         let Some(ask) = open.store.whole_ask(&id).await? else { continue };
         // One of another token with this name, or of nobody's, is left alone.
-        let Some(token) = ask.body.owner.as_ref().and_then(Owner::token) else { continue };
+        let owner = ask.body.owner.as_ref().and_then(Owner::token);
+        let Some(token) = owner.or(ask.body.resumes.as_deref()) else { continue };
         let token = open.store.agent_token(token).await?;
         if let Some(why) = why_refused(token.as_ref()) {
             callers.cancel(&id, why).await?;

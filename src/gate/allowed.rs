@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 /// How long calls are gathered before they are written: what a crash may lose.
 const TOGETHER: Duration = Duration::from_millis(200);
-/// How many wait at most. Whoever finds more writes them and waits.
+/// How many wait at most. A caller that finds more writes them and waits.
 const MOST: usize = 4_096;
 
 /// Notes allowed calls.
@@ -44,8 +44,14 @@ impl AllowedCalls {
         decision: &Decision,
         digest: &str,
     ) -> Result<(), SubmitError> {
-        let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
+        let mut data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
             "digest": digest, "rule": decision.rule, "reason": decision.reason});
+        // With a token of its own, its agent reads it and other agents do not.
+        if let Some(data) = data.as_object_mut()
+            && call.owner.as_ref().is_some_and(|owner| owner.token().is_some())
+        {
+            data.insert("token".to_owned(), json!(call.agent));
+        }
         let event = NewEvent { at: clock::now_ms(), kind: "allowed".to_owned(), ask: None, data };
         let waiting = {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

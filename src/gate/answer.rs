@@ -136,13 +136,15 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             step(progress.answer(QuestionAnswer::Labels(vec![choice.label.clone()])))
         }
         Action::Submit { question } => {
+            step(submitted(ask, current(ask, question)?, ask.progress.chosen.iter())?)
+        }
+        Action::SubmitOptions { question, options } => {
             let asked = current(ask, question)?;
-            let chosen = ask.progress.chosen.iter().filter_map(|at| asked.options.get(*at));
-            let labels: Vec<_> = chosen.map(|option| option.label.clone()).collect();
-            if labels.is_empty() {
-                return unfit("Nothing is chosen yet: press one or more options, then Submit.");
+            // FAIL-CLOSED: one option that is none spoils the answer; it is not left out.
+            if !asked.multi_select || options.iter().any(|at| *at >= asked.options.len()) {
+                return unfit("There is no such option.");
             }
-            step(ask.progress.clone().answer(QuestionAnswer::Labels(labels)))
+            step(submitted(ask, asked, options.iter())?)
         }
         Action::Text { question, text: None } => {
             Ok(Change::WantText(current(ask, question)?.question.clone()))
@@ -155,6 +157,20 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             step(ask.progress.clone().answer(QuestionAnswer::Text(text)))
         }
     }
+}
+
+/// The progress once these options answer a question.
+fn submitted<'a>(
+    ask: &Ask,
+    asked: &Question,
+    chosen: impl Iterator<Item = &'a usize>,
+) -> Result<Progress, Refusal> {
+    let options = chosen.filter_map(|at| asked.options.get(*at));
+    let labels: Vec<_> = options.map(|option| option.label.clone()).collect();
+    if labels.is_empty() {
+        return unfit("Nothing is chosen yet: press one or more options, then Submit.");
+    }
+    Ok(ask.progress.clone().answer(QuestionAnswer::Labels(labels)))
 }
 
 /// What a person's step with the proposed edit comes to.

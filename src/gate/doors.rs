@@ -47,6 +47,11 @@ impl InboxDoor {
         self.known(&taken?.id)
     }
 
+    /// Takes back the codes of people who have left the config: they do not come back with them.
+    pub(super) fn people_changed(&self) {
+        self.now().keep_people(|id| self.known(id).is_some());
+    }
+
     /// The person whom the inbox knows by this id, as the config has them now.
     pub(super) fn known(&self, id: &str) -> Option<Presser> {
         let choices = self.in_force.now();

@@ -2,6 +2,7 @@
 
 use super::{
     ask::{Answer, Ask, By, Decision, Scope},
+    budget_grants,
     call::Call,
 };
 use crate::{
@@ -32,6 +33,9 @@ pub(super) fn grants_of(store: &Store, call: &Call, grants: Vec<Grant>) -> (Vec<
 
 /// The grants that an answer makes.
 pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
+    if let Some(budget) = &ask.body.call.budget {
+        return budget_grants::of(ask, budget, answer, &by);
+    }
     let (scope, expires_at) = match (answer.decision, answer.scope) {
         (Decision::Approve, Some(Scope::Session)) => (GrantScope::Session, None),
         (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix)) => {
@@ -60,6 +64,7 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
         by: by.clone(),
         created_at: answer.at,
         expires_at,
+        digest: None,
     };
     ask.body.stored_rules(answer).into_iter().map(grant).collect()
 }

@@ -196,6 +196,35 @@ impl StoredGrants {
         }))
     }
 
+    /// Writes the rule of a grant without an ask to the file. Where it cannot be written the grant
+    /// is taken back; why is the error.
+    pub(super) async fn write_saved(&self, grant: &Grant) -> Result<(), String> {
+        if self.store.is_shared() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.file.lock().await;
+        let rules = std::slice::from_ref(&grant.rule);
+        match self.in_force.now().policy.append(None, rules) {
+            None => {}
+            Some(Ok(())) => self.note_written(std::slice::from_ref(grant)).await,
+            Some(Err(problem)) => {
+                tracing::warn!(grant = %grant.id, problem, "a rule could not be saved");
+                let _ = self.store.revoke_grant(&grant.id, None, clock::now_ms()).await;
+                let _ = self.store.grant_removed(&grant.id).await;
+                return Err(problem);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a grant back that does not do what it says.
+    pub(super) async fn take_back(&self, grant: &Grant) -> Result<(), StoreError> {
+        self.store.revoke_grant(&grant.id, None, clock::now_ms()).await?;
+        // What is still in the file is taken out at the next start, and holds nothing meanwhile.
+        let _ = self.remove_pending().await;
+        Ok(())
+    }
+
     /// Where it fails the rules are written once more at the next start, which changes nothing.
     async fn note_written(&self, grants: &[Grant]) {
         for grant in grants {

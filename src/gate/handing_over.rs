@@ -20,7 +20,7 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
-    // INVARIANT: a card is added, never an answer: whoever may answer is the same as before.
+    // INVARIANT: a card is added, never an answer: the same people may answer as before.
     pub async fn hand_over(
         &self,
         id: &str,

@@ -18,7 +18,7 @@ pub(super) struct Knocks {
 impl Knocks {
     pub(super) fn begin(&self, platform: &str, id: &str, code: &str) -> i64 {
         let until = self.now().begin(platform, id, code, clock::now_ms());
-        // Whoever waits for the one before learns that it has ended.
+        // Those who wait for the previous one learn that it has ended.
         self.changes.send_replace(());
         until
     }

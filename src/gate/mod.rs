@@ -8,6 +8,7 @@
 //! INVARIANT: an answer is committed before its presser is told.
 
 mod action;
+mod agent_limits;
 mod agent_tokens;
 mod allowed;
 pub mod answer;
@@ -15,6 +16,8 @@ pub mod answer_rules;
 mod answers;
 pub mod approvers;
 mod attach;
+mod budget_grants;
+mod budgets;
 mod denials;
 mod departures;
 mod detach;
@@ -36,6 +39,7 @@ mod layers;
 mod limits;
 mod load;
 mod monotonic;
+mod new_body;
 mod open_asks;
 mod outranking;
 mod pairings;
@@ -54,6 +58,7 @@ mod retention;
 pub mod rota;
 pub mod routes;
 mod rules_file;
+mod saving;
 mod sessions;
 mod settings;
 mod sign_ins;
@@ -71,6 +76,7 @@ mod who;
 mod workers;
 
 pub use crate::ask::{self, attached, call, question};
+pub use agent_limits::AgentResumed;
 pub use agent_tokens::{AgentTokens, TokenOutcome, taken};
 pub use attach::AttachedCaller;
 pub use doors::NoSignIn;
@@ -83,9 +89,10 @@ pub use pairings::{KnockOutcome, Knocker, PairingState};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
 pub use presence::{DutyTurn, NotNamed};
-pub use reply::{Reply, Told, fault_sentence};
+pub use reply::{Reply, Told, fault_sentence, lasting};
 pub use routes::Routes;
 pub use rules_file::RulesFile;
+pub use saving::RuleSaved;
 pub use sessions::{ModeError, ModeSet, SESSION_ENDED, WORKER_GONE};
 pub use settings::{Audience, GateSettings, OnTimeout};
 pub use submit::SubmitOutcome;
@@ -224,12 +231,6 @@ impl Gate {
         &self.open.daemon
     }
 
-    /// The tokens of agents.
-    #[must_use]
-    pub fn agent_tokens(&self) -> &Arc<AgentTokens> {
-        &self.agent_tokens
-    }
-
     /// Whether anybody at all may answer on this platform.
     #[must_use]
     pub fn may_answer_on(&self, platform: &str) -> bool {
@@ -288,6 +289,7 @@ impl Gate {
     /// folder stay as they are.
     pub async fn adopt(&self, choices: Choices) {
         self.in_force.replace(choices).await;
+        self.doors.people_changed();
         // The deadlines of open asks are looked at under the new choices.
         self.open.changed();
     }

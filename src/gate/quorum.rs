@@ -46,7 +46,7 @@ fn who_can(people: &People, required: &Requirement) -> String {
     let groups = || required.group.iter().chain(&required.also);
     let mut names: Vec<&str> = groups().flat_map(|group| people.members(group)).collect();
     if people.groups.iter().any(|it| groups().any(|group| *group == it.name)) {
-        names.push("whoever has its role");
+        names.push("everyone with its role");
     }
     match names.is_empty() {
         true => "Nobody is in it now.".to_owned(),

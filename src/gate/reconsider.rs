@@ -32,7 +32,9 @@ pub(super) async fn approve_allowed(
         // A person answers a question, and a change that was proposed.
         // INVARIANT: an ask that needs certain people is answered by them.
         let needs_people = !ask.body.requirements.is_empty();
-        if ask.is_question() || ask.progress.edit.is_some() || needs_people {
+        // A rule that covers the tool of a budget covers none of its calls.
+        let by_people = ask.is_question() || ask.body.is_no_call() || needs_people;
+        if by_people || ask.progress.edit.is_some() {
             continue;
         }
         let decided = match evaluator.decide(&ask.body.call).await {

@@ -80,6 +80,19 @@ pub(super) fn words(ask: &Ask) -> String {
 
 /// What an answer did, for the one who gave it.
 pub(super) fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
+    if ask.body.resumes.is_some() {
+        return match answer.decision {
+            Decision::Approve => "Resumed: its calls are taken again.".to_owned(),
+            _ => {
+                let name = &ask.body.call.agent;
+                format!("It stays paused. `countersign token resume {name}` resumes it.")
+            }
+        };
+    }
+    if let (Some(budget), Decision::Approve) = (&ask.body.call.budget, answer.decision) {
+        let (many, time) = (budget.calls.len(), lasting(budget.for_s));
+        return format!("Approved: each of these {many} may run once, for {time}.");
+    }
     match (answer.decision, answer.scope) {
         (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
         (Decision::Deny, _) => match answer.then {
@@ -111,6 +124,11 @@ pub(super) fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
         }
         (Decision::Approve, _) => "Approved once.".to_owned(),
     }
+}
+
+/// How long a budget lasts.
+pub fn lasting(seconds: u64) -> String {
+    clock::span(i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000))
 }
 
 pub(super) fn reply(told: Told, sentence: &str, ask: Option<Ask>) -> Reply {

@@ -63,7 +63,7 @@ pub enum RouteTarget {
     Person(String),
     /// The direct messages of everybody whom the config puts into a group.
     Group(String),
-    /// The direct messages of whoever is on duty by a rota, quiet hours or not.
+    /// The direct messages of the person on duty by a rota, quiet hours or not.
     Duty(String),
 }
 

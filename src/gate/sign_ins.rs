@@ -40,6 +40,11 @@ impl SignInCodes {
         found.map(|it| &it.presser)
     }
 
+    /// Takes back the codes of those who are somebody no more.
+    pub(super) fn keep_people(&mut self, is_somebody: impl Fn(&str) -> bool) {
+        self.0.retain(|it| is_somebody(&it.presser.id));
+    }
+
     /// Uses a code up.
     // INVARIANT: a code lets one browser in, once.
     pub(super) fn take(&mut self, code: &str, now_ms: i64) -> Option<Presser> {

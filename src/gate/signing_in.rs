@@ -1,7 +1,9 @@
 //! Signing in to the inbox, at the gate.
 
-use super::{Gate, NoSignIn, approvers::Who};
+use super::{Gate, NoSignIn, approvers::Who, ask::By, in_force::INBOX};
+use crate::clock;
 use countersign_port::Presser;
+use serde_json::json;
 
 /// How people with names get into the inbox.
 impl Gate {
@@ -27,10 +29,16 @@ impl Gate {
         self.doors.offered(code)
     }
 
-    /// Uses a sign-in code up: whom it lets in.
-    #[must_use]
-    pub fn sign_in(&self, code: &str) -> Option<Presser> {
-        self.doors.take(code)
+    /// Uses a sign-in code up, and notes in the log whom it lets in.
+    // FAIL-CLOSED: nobody is let in of whom the log does not tell.
+    pub async fn sign_in(&self, code: &str) -> Option<Presser> {
+        let presser = self.doors.take(code)?;
+        let Presser { id, name, .. } = presser.clone();
+        let by = By::Person { platform: INBOX.to_owned(), id, name };
+        let (now, data) = (clock::now_ms(), json!({ "by": by }));
+        let noted = self.open.store.note(now, "signed_in", None, &data).await;
+        let noted = noted.inspect_err(|error| tracing::warn!(%error, "a sign-in was not noted"));
+        noted.ok().map(|()| presser)
     }
 
     /// The person who is signed in to the inbox under this id, as the config has them now.

@@ -9,10 +9,9 @@ use super::{
         pause::{Pause, PauseMode},
     },
     attach::Callers,
-    call::{Accepts, Call},
+    call::Call,
     evaluate::Evaluator,
     expire::Deadlines,
-    granted_rules,
     in_force::InForce,
     large, load,
     open_asks::OpenAsks,
@@ -23,8 +22,8 @@ use crate::{
     clock, ids,
     store::{Inserted, NewAsk, StoreError},
 };
-use countersign_policy::{Decision, Verdict, effects};
-use countersign_profiles::{OnDeny, OnDisconnect, PromptChoice};
+use countersign_policy::{Decision, Verdict};
+use countersign_profiles::OnDisconnect;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -106,8 +105,21 @@ impl Submissions {
         let bytes = large::bytes(&call);
         let read = || call.spell_out().and_then(|call| call.check().map(|()| call));
         let call = self.evaluator.beside(bytes, read).await?;
-        let call = self.agent_tokens.named(call).await?;
-        let (mut ruling, problem) = self.evaluator.rule_in_turn(&call).await?;
+        let (call, token) = self.agent_tokens.named(call).await?;
+        if let Some(token) = &token
+            && let Some(denial) = self.while_agent_paused(&call, token).await?
+        {
+            return self.denied(&call, denial).await;
+        }
+        let mut ahead = None;
+        let (mut ruling, problem) = match &call.budget {
+            Some(budget) => {
+                let decided = self.decide_budget(&call, budget).await?;
+                ahead = Some(decided.requirements);
+                (decided.decision, None)
+            }
+            None => self.evaluator.rule_in_turn(&call).await?,
+        };
         if !call.questions.is_empty() && ruling.verdict == Verdict::Allow {
             // No rule can answer a question.
             ruling.verdict = Verdict::Ask;
@@ -138,7 +150,13 @@ impl Submissions {
             self.note(&call, &ruling, &digest).await?;
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
-        let handling = self.evaluator.handling(&call, &ruling).await;
+        if let Some(why) = self.spend(&call, &ruling, &digest).await? {
+            (ruling.verdict, ruling.rule, ruling.reason) = (Verdict::Allow, None, why);
+            self.note(&call, &ruling, &digest).await?;
+            return Ok(Opened::Ruled(Box::new(ruling)));
+        }
+        let mut handling = self.evaluator.handling(&call, &ruling).await;
+        handling.requirements = ahead.unwrap_or(handling.requirements);
         let (now, since) = (clock::now_ms(), Instant::now());
         let attended = attended
             && self.in_force.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
@@ -152,6 +170,7 @@ impl Submissions {
             daemon: self.open.daemon.clone(),
             attached: here.into_iter().collect(),
             created_at: now,
+            limited: token.as_ref().filter(|it| it.limits.any()).map(|it| it.id.clone()),
         };
         let _opening = self.in_force.opening().await;
         let choices = self.in_force.now();
@@ -172,7 +191,20 @@ impl Submissions {
             Inserted::Known(ask) => {
                 Err(SubmitError::KeyTaken(ask.body.call.key.unwrap_or_default()))
             }
+            Inserted::OverLimit(limit) => {
+                drop((room, _opening));
+                // FAIL-CLOSED: only a token's agent has limits.
+                let Some(token) = token else { return Err(SubmitError::Stopping) };
+                let denial = self.over_limit(&new.body.call, &token, limit).await?;
+                self.denied(&new.body.call, denial).await
+            }
         }
+    }
+
+    async fn denied(&self, call: &Call, denial: Decision) -> Result<Opened, SubmitError> {
+        let digest = self.evaluator.beside(large::bytes(call), || call.digest()).await;
+        self.note(call, &denial, &digest).await?;
+        Ok(Opened::Ruled(Box::new(denial)))
     }
 
     /// What becomes of a call while everything is paused; whether it is held though it was allowed.
@@ -202,7 +234,7 @@ impl Submissions {
         Ok(allowed && ruling.verdict == Verdict::Ask)
     }
 
-    async fn is_known(&self, call: &Call) -> Result<bool, StoreError> {
+    pub(super) async fn is_known(&self, call: &Call) -> Result<bool, StoreError> {
         let Some(key) = &call.key else { return Ok(false) };
         self.open.store.knows_key(&call.agent, &call.session, key).await
     }
@@ -217,51 +249,6 @@ impl Submissions {
             return Ok(None);
         }
         Ok(said)
-    }
-
-    /// The unchanging part of a new ask.
-    fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
-        let behaviour = self.in_force.system().prompt_behaviour();
-        if !call.questions.is_empty() {
-            // A question runs nothing, and no rule can answer the next one.
-            ruling.always.clear();
-            ruling.exact.clear();
-            ruling.prefix.clear();
-            ruling.effects.clear();
-        }
-        effects::worst_first(&mut ruling.effects);
-        let mut choices = behaviour.choices.to_vec();
-        let stops = call.accepts.contains(&Accepts::Stop) && behaviour.deny != OnDeny::Stop;
-        if stops && call.questions.is_empty() && !choices.contains(&PromptChoice::DenyAndStop) {
-            choices.push(PromptChoice::DenyAndStop);
-        }
-        let category = call.category.as_deref().unwrap_or("exec");
-        Body {
-            why: ruling.reason,
-            rule: ruling.rule,
-            always: ruling.always,
-            always_from: ruling.always_from,
-            exact: ruling.exact,
-            prefix: ruling
-                .prefix
-                .iter()
-                .map(|text| granted_rules::of_prefix(category, text))
-                .collect(),
-            effects: ruling.effects.iter().map(ToString::to_string).collect(),
-            critical: ruling.critical,
-            held: false,
-            rules_problem,
-            choices,
-            deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
-            lasts: behaviour.always,
-            silence: self.deadlines.silence(&call, ruling.critical),
-            prompt: ruling.prompt,
-            requirements: Vec::new(),
-            plan: None,
-            steps: Vec::new(),
-            owner: call.owner.clone(),
-            call,
-        }
     }
 
     /// An ask that silence approves waits since then.

@@ -40,11 +40,14 @@ pub(super) fn apply(ask: &Ask, by: &Approver, now: i64) -> Result<Undone, Refusa
 }
 
 fn stored_nothing(ask: &Ask, answer: &Answer) -> bool {
-    ask.body.stored_rules(answer).is_empty()
+    ask.body.call.budget.is_none() && ask.body.stored_rules(answer).is_empty()
 }
 
 /// What the person who undid an answer is told. `kept` says why its rule is still in the file.
 pub(super) fn sentence(ask: &Ask, kept: Option<&str>) -> String {
+    if ask.body.call.budget.is_some() {
+        return "Undone: what is left of the budget asks again.".to_owned();
+    }
     let rules = ask.answer().map(|answer| ask.body.stored(answer)).unwrap_or_default();
     let hold = if rules.len() == 1 { "holds" } else { "hold" };
     match kept {

@@ -119,7 +119,8 @@ fn is_behind(grant: &Grant, used: &UsedRule) -> bool {
     let Grant { rule, agent, session, owner, .. } = grant;
     let owner = owner.as_ref().map(|owner| owner.as_str());
     let same = (agent, session, owner) == (&used.agent, &used.session, used.owner.as_deref());
-    *rule == used.rule && (grant.scope == GrantScope::Always || same)
+    let of_rule = grant.scope != GrantScope::Budget;
+    *rule == used.rule && of_rule && (grant.scope == GrantScope::Always || same)
 }
 
 /// A call in short.

@@ -58,6 +58,8 @@ pub enum GrantReach {
     Timed,
     /// Every session, until it is revoked.
     Always,
+    /// Exactly one call, once, until it expires: it was approved ahead.
+    Budget,
 }
 
 /// The grants in force.

@@ -48,7 +48,7 @@ pub use status::{
     ReadyWaiting, Up,
 };
 pub use tokens::{
-    AddTokenRequest, NewTokenReply, RevokedTokenReply, RotateTokenRequest, TokenState, TokenView,
-    TokensPage,
+    AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,
+    RotateTokenRequest, TokenLimits, TokenState, TokenView, TokensPage,
 };
 pub use verdict::CallVerdict;

@@ -9,8 +9,9 @@ use crate::{
     ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView, GrantsPage, HistoryPage,
     HistoryQuery, LogQuery, LogReply, ModeReply, ModeRequest, NewTokenReply, NonceReply,
     PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest, ReadyReply, ReloadReply,
-    RevokeReply, RevokedTokenReply, RotateTokenRequest, SessionRequest, SessionsPage,
-    SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest, WaitQuery, routes,
+    ResumedAgentReply, RevokeReply, RevokedTokenReply, RotateTokenRequest, SessionRequest,
+    SessionsPage, SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest, WaitQuery,
+    routes,
 };
 use operation::{Operation, RouteAccess, described};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -176,6 +177,8 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("post", routes::ROTATE_TOKEN, "Rotate a token", RouteAccess::Approver)
             .body::<RotateTokenRequest>(generator)
             .reply::<NewTokenReply>(generator, "200", "The token, this one time"),
+        Operation::new("post", routes::RESUME_TOKEN, "Resume an agent", RouteAccess::Approver)
+            .reply::<ResumedAgentReply>(generator, "200", "The agent that was resumed"),
         Operation::new("delete", routes::TOKEN, "Revoke a token", RouteAccess::Approver)
             .reply::<RevokedTokenReply>(generator, "200", "The token that was revoked"),
         Operation::new("post", routes::MCP, "Send a message of MCP", RouteAccess::Agent)

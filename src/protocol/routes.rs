@@ -52,6 +52,8 @@ pub const TOKENS: &str = "/v1/tokens";
 pub const TOKEN: &str = "/v1/tokens/{name}";
 /// Gives an agent another token.
 pub const ROTATE_TOKEN: &str = "/v1/tokens/{name}/rotate";
+/// Resumes an agent that a limit has paused.
+pub const RESUME_TOKEN: &str = "/v1/tokens/{name}/resume";
 /// Messages of MCP.
 pub const MCP: &str = "/mcp";
 /// Makes a nonce.

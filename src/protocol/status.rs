@@ -36,6 +36,9 @@ pub struct ReadyReply {
     /// The pause, where one is on: nothing is allowed until somebody resumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<PauseView>,
+    /// How many agents a limit has paused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub paused_agents: u64,
     /// The targets at which cards are late: they wait for longer than they should to be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<ReadyLate>,
@@ -57,6 +60,10 @@ pub struct ReadyReply {
     pub stopping: bool,
     /// The inbox's address, without its token.
     pub inbox: String,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What waits for an answer.

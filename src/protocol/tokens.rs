@@ -16,6 +16,35 @@ pub struct AddTokenRequest {
     /// Whether the agent may read what other agents ask.
     #[serde(default)]
     pub sees_all: bool,
+    /// How much the agent may ask. What is more pauses it until a person resumes it.
+    #[serde(default)]
+    pub limits: TokenLimits,
+}
+
+/// How much an agent may ask; without a limit only those of the config hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenLimits {
+    /// Asks open at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_open: Option<u32>,
+    /// New asks in a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<u32>,
+    /// Asks of one session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_task: Option<u32>,
+}
+
+/// Since when a limit has paused an agent, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentPauseView {
+    /// RFC 3339.
+    pub since: String,
+    /// Which limit it broke.
+    pub why: String,
+    /// The ask whose approval resumes it.
+    pub ask: String,
 }
 
 /// Gives an agent another token.
@@ -49,6 +78,12 @@ pub struct TokenView {
     /// Until when the token before a rotation is accepted too, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former_until: Option<String>,
+    /// How much the agent may ask.
+    #[serde(default)]
+    pub limits: TokenLimits,
+    /// The pause of its agent, where a limit has paused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<AgentPauseView>,
 }
 
 /// What has become of a token.
@@ -84,6 +119,13 @@ impl std::fmt::Debug for NewTokenReply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NewTokenReply").field("agent", &self.agent).finish_non_exhaustive()
     }
+}
+
+/// The agent that was resumed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResumedAgentReply {
+    /// Its token.
+    pub resumed: TokenView,
 }
 
 /// The token that was revoked.

@@ -1,17 +1,18 @@
 //! Asks: put in, read, and closed exactly once.
 
 use super::{
-    NewCard, Store, StoreError, Tx, cards,
+    NewCard, Store, StoreError, Tx,
+    agent_limits::{self, AgentLimit},
+    cards,
     connection::SqlDialect,
-    events,
-    lease::{DAEMON, ms},
-    pause,
+    events, pause,
     rows::{ask, select, whole, write},
 };
-use crate::ask::{Ask, Body, StoppedClock, attached::AttachedDaemons, question::Progress};
+use crate::ask::{
+    Ask, Body, StoppedClock, attached::AttachedDaemons, call::Call, question::Progress,
+};
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Row, any::AnyRow};
-use std::time::Duration;
+use sqlx::{Row, any::AnyRow};
 
 /// An ask to be stored.
 #[derive(Debug, Clone)]
@@ -32,6 +33,8 @@ pub struct NewAsk {
     pub created_at: i64,
     /// Unix milliseconds.
     pub deadline_at: Option<i64>,
+    /// The agent's own token whose limits it counts for.
+    pub limited: Option<String>,
 }
 
 impl NewAsk {
@@ -81,6 +84,8 @@ pub enum Inserted {
     New(Ask),
     /// The same key was submitted before: this is that ask.
     Known(Ask),
+    /// Nothing was stored: its agent may not ask more.
+    OverLimit(AgentLimit),
 }
 
 impl Store {
@@ -143,49 +148,6 @@ impl Store {
         rows.iter().map(overdue).collect()
     }
 
-    /// Sets the daemons at which callers of an open ask wait, if they are as `seen` in its row;
-    /// whether they were.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn set_attached(
-        &self,
-        seen: &Ask,
-        attached: &AttachedDaemons,
-    ) -> Result<bool, StoreError> {
-        let kept = sqlx::query(
-            "UPDATE ask SET keepers = $3 WHERE id = $1 AND keepers = $2 AND state = 'open'",
-        );
-        let kept = kept.bind(seen.id.clone()).bind(seen.attached.to_string());
-        Ok(self.execute(kept.bind(attached.to_string())).await? == 1)
-    }
-
-    /// A page of the open asks whose callers wait at daemons of which `me` is none and none was
-    /// heard of for so long, by id, behind this one. It is the last one when it is empty.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn orphans(
-        &self,
-        me: &str,
-        silence: Duration,
-        after: &str,
-    ) -> Result<Vec<(String, AttachedDaemons)>, StoreError> {
-        let sql = format!(
-            "SELECT id, keepers FROM ask WHERE state = 'open' AND attended = 1 AND keepers <> '' \
-             AND replace(keepers, '/' || $1 || '/', '') = keepers AND id > $3 \
-             AND NOT EXISTS (SELECT 1 FROM lease WHERE name = '{DAEMON}' || holder \
-             AND until_at > {} - $2 AND replace(keepers, '/' || holder || '/', '') <> keepers) \
-             ORDER BY id LIMIT 500",
-            self.engine.dialect.now()
-        );
-        let orphans = sqlx::query(AssertSqlSafe(sql)).bind(me).bind(ms(silence)).bind(after);
-        let rows = self.all(orphans).await?;
-        let orphan =
-            |row: &AnyRow| Ok((row.try_get("id")?, AttachedDaemons::read(row.try_get("keepers")?)));
-        rows.iter().map(orphan).collect()
-    }
-
     /// What is open, by session.
     ///
     /// # Errors
@@ -232,12 +194,19 @@ impl Store {
     }
 }
 
-async fn insert(
+pub(super) async fn insert(
     tx: &mut Tx,
     dialect: SqlDialect,
     new: &NewAsk,
     cards: &[NewCard],
 ) -> Result<Inserted, StoreError> {
+    if let Some(token) = &new.limited
+        && known(tx, &new.body.call).await?.is_none()
+        && let Some(limit) =
+            agent_limits::reached(tx, dialect, token, &new.body.call, new.created_at).await?
+    {
+        return Ok(Inserted::OverLimit(limit));
+    }
     let left_ms = new.deadline_at.map(|at| at.saturating_sub(new.created_at).max(1));
     let stopped = pause::held(tx, dialect).await?.map(|_| StoppedClock { left_ms });
     let opened = new.opened(stopped);
@@ -273,19 +242,22 @@ async fn insert(
     .execute(&mut *tx)
     .await?;
     if done.rows_affected() == 0 {
-        let row = sqlx::query(select!("WHERE agent = $1 AND session = $2 AND key = $3"))
-            .bind(&call.agent)
-            .bind(&call.session)
-            .bind(&call.key)
-            .fetch_one(&mut *tx)
-            .await?;
-        return Ok(Inserted::Known(ask(&row)?));
+        let known = known(tx, call).await?.ok_or(sqlx::Error::RowNotFound)?;
+        return Ok(Inserted::Known(known));
     }
     cards::insert(tx, &new.id, cards).await?;
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
         "digest": new.digest, "why": new.body.why, "daemon": new.daemon});
     events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
     Ok(Inserted::New(opened))
+}
+
+/// The ask that was submitted under this call's key.
+async fn known(tx: &mut Tx, call: &Call) -> Result<Option<Ask>, StoreError> {
+    let Some(key) = &call.key else { return Ok(None) };
+    let same = sqlx::query(select!("WHERE agent = $1 AND session = $2 AND key = $3"));
+    let same = same.bind(&call.agent).bind(&call.session).bind(key);
+    same.fetch_optional(&mut *tx).await?.as_ref().map(ask).transpose()
 }
 
 pub(super) async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {

@@ -32,7 +32,7 @@ pub struct CardRow {
     pub attempts: i64,
     /// Whether it has been shown, as far as is noted.
     pub shown: bool,
-    /// Which target it stands in for, and why, in a sentence; `None` for most.
+    /// Which target it replaces, and why, in a sentence; `None` for most.
     pub instead: Option<String>,
     /// Whether any card of its ask has been where people look.
     pub seen: bool,

@@ -33,7 +33,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then nothing is signed.
-    // INVARIANT: an event that was committed joins the chain once, whoever wrote it.
+    // INVARIANT: an event that was committed joins the chain once, whichever daemon wrote it.
     pub async fn seal_log(&self, key: &Arc<SigningKey>) -> Result<Option<LogHead>, StoreError> {
         let unsealed = "SELECT 1 AS one FROM event WHERE seq IS NULL LIMIT 1";
         let unsigned = "SELECT 1 AS one FROM log_end WHERE count > \

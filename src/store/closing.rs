@@ -1,6 +1,9 @@
 //! Closes an ask, records progress on it, or extends its deadline: one compare-and-set each.
 
-use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, pause, rows::write};
+use super::{
+    Grant, Store, StoreError, Tx, agent_limits, asks::fetch, cards, events, grants, pause,
+    rows::write,
+};
 use crate::ask::{Answer, Ask, Decision, State, question::Progress};
 use serde_json::json;
 
@@ -54,6 +57,9 @@ impl Store {
                 }
                 for grant in &grants {
                     grants::insert(tx, grant).await?;
+                }
+                if let (Some(token), Decision::Approve) = (&ended.body.resumes, answer.decision) {
+                    agent_limits::resume(tx, token, &answer.by, answer.at).await?;
                 }
                 self::ended(tx, &ended.id, ended.state.name(), &answer).await?;
                 Ok(Closed::Won(ended))

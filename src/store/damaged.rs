@@ -12,7 +12,7 @@ use std::time::Duration;
 async fn asked(store: &Store, new: NewAsk) -> Ask {
     match store.insert_ask(&new, &[]).await.unwrap() {
         Inserted::New(ask) => ask,
-        Inserted::Known(ask) => panic!("it was known: {ask:?}"),
+        other => panic!("it was known: {other:?}"),
     }
 }
 

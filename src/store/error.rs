@@ -78,6 +78,17 @@ pub enum StoreError {
          version, or put a backup of this version in its place"
     )]
     Newer(i64),
+    /// A newer program changed the tables while this one runs.
+    #[error(
+        "a newer countersign has changed the tables (step {step}; this daemon knows {known}), so \
+         this one writes nothing more"
+    )]
+    Outdated {
+        /// The step of the tables.
+        step: i64,
+        /// The newest step of this program.
+        known: i64,
+    },
     /// A column cannot be parsed; the row is not used.
     #[error("the store holds something unreadable in `{column}`: {source}")]
     Unreadable {

@@ -1,7 +1,7 @@
 //! Grants: remembered approvals.
 
 use super::{
-    ReadQuery, Store, StoreError, Tx, events,
+    ReadQuery, Store, StoreError, Tx, events, pause,
     rows::{read, write},
 };
 use crate::ask::{By, owner::Owner};
@@ -18,7 +18,7 @@ pub const UNDO_MS: i64 = 600_000;
 pub struct Grant {
     /// Its id.
     pub id: String,
-    /// The ask it was given on.
+    /// The ask it was given on; empty for a rule that was saved without one.
     pub ask: String,
     /// What it allows.
     #[serde(flatten)]
@@ -39,6 +39,9 @@ pub struct Grant {
     /// Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
+    /// SHA-256 of the one call that it covers, where it was approved ahead.
+    #[serde(skip)]
+    pub digest: Option<String>,
 }
 
 /// How far a grant goes.
@@ -51,6 +54,8 @@ pub enum GrantScope {
     Timed,
     /// Every session: it is in the rules file.
     Always,
+    /// Exactly one call, once, until it expires.
+    Budget,
 }
 
 impl GrantScope {
@@ -59,6 +64,7 @@ impl GrantScope {
             Self::Session => "session",
             Self::Timed => "timed",
             Self::Always => "always",
+            Self::Budget => "budget",
         }
     }
 }
@@ -71,12 +77,32 @@ impl Store {
     pub async fn grants(&self, now: i64) -> Result<Vec<Grant>, StoreError> {
         self.select_grants(
             sqlx::query(
-                "SELECT * FROM grants WHERE revoked_at IS NULL \
+                "SELECT * FROM grants WHERE revoked_at IS NULL AND spent_at IS NULL \
                  AND (expires_at IS NULL OR expires_at > $1) ORDER BY created_at, id",
             )
             .bind(now),
         )
         .await
+    }
+
+    /// Stores a grant that a person made without an ask; false while everything is paused.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn save_grant(&self, new: &Grant) -> Result<bool, StoreError> {
+        let (new, dialect) = (new.clone(), self.engine.dialect);
+        let saved = self.write(move |tx| {
+            Box::pin(async move {
+                if pause::held(tx, dialect).await?.is_some() {
+                    return Ok(false);
+                }
+                insert(tx, &new).await?;
+                let data = json!({"grant": new.id, "rule": new.rule.to_string(), "by": new.by});
+                events::append(tx, new.created_at, "saved", None, &data).await?;
+                Ok(true)
+            })
+        });
+        saved.await
     }
 
     /// Grants that are in the store but not yet in the rules file.
@@ -147,7 +173,8 @@ impl Store {
                 .execute(&mut *tx)
                 .await?;
                 let data = json!({"grant": gone.id, "rule": gone.rule.to_string(), "by": by});
-                events::append(tx, now, "revoked", Some(&gone.ask), &data).await?;
+                let ask = Some(gone.ask.as_str()).filter(|ask| !ask.is_empty());
+                events::append(tx, now, "revoked", ask, &data).await?;
                 Ok(done.rows_affected() == 1)
             })
         });
@@ -166,6 +193,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         "session" => GrantScope::Session,
         "timed" => GrantScope::Timed,
         "always" => GrantScope::Always,
+        "budget" => GrantScope::Budget,
         _ => return Err(sqlx::Error::Decode(format!("scope `{scope}`").into()).into()),
     };
     Ok(Grant {
@@ -183,14 +211,15 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         by: read("granted_by", &by)?,
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
+        digest: row.try_get("digest")?,
     })
 }
 
 pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, \
-         created_at, expires_at, written, owner, undo_until) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+         created_at, expires_at, written, owner, undo_until, digest) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     )
     .bind(&grant.id)
     .bind(&grant.ask)
@@ -205,6 +234,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(i64::from(grant.scope != GrantScope::Always))
     .bind(grant.owner.as_ref().map(|owner| owner.as_str().to_owned()))
     .bind(grant.created_at + UNDO_MS)
+    .bind(&grant.digest)
     .execute(&mut *tx)
     .await?;
     Ok(())

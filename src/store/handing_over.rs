@@ -1,11 +1,11 @@
-//! Cards that stand in for one whose target fails.
+//! Cards that replace one whose target fails.
 
 use super::{NewCard, Store, StoreError, cards, events};
 use crate::clock;
 use serde_json::json;
 
 impl Store {
-    /// Adds these cards to an open ask, each with the sentence that says what it stands in for;
+    /// Adds these cards to an open ask, each with the sentence that says what it replaces;
     /// whether any was new.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 25] = [
+const STEPS: [(i64, &str, &str); 26] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -33,6 +33,7 @@ const STEPS: [(i64, &str, &str); 25] = [
     (23, "steps", include_str!("migrations/0023_steps.sql")),
     (24, "presence", include_str!("migrations/0024_presence.sql")),
     (25, "log_sent", include_str!("migrations/0025_log_sent.sql")),
+    (26, "budget", include_str!("migrations/0026_budget.sql")),
 ];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write
@@ -70,6 +71,11 @@ async fn is_up_to_date(connection: &mut AnyConnection) -> bool {
     let Ok(taken) = taken.fetch_all(connection).await else { return false };
     let taken = taken.iter().map(|row| row.try_get::<i64, _>("version").ok());
     taken.eq(STEPS.iter().map(|(version, ..)| Some(*version)))
+}
+
+/// The newest step that this version knows.
+pub(super) fn latest() -> i64 {
+    STEPS.last().map_or(0, |(version, ..)| *version)
 }
 
 /// Makes the tables of an earlier version.

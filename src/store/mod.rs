@@ -4,9 +4,14 @@
 //! transaction with its event, its grants and the cards that have to follow; the loser of a race
 //! gets the row as it is now.
 
+mod agent_limits;
+mod agent_pauses;
+mod agent_token;
 mod agent_tokens;
 mod asks;
+mod attached;
 mod backup;
+mod budgets;
 mod bundles;
 mod bundling;
 mod cards;
@@ -32,6 +37,7 @@ mod listing;
 mod log_sent;
 mod migrations;
 mod outbox;
+mod outdated;
 mod owed_text;
 mod pause;
 mod presence;
@@ -53,7 +59,8 @@ mod uses;
 mod votes;
 mod writer;
 
-pub use agent_tokens::{AgentToken, NewAgentToken, Reads};
+pub use agent_limits::{AgentLimit, AgentLimits, AgentPause};
+pub use agent_token::{AgentToken, NewAgentToken, Reads};
 pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, back_up};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
@@ -89,7 +96,7 @@ use crate::{clock, ids};
 use connection::{ConnectionTimeouts, LIMITS, ReadQuery, Statement, Tx, Work};
 use engine::Engine;
 use sqlx::any::AnyRow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 use trouble::Condition;
 
@@ -101,6 +108,8 @@ pub struct Store {
     condition: Arc<Condition>,
     /// This daemon's random name; it marks our own hints, so that we ignore them.
     name: Arc<str>,
+    /// The step of the tables, once it is one that this version does not know.
+    newer: Arc<OnceLock<i64>>,
     /// Notified after each change that other daemons may want to read.
     news: Arc<Notify>,
 }
@@ -131,8 +140,14 @@ impl Store {
     }
 
     async fn begin(engine: Engine, database: &Database) -> Result<Self, StoreError> {
-        let (condition, name, news) = (Arc::default(), ids::nonce().into(), Arc::default());
-        let store = Self { engine, database: database.clone(), condition, name, news };
+        let store = Self {
+            engine,
+            database: database.clone(),
+            condition: Arc::default(),
+            name: ids::nonce().into(),
+            newer: Arc::default(),
+            news: Arc::default(),
+        };
         // An SQLite file has one daemon (its lock is held), so every lease in it belongs to a
         // process that has ended. Without this a restart would wait until the old lease runs out.
         if !store.is_shared() {
@@ -213,7 +228,10 @@ impl Store {
     {
         #[cfg(test)]
         let _under_way = self.engine.faults.under_way();
-        let written = self.engine.write(work).await;
+        let written = match self.knows_its_tables() {
+            Ok(()) => self.engine.write(work).await,
+            Err(error) => Err(error),
+        };
         self.condition.note(&self.database, &written);
         written
     }

@@ -134,7 +134,7 @@ pub(super) fn pause_of(row: &AnyRow) -> Result<Option<Pause>, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
         ask::{State, StoppedClock},
@@ -156,6 +156,7 @@ mod tests {
     async fn insert(store: &Store, id: &str, deadline_at: Option<i64>) -> crate::ask::Ask {
         match store.insert_ask(&new_ask(id, None, deadline_at), &[]).await.unwrap() {
             Inserted::New(ask) | Inserted::Known(ask) => ask,
+            other @ Inserted::OverLimit(_) => panic!("{other:?}"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The store that a backup replaces: what people took back after the backup stays taken back.
+//! The store that a backup replaces: what people revoked after the backup stays revoked.
 
 use super::{StoreError, connection::Tx, integrity, pause::pause_of};
 use crate::ask::pause::Pause;
@@ -36,6 +36,11 @@ const REVOKED: &str = "\
     FROM replaced.grants AS o WHERE o.id = grants.id \
         AND grants.revoked_at IS NULL AND o.revoked_at IS NOT NULL";
 
+/// What was spent of a budget stays spent.
+const SPENT: &str = "\
+    UPDATE grants SET spent_at = o.spent_at FROM replaced.grants AS o WHERE o.id = grants.id \
+        AND grants.spent_at IS NULL AND o.spent_at IS NOT NULL";
+
 /// A rotated token is revoked: which of the two stores has its newer secret is not known.
 const TOKENS: &str = "\
     UPDATE agent_token SET revoked_at = coalesce(o.revoked_at, $1) \
@@ -50,7 +55,7 @@ const TOKEN_PAUSES: &str = "\
         AND agent_token.paused_at IS NULL AND o.paused_at IS NOT NULL";
 
 /// Brings over into `restored` what the store in `file` knows and the backup does not.
-// FAIL-CLOSED: a restored store approves nothing that a person has taken back since.
+// FAIL-CLOSED: a restored store approves nothing that a person has revoked since.
 pub(super) async fn bring_over(
     restored: &mut AnyConnection,
     file: &Path,
@@ -69,6 +74,9 @@ pub(super) async fn bring_over(
     let closed = restored.execute(CLOSED).await?.rows_affected();
     restored.execute(CARDS).await?;
     let revoked = restored.execute(REVOKED).await?.rows_affected();
+    if has_column(restored, "spent_at").await? {
+        restored.execute(SPENT).await?;
+    }
     let tokens = tokens(restored, now).await?;
     let paused = pause(restored).await?;
     restored.execute("COMMIT").await?;
@@ -89,6 +97,13 @@ async fn pause(restored: &mut Tx) -> Result<Option<Pause>, StoreError> {
     }
     let row = "SELECT how, paused_by, since FROM replaced.pause WHERE id = 1";
     pause_of(&restored.fetch_one(row).await?)
+}
+
+/// Returns whether the grants of the replaced store have this column.
+async fn has_column(restored: &mut Tx, column: &str) -> Result<bool, StoreError> {
+    let query = "SELECT count(*) FROM pragma_table_info('grants', 'replaced') WHERE name = $1";
+    let found = sqlx::query(query).bind(column.to_owned()).fetch_one(&mut *restored).await?;
+    Ok(found.try_get::<i64, _>(0)? > 0)
 }
 
 /// Returns whether the replaced store has this table; one of an earlier version may not.

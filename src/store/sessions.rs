@@ -9,7 +9,8 @@ use sqlx::Row;
 pub struct SessionContext {
     /// The session's own mode, if it has one.
     pub mode: Option<String>,
-    /// The grants in force that were made in it, and all that are for always; oldest first.
+    /// The grants in force with a rule that were made in it, and all that are for always; oldest
+    /// first.
     pub grants: Vec<Grant>,
 }
 
@@ -29,7 +30,8 @@ impl Store {
         let query = sqlx::query(
             "SELECT mode, given.* FROM (SELECT (SELECT mode FROM session \
              WHERE agent = $1 AND session = $2) AS mode) AS own LEFT JOIN grants AS given \
-             ON revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3) \
+             ON revoked_at IS NULL AND scope <> 'budget' \
+             AND (expires_at IS NULL OR expires_at > $3) \
              AND (scope = 'always' OR (agent = $1 AND session = $2)) ORDER BY created_at, id",
         );
         let rows = self.all(query.bind(agent).bind(session).bind(now)).await?;

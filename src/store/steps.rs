@@ -95,7 +95,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
-    // INVARIANT: each step is taken once, whoever looks: the row counts them.
+    // INVARIANT: each step is taken once, however many daemons look: the row counts them.
     pub async fn take_step(
         &self,
         seen: &Ask,
@@ -211,7 +211,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
         ask::{
@@ -232,6 +232,7 @@ mod tests {
     async fn insert(store: &Store, new: &NewAsk) -> Ask {
         match store.insert_ask(new, &[]).await.unwrap() {
             Inserted::New(ask) | Inserted::Known(ask) => ask,
+            other @ Inserted::OverLimit(_) => panic!("{other:?}"),
         }
     }
 

@@ -29,6 +29,7 @@ pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> 
         attached: AttachedDaemons::default(),
         created_at: 1,
         deadline_at,
+        limited: None,
     }
 }
 
@@ -77,7 +78,7 @@ fn yes(at: i64) -> State {
 async fn stored(store: &Store, new: &NewAsk, cards: &[NewCard]) -> Ask {
     match store.insert_ask(new, cards).await.unwrap() {
         Inserted::New(ask) => ask,
-        Inserted::Known(ask) => panic!("it was known: {ask:?}"),
+        other => panic!("it was known: {other:?}"),
     }
 }
 
@@ -247,6 +248,7 @@ async fn grants_hold_until_they_expire_or_are_revoked() {
             by: By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() },
             created_at: 5,
             expires_at,
+            digest: None,
         };
         let grants = [
             grant("timed", GrantScope::Timed, Some(100)),
@@ -424,6 +426,7 @@ async fn an_answer_is_undone_with_exactly_its_own_grants_and_once() {
             by: By::Timeout,
             created_at: 5,
             expires_at: None,
+            digest: None,
         };
         let card = NewCard { nonce: "n".into(), adapter: "x".into(), target: "t".into() };
         let mut asks = Vec::new();

@@ -122,6 +122,9 @@ impl Trouble {
                 ),
             ),
             StoreError::NotOurs(why) => (why.clone(), "stop the other program".to_owned()),
+            StoreError::Outdated { .. } => {
+                (error.to_string(), "update this daemon too, and restart it".to_owned())
+            }
             StoreError::Closed => {
                 ("the daemon has closed it".to_owned(), "restart the daemon".to_owned())
             }

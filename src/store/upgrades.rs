@@ -108,3 +108,31 @@ async fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
         fresh.drop().await;
     }
 }
+
+#[tokio::test]
+async fn a_daemon_whose_tables_a_newer_one_changed_reads_on_and_writes_nothing_more() {
+    for fresh in engines().await {
+        let store = Store::open(&fresh.database).await.unwrap();
+        store.check_tables().await.unwrap();
+        assert_eq!(store.probe().await, None);
+        let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, \
+                     execution_time) SELECT 9999, 'newer', success, checksum, 0 \
+                     FROM _sqlx_migrations WHERE version = 1";
+        store.execute(sqlx::query(newer)).await.unwrap();
+        store.check_tables().await.unwrap();
+        let trouble = store.probe().await.unwrap();
+        let says = format!(
+            "a newer countersign has changed the tables (step 9999; this daemon knows {}), so this \
+             one writes nothing more",
+            migrations::LATEST
+        );
+        assert_eq!(trouble.says, says);
+        assert_eq!(trouble.fix, "update this daemon too, and restart it");
+        let length = std::time::Duration::from_secs(9);
+        let leads = store.take_lease("bot", "one", length).await;
+        assert!(matches!(leads, Err(StoreError::Outdated { step: 9999, .. })), "{leads:?}");
+        assert_eq!(store.count_open().await.unwrap(), 0);
+        store.close().await;
+        fresh.drop().await;
+    }
+}

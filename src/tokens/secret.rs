@@ -59,7 +59,7 @@ impl TokenHash {
         sha256_hex(token.as_bytes()).as_bytes().ct_eq(self.0.as_bytes()).into()
     }
 
-    /// Reads a hash as it is written; `None` if the text is none.
+    /// Reads a hash as it is written; `None` if the text is no hash.
     #[must_use]
     pub fn stored(text: &str) -> Option<Self> {
         match Token::parse(text) {

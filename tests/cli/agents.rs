@@ -276,3 +276,52 @@ async fn checked(daemon: &Daemon, agent: &str) -> Value {
     let mut checks = report["checks"].as_array().unwrap().iter();
     checks.find(|check| check["check"] == agent).unwrap().clone()
 }
+
+#[tokio::test]
+async fn clines_program_prints_the_decision_and_cancels_where_ours_does_not_run() {
+    let mut daemon = Daemon::start("").await;
+    let file = daemon.dir.path().join("PreToolUse");
+    let settings = file.display().to_string();
+    let connected = run(&daemon, &["connect", "cline", "--yes", "--settings", &settings]).await;
+    assert_eq!(connected.code, Some(0), "{connected:?}");
+    let recorded = golden("cline/01_pre_tool_use_cancel");
+    let stdin = recorded["frames"][0]["data"].to_string();
+    let home = daemon.dir.path().to_owned();
+    let starts = || {
+        let mut program = tokio::process::Command::new(&file);
+        program.env("HOME", &home).kill_on_drop(true);
+        Process::start(program)
+    };
+    let waits = starts().input(&stdin).await;
+    let asks = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
+    let (id, call) = (asks["asks"][0]["id"].as_str().unwrap(), &asks["asks"][0]["call"]);
+    assert_eq!(
+        (&call["tool"], &call["args"], &call["cwd"]),
+        (
+            &json!("execute_command"),
+            &json!({"command": "git push origin main"}),
+            &json!("/home/ana/shop")
+        )
+    );
+    run(&daemon, &["deny", id, "--reason", "open a pull request"]).await;
+    let denied = printed(&waits.ends().await);
+    let why = "Denied by the approver's token: open a pull request";
+    assert_eq!(denied, json!({"cancel": true, "errorMessage": why}));
+    for odd in ["", "{", "{}", "[]", "null"] {
+        let ended = starts().input(odd).await.ends().await;
+        assert_eq!(printed(&ended)["cancel"], true, "{odd:?}");
+    }
+    let ours = env!("CARGO_BIN_EXE_countersign");
+    let text = std::fs::read_to_string(&file).unwrap();
+    // What fails, is killed or says nothing: Cline would run the call.
+    for failing in ["/nowhere/countersign", "sh -c 'kill -9 $$' countersign", "false", "true"] {
+        std::fs::write(&file, text.replace(ours, failing)).unwrap();
+        let ended = starts().input(&stdin).await.ends().await;
+        let blocked = "countersign could not be run, so this call is blocked.";
+        assert_eq!(printed(&ended), json!({"cancel": true, "errorMessage": blocked}), "{failing}");
+    }
+    std::fs::write(&file, &text).unwrap();
+    daemon.stop().await;
+    let ended = starts().input(&stdin).await.ends().await;
+    assert_eq!(printed(&ended)["cancel"], true, "{ended:?}");
+}

@@ -1,6 +1,7 @@
 //! The real agents with our hooks, against a scripted model. They are not shipped with this
 //! repository: set `COUNTERSIGN_TEST_OPENCODE` and `COUNTERSIGN_TEST_COPILOT` to their binaries,
-//! `COUNTERSIGN_TEST_GEMINI` and `COUNTERSIGN_TEST_PI` to their scripts for node (all from npm).
+//! `COUNTERSIGN_TEST_GEMINI` and `COUNTERSIGN_TEST_PI` to their scripts for node (all from npm), and
+//! `COUNTERSIGN_TEST_OMP` to oh-my-pi's script with `bun` on the path.
 
 use crate::{chat_model::ChatModel, daemon::Daemon, process::run};
 use serde_json::{Value, json};
@@ -17,15 +18,16 @@ enum Real {
     Copilot,
     Gemini,
     Pi,
+    OhMyPi,
 }
 
-const ALL: [Real; 4] = [Real::Opencode, Real::Copilot, Real::Gemini, Real::Pi];
+const ALL: [Real; 5] = [Real::Opencode, Real::Copilot, Real::Gemini, Real::Pi, Real::OhMyPi];
 
 /// A run of an agent in a folder of its own.
 struct Run {
     model: ChatModel,
     work: PathBuf,
-    _child: Child,
+    child: Child,
 }
 
 impl Real {
@@ -35,13 +37,15 @@ impl Real {
             Self::Copilot => "copilot",
             Self::Gemini => "gemini",
             Self::Pi => "pi",
+            Self::OhMyPi => "oh-my-pi",
         }
     }
 
     /// Starts it on one prompt, connected as a person connects it; `None`, and a word about it, where
     /// it is not here.
     async fn start(self, daemon: &Daemon) -> Option<Run> {
-        let variable = format!("COUNTERSIGN_TEST_{}", self.name().to_uppercase());
+        let short = if self == Self::OhMyPi { "omp" } else { self.name() };
+        let variable = format!("COUNTERSIGN_TEST_{}", short.to_uppercase());
         let Some(program) = std::env::var_os(&variable) else {
             eprintln!("SKIPPED: set {variable} to try the real {}", self.name());
             return None;
@@ -55,8 +59,9 @@ impl Real {
         let mut command = match self {
             Self::Opencode | Self::Copilot => Command::new(&program),
             Self::Gemini | Self::Pi => Command::new("node"),
+            Self::OhMyPi => Command::new("bun"),
         };
-        if matches!(self, Self::Gemini | Self::Pi) {
+        if matches!(self, Self::Gemini | Self::Pi | Self::OhMyPi) {
             command.arg(&program);
         }
         command.current_dir(&work).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
@@ -65,11 +70,12 @@ impl Real {
         self.set_up(daemon, &model.url, &mut command);
         let connected = run(daemon, &["connect", self.name(), "--yes"]).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
+        command.process_group(0);
         let mut child = command.kill_on_drop(true).spawn().unwrap();
         if self == Self::Opencode {
             prompt(daemon, &mut child).await;
         }
-        Some(Run { model, work, _child: child })
+        Some(Run { model, work, child })
     }
 
     /// Points it at the model.
@@ -114,6 +120,14 @@ impl Real {
                 write(".pi/agent/models.json", &json!({"providers": {"fake": provider}}));
                 command.args(["--provider", "fake", "--model", "fake-model", "-p", "do it"]);
                 command.env("PI_OFFLINE", "1");
+            }
+            Self::OhMyPi => {
+                let provider = json!({"baseUrl": format!("{model}/v1"), "apiKey": "none",
+                    "api": "openai-completions",
+                    "models": [{"id": "fake-model", "name": "fake"}]});
+                // YAML reads JSON too.
+                write(".omp/agent/models.yml", &json!({"providers": {"fake": provider}}));
+                command.args(["--model", "fake/fake-model", "-p", "do it"]);
             }
         }
     }
@@ -168,6 +182,29 @@ async fn a_denied_call_of_a_real_agent_does_not_run_and_its_model_reads_why() {
         assert_eq!(run(&daemon, &["deny", &id, "--reason", "make no files"]).await.code, Some(0));
         let told = started.model.is_told().await;
         assert!(told.contains("make no files"), "{}: {told}", agent.name());
+        assert!(!started.work.join("made-by-agent.txt").exists(), "{}", agent.name());
+    }
+}
+
+#[tokio::test]
+async fn a_real_agent_outlives_a_killed_daemon_and_its_own_death_closes_its_card() {
+    for agent in ALL {
+        let mut daemon = Daemon::start("").await;
+        let Some(mut started) = agent.start(&daemon).await else { continue };
+        let id = asked(&daemon, agent).await;
+        daemon.kill().await;
+        daemon.run().await;
+        assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0));
+        started.model.is_told().await;
+        assert!(started.work.join("made-by-agent.txt").exists(), "{}", agent.name());
+        let daemon = Daemon::start("").await;
+        let started = agent.start(&daemon).await.unwrap();
+        let id = asked(&daemon, agent).await;
+        // Gemini works in a child of its own.
+        let process = format!("-{}", started.child.id().unwrap());
+        let kill = ["-KILL", "--", if agent == Real::Gemini { &process } else { &process[1..] }];
+        assert!(Command::new("kill").args(kill).status().await.unwrap().success());
+        daemon.ask_reaches(&id, "cancelled").await;
         assert!(!started.work.join("made-by-agent.txt").exists(), "{}", agent.name());
     }
 }

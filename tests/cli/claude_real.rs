@@ -246,6 +246,19 @@ async fn claude_mcp_tool_allow_and_deny() {
 }
 
 #[tokio::test]
+async fn claude_mcp_tool_of_a_claude_that_is_killed_closes_its_card() {
+    let daemon = Daemon::start("").await;
+    let config = daemon.config();
+    let program = env!("CARGO_BIN_EXE_countersign");
+    let server = json!({"command": program, "args": ["mcp", "--config", config]});
+    let model = Model::calling("Bash", bash()).await;
+    let Some(mut claude) = Claude::run(&daemon, model, &Route::Mcp(server)).await else { return };
+    let id = claude.asks(&daemon).await;
+    claude.child.kill().await.unwrap();
+    daemon.ask_reaches(&id, "cancelled").await;
+}
+
+#[tokio::test]
 async fn claude_host_allow_and_deny() {
     allow_and_deny(&Daemon::start("").await, &Route::Host).await;
 }

@@ -238,3 +238,27 @@ async fn a_shared_real_codex_outlives_a_killed_daemon_and_its_own_death_closes_i
     server.kill().await.unwrap();
     codex.daemon.ask_reaches(&ask, "cancelled").await;
 }
+
+#[tokio::test]
+async fn a_hosted_real_codex_without_its_model_ends_with_a_sentence() {
+    let Some(codex) = Codex::new("", vec![]).await else { return };
+    let settings = codex.daemon.dir.path().join(".codex/config.toml");
+    let text = fs::read_to_string(&settings).unwrap();
+    // Nothing listens on port 9.
+    fs::write(&settings, text.replace(&codex.model.url, "http://127.0.0.1:9/v1")).unwrap();
+    let mut command = codex.daemon.command(&[
+        "host",
+        "codex",
+        "--prompt",
+        "do it",
+        "--retry-for",
+        "5",
+        "--",
+        &codex.program,
+    ]);
+    command.current_dir(&codex.work).env("NO_PROXY", "127.0.0.1");
+    let ended = Process::start(command).ends().await;
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
+    let said = "Codex did not get over an error for 5 s: Reconnecting... waiting for network";
+    assert!(ended.stderr.contains(said), "{ended:?}");
+}

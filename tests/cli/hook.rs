@@ -167,7 +167,7 @@ async fn an_agent_that_was_killed_leaves_no_open_ask() {
     let hook = daemon.command(&HOOK);
     let words: Vec<_> =
         [hook.as_std().get_program()].into_iter().chain(hook.as_std().get_args()).collect();
-    // A shell stands in for the agent; `wait` keeps it from becoming the hook.
+    // A shell plays the agent; `wait` keeps it from becoming the hook.
     let mut agent = tokio::process::Command::new("sh");
     agent.args(["-c", "\"$@\" < \"$REQUEST\" & wait", "agent"]).args(words);
     agent.env("REQUEST", &request).env("HOME", daemon.dir.path());

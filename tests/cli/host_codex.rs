@@ -188,3 +188,17 @@ async fn a_run_needs_a_prompt() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("there is no prompt: give it with --prompt"), "{ended:?}");
 }
+
+#[tokio::test]
+async fn a_codex_that_cannot_reach_its_model_ends_with_a_sentence() {
+    let error = json!({"message": "Reconnecting... waiting for network",
+        "additionalDetails": "Connection failed: error sending request"});
+    let params = json!({"threadId": THREAD, "turnId": "u", "willRetry": true, "error": error});
+    let script = say(&json!({"method": "error", "params": params}));
+    let host = Hosted::start(Daemon::start("").await, &["--retry-for", "1"], &script);
+    let (ended, _) = host.ends().await;
+    let why = "Reconnecting... waiting for network (Connection failed: error sending request)";
+    let said = format!("Codex did not get over an error for 1 s: {why}");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
+    assert!(ended.stderr.contains(&said), "{ended:?}");
+}

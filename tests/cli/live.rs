@@ -33,7 +33,7 @@ async fn the_prompt_of_each_agent_arrives_and_is_taken_back() {
         let live = tried(&daemon, args[0]).await;
         assert_eq!(live["state"], "ok", "{args:?}: {live}");
         let says = live["says"].as_str().unwrap();
-        assert!(says.contains(" arrived as ") && says.ends_with(", and was taken back"), "{says}");
+        assert!(says.contains(" arrived as ") && says.ends_with(", and was cancelled"), "{says}");
         assert_eq!(daemon.open().await, Vec::<Value>::new(), "{args:?}");
     }
     let closed = daemon.all_in("cancelled").await;

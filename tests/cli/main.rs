@@ -36,6 +36,7 @@ mod host_codex;
 mod live;
 mod log_delivery;
 mod mcp;
+mod mcp_golden;
 mod mcp_http;
 mod mcp_proxy;
 mod model;

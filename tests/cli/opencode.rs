@@ -197,3 +197,33 @@ async fn opencode_that_was_killed_leaves_no_open_ask() {
     let closed = daemon.closed(ask["id"].as_str().unwrap()).await;
     assert_eq!(closed["state"], "cancelled");
 }
+
+#[tokio::test]
+async fn events_of_the_second_version_are_asked_once_and_answered_on_their_own_route() {
+    let daemon = Daemon::start("").await;
+    let Some(mut host) = Host::start(&daemon).await else { return };
+    let data = |id: &str| {
+        json!({"id": id, "sessionID": "ses_root", "action": "bash", "resources": ["touch x"],
+            "metadata": {"command": "touch x"}})
+    };
+    let asked = |id: &str| json!({"id": "evt", "type": "permission.v2.asked", "data": data(id)});
+    host.sees(&asked("per_1")).await;
+    // A server that tells both names means one request.
+    let mut first = json!({"type": "permission.asked", "properties": data("per_1")});
+    first["properties"]["permission"] = json!("bash");
+    host.sees(&first).await;
+    let ask = open(&daemon).await;
+    assert_eq!(ask["call"]["args"]["command"], "touch x");
+    answer(&daemon, &ask, &["approve"]).await;
+    let posted = host.next().await.unwrap();
+    assert_eq!(posted["url"], "/api/session/ses_root/permission/per_1/reply", "{posted}");
+    assert_eq!(posted["body"], json!({"reply": "once"}));
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
+
+    host.sees(&asked("per_2")).await;
+    let ask = open(&daemon).await["id"].as_str().unwrap().to_owned();
+    let replied = json!({"sessionID": "ses_root", "requestID": "per_2", "reply": "once"});
+    host.sees(&json!({"id": "evt", "type": "permission.v2.replied", "data": replied})).await;
+    daemon.ask_reaches(&ask, "cancelled").await;
+    assert_eq!(host.ends().await, Vec::<Value>::new());
+}

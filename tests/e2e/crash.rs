@@ -198,7 +198,7 @@ async fn judge(fixture: &Fixture, daemon: &Daemon) -> BTreeMap<String, ledger::C
     let (_, open) = daemon.get("/v1/asks?state=open", crate::daemon::APPROVER).await;
     assert_eq!(open["asks"], serde_json::json!([]), "everything has ended");
     // A reader who was there all the time, and went on where it was told whenever its line broke,
-    // missed nothing of what stands in the log.
+    // missed nothing of the log.
     let (seen, last) = (fixture.ledger.events(), fixture.ledger.resume());
     // A reader waits at a gap in the numbers until it is sure that nothing comes to fill it.
     let quiet = async {

@@ -1,4 +1,4 @@
-//! More requests than a chat takes messages, on both platforms: what shares a message is answered
+//! More requests than a chat takes messages, on every platform: what shares a message is answered
 //! once and never unseen, whatever happens meanwhile.
 
 mod chat;
@@ -17,8 +17,10 @@ async fn start(chat: &GroupChat) -> Daemon {
 }
 
 async fn online(chat: &GroupChat) {
-    if let GroupChat::Discord(chat) = chat {
-        chat.until_online().await;
+    match chat {
+        GroupChat::Telegram(_) => {}
+        GroupChat::Discord(chat) => chat.until_online().await,
+        GroupChat::Slack(chat) => chat.until_online().await,
     }
 }
 
@@ -93,6 +95,11 @@ async fn two_hundred_requests_into_discord_are_answerable_within_15_s_and_none_i
     flood(GroupChat::discord().await).await;
 }
 
+#[tokio::test]
+async fn two_hundred_requests_into_slack_are_answerable_within_15_s_and_none_is_lost_or_doubled() {
+    flood(GroupChat::slack().await).await;
+}
+
 /// The daemon dies when the platform has the message with more requests and the daemon does not
 /// know it.
 async fn killed_while_a_message_takes_more(chat: GroupChat) {
@@ -129,6 +136,11 @@ async fn a_daemon_killed_while_a_message_in_discord_takes_more_requests_approves
     killed_while_a_message_takes_more(GroupChat::discord().await).await;
 }
 
+#[tokio::test]
+async fn a_daemon_killed_while_a_message_in_slack_takes_more_requests_approves_none_unseen() {
+    killed_while_a_message_takes_more(GroupChat::slack().await).await;
+}
+
 /// The daemon dies when the platform has a new shared message and the daemon does not know it.
 async fn killed_while_a_message_is_posted(chat: GroupChat) {
     let mut daemon = start(&chat).await;
@@ -161,6 +173,11 @@ async fn a_daemon_killed_while_it_posts_a_shared_message_in_discord_answers_each
     killed_while_a_message_is_posted(GroupChat::discord().await).await;
 }
 
+#[tokio::test]
+async fn a_daemon_killed_while_it_posts_a_shared_message_in_slack_answers_each_request_once() {
+    killed_while_a_message_is_posted(GroupChat::slack().await).await;
+}
+
 /// The platform reports a press on a shared message twice, with other requests in between.
 async fn a_press_comes_twice(chat: GroupChat) {
     let daemon = start(&chat).await;
@@ -186,4 +203,9 @@ async fn a_press_on_a_shared_message_that_telegram_reports_twice_counts_once() {
 #[tokio::test]
 async fn a_press_on_a_shared_message_that_discord_reports_twice_counts_once() {
     a_press_comes_twice(GroupChat::discord().await).await;
+}
+
+#[tokio::test]
+async fn a_press_on_a_shared_message_that_slack_reports_twice_counts_once() {
+    a_press_comes_twice(GroupChat::slack().await).await;
 }

@@ -32,6 +32,9 @@ mod line;
 mod postgres;
 #[path = "../support/server.rs"]
 mod server;
+#[path = "../support/slack.rs"]
+#[cfg(feature = "slack")]
+mod slack_server;
 #[path = "../support/telegram.rs"]
 #[cfg(feature = "telegram")]
 mod telegram_server;
@@ -53,7 +56,7 @@ mod disk;
 mod duty;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod edit;
-#[cfg(all(feature = "telegram", feature = "discord"))]
+#[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
 mod floods;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod grants;
@@ -85,9 +88,13 @@ mod restore;
 mod routes;
 mod rules;
 #[cfg(feature = "telegram")]
+mod saved_rules;
+#[cfg(feature = "telegram")]
 mod shared;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod sign_in;
+#[cfg(feature = "slack")]
+mod slack;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;

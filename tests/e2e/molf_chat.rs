@@ -170,7 +170,7 @@ async fn who_may_answer() {
     for row in rows("telegram_access.jsonl") {
         let telegram = Telegram::start().await;
         let Some(allow) = row["allow"].as_array() else {
-            // Not silence: whoever may not answer is told so. Ids only, because names change hands.
+            // Not silence: a person who may not answer is told so. Ids only, because names change hands.
             assert!([8, 9].contains(&number(&row)), "nothing runs the row {row}");
             continue;
         };

@@ -7,7 +7,7 @@ use crate::{
     telegram_server::{ANA, GROUP, Message, Telegram},
 };
 use serde_json::{Value, json};
-use std::{path::Path, process::Stdio};
+use std::process::Stdio;
 use tokio::process::Command;
 
 const SETTINGS: &str = "
@@ -177,11 +177,13 @@ async fn a_subagents_prompt_reaches_the_phone() {
     assert_eq!(daemon.call(&read).await.1["verdict"], "allow", "yolo lets the rest run");
 }
 
-/// Runs the extension as oh-my-pi would, for one event; what the handler returned.
-async fn extension(daemon: &Daemon, socket: &Path, event: &Value) -> Value {
-    let folder = daemon.dir.path();
-    let module = folder.join("countersign.mjs");
-    std::fs::write(&module, include_str!("../../config/oh-my-pi/countersign.js")).unwrap();
+/// Runs the extension as `connect` makes it and as oh-my-pi would, for one event; what the handler
+/// returned.
+async fn extension(daemon: &Daemon, event: &Value) -> Value {
+    let module = daemon.dir.path().join("countersign.mjs");
+    let mut connect = daemon.command(&["connect", "oh-my-pi", "--yes", "--settings"]);
+    let connected = connect.arg(&module).output().await.unwrap();
+    assert!(connected.status.success(), "{connected:?}");
     let driver = format!(
         "import extension from {module:?};
          let handler;
@@ -192,7 +194,7 @@ async fn extension(daemon: &Daemon, socket: &Path, event: &Value) -> Value {
          console.log(JSON.stringify(answer ?? null));"
     );
     let mut node = Command::new("node");
-    node.args(["--input-type=module", "-e", &driver]).env("COUNTERSIGN_SOCKET", socket);
+    node.args(["--input-type=module", "-e", &driver]).env("HOME", daemon.dir.path());
     let output = node.kill_on_drop(true).stdin(Stdio::null()).output().await.unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
@@ -204,13 +206,12 @@ async fn the_extension_blocks_and_lets_through_as_people_answer() {
         eprintln!("there is no node here to run the extension with");
         return;
     }
-    let (telegram, _discord, daemon) = start().await;
-    let socket = daemon.dir.path().join("countersign.sock");
+    let (telegram, _discord, mut daemon) = start().await;
     let event =
         |tool: &str, input: Value| json!({"toolName": tool, "toolCallId": "1", "input": input});
 
     let deploy = event("bash", json!({"command": "make deploy"}));
-    let (answer, ()) = tokio::join!(extension(&daemon, &socket, &deploy), async {
+    let (answer, ()) = tokio::join!(extension(&daemon, &deploy), async {
         let card = telegram_card(&telegram).await;
         assert!(card.text.contains("explore"), "{}", card.text);
         telegram.press(GROUP, card.id, "Approve", ANA).await;
@@ -220,7 +221,6 @@ async fn the_extension_blocks_and_lets_through_as_people_answer() {
     let browser = event("browser", json!({"action": "open"}));
     let browser = extension(
         &daemon,
-        &socket,
         &json!({"toolCallId": "2", "toolName": "browser",
         "input": browser["input"]}),
     )
@@ -229,10 +229,16 @@ async fn the_extension_blocks_and_lets_through_as_people_answer() {
     assert!(browser["reason"].as_str().unwrap().contains("tools.approval.browser: deny"));
 
     let read = json!({"toolCallId": "3", "toolName": "read", "input": {"path": "README.md"}});
-    assert_eq!(extension(&daemon, &socket, &read).await, Value::Null, "reads run");
+    assert_eq!(extension(&daemon, &read).await, Value::Null, "reads run");
 
-    let nowhere = daemon.dir.path().join("nobody.sock");
-    let blocked = extension(&daemon, &nowhere, &read).await;
+    let asks = json!({"toolCallId": "4", "toolName": "ask", "input": {"questions": []}});
+    assert_eq!(extension(&daemon, &asks).await, Value::Null, "it asks at the terminal");
+
+    daemon.stop().await;
+    let blocked = extension(&daemon, &read).await;
     assert_eq!(blocked["block"], true, "a daemon that is not there blocks");
-    assert!(blocked["reason"].as_str().unwrap().contains("could not be asked"), "{blocked}");
+    assert!(
+        blocked["reason"].as_str().unwrap().contains("could not decide on this call"),
+        "{blocked}"
+    );
 }

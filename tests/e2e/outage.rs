@@ -47,7 +47,7 @@ async fn everything_is_refused(
             "{said}"
         );
     }
-    let (status, ready) = ready.expect("whoever asks how it is hears it in time");
+    let (status, ready) = ready.expect("a status request is answered in time");
     let store = &ready["store"];
     assert_eq!(status, 503, "{ready}");
     let problem = store["problem"].as_str().unwrap();

@@ -88,7 +88,7 @@ async fn doctor_names_everybody_and_says_what_the_old_lists_mean() {
     let wanted = [
         "Ana of ops answers on discord, on telegram",
         "Ben answers with a token of their own",
-        "without a name: whoever has a role of the group leads on discord",
+        "without a name: everyone with a role of the group leads on discord",
     ];
     assert_eq!(says, wanted);
     let local = Daemon::start("").await;

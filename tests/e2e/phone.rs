@@ -88,7 +88,25 @@ impl Machine {
     }
 
     async fn serve(&self) -> Child {
+        self.serve_by(self.command(&["serve"])).await
+    }
+
+    /// The same with a clock that is 11 minutes late once its file exists, which is returned too;
+    /// nothing where no C compiler is.
+    async fn serve_by_late_clock(&self) -> Option<(Child, PathBuf)> {
+        let [clock, late] = ["clock.so", "late"].map(|name| self.home.path().join(name));
+        let mut made = Command::new("cc");
+        made.args(["-shared", "-fPIC", "-o"]).arg(&clock).arg("tests/support/late_clock.c");
+        if !made.status().await.is_ok_and(|made| made.success()) {
+            println!("skipped: no C compiler for this platform's clock");
+            return None;
+        }
         let mut serve = self.command(&["serve"]);
+        serve.env("LD_PRELOAD", &clock).env("LATE_CLOCK", &late);
+        Some((self.serve_by(serve).await, late))
+    }
+
+    async fn serve_by(&self, mut serve: Command) -> Child {
         let mut daemon = serve.stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(daemon.stdout.take().unwrap()).lines();
         let ready = timeout(LONG, lines.next_line()).await.unwrap().unwrap().unwrap();
@@ -217,6 +235,33 @@ async fn from_nothing_to_an_answered_test_card_in_discord() {
     assert_eq!(discord.violations(), Vec::<String>::new());
 }
 
+#[cfg(feature = "slack")]
+#[tokio::test]
+async fn from_nothing_to_an_answered_test_card_in_slack() {
+    use crate::slack_server::{FakeSlack, Person, Told};
+    let (slack, machine) = (FakeSlack::start().await, Machine::new());
+    let direct = "D0000000009";
+    slack.add_channel(direct, "");
+    let tokens = format!("{}\n{}", slack.token(), slack.app_token());
+    let mut connecting = machine.connect("slack", &tokens, slack.url(), &["--yes"]);
+    connecting.says("The tokens are fakebot in Test Team's.").await;
+    let _daemon = machine.serve().await;
+    let code = connecting.code().await;
+    let ana = Person::new("U0000004211", "Ana");
+    assert_eq!(slack.say(direct, &code, &ana).await, Told::Privately(ARRIVED.to_owned()));
+    connecting.says("Press its button").await;
+    let card = slack.until(|it| it.text.contains("Does this card reach you?")).await;
+    assert!(card.reference.starts_with(direct), "{}", card.reference);
+    slack.press(&card.reference, "Yes, it works", &ana).await;
+    let ended = connecting.ends().await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    machine.report("slack");
+    let config = machine.config_text();
+    assert!(config.contains(&format!("targets = [{{ channel = \"{direct}\" }}]")), "{config}");
+    assert!(config.contains("slack = [\"T0000000001/U0000004211\"]"), "{config}");
+    assert_eq!(slack.violations(), Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn a_code_is_used_once_and_a_second_person_learns_no_more_than_a_stranger() {
     let (telegram, machine) = (Telegram::start().await, Machine::new());
@@ -231,6 +276,22 @@ async fn a_code_is_used_once_and_a_second_person_learns_no_more_than_a_stranger(
     let second = telegram.say(BEN.id, &format!("/start {code}"), BEN);
     assert_eq!(telegram.answer_to(BEN.id, second).await, REFUSED);
     assert!(!machine.config_text().contains(&BEN.id.to_string()));
+}
+
+#[tokio::test]
+async fn a_code_that_has_expired_ends_connect_and_lets_nobody_in() {
+    let (telegram, machine) = (Telegram::start().await, Machine::new());
+    machine.run(&["init"]).await;
+    let Some((_daemon, late)) = machine.serve_by_late_clock().await else { return };
+    let mut connecting = machine.connect("telegram", TOKEN, telegram.url(), &["--yes"]);
+    let code = connecting.code().await;
+    fs::write(late, "").unwrap();
+    let sent = telegram.say(ANA.id, &format!("/start {code}"), ANA);
+    assert_eq!(telegram.answer_to(ANA.id, sent).await, REFUSED);
+    let ended = connecting.ends().await;
+    let why = "nobody sent the code within 10 minutes; run this again for a new one";
+    assert!(ended.code == Some(1) && ended.errors.contains(why), "{ended:?}");
+    assert!(!machine.config_text().contains(&ANA.id.to_string()));
 }
 
 #[tokio::test]

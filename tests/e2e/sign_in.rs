@@ -74,6 +74,19 @@ async fn two_people_who_signed_in_answer_as_themselves_and_one_person_is_one_vot
     let answer = waiting.await.unwrap();
     assert_eq!(answer["verdict"], "allow");
     assert_eq!(answer["reason"], "approved by Ana (telegram) and Ben");
+    // The log says who came in, and by which account.
+    let output = daemon.command(&["log", "--kind", "signed_in", "--format", "jsonl"]).output();
+    let log = String::from_utf8(output.await.unwrap().stdout).unwrap();
+    let came = |line: &str| serde_json::from_str::<Value>(line).unwrap()["data"]["by"].clone();
+    let came: Vec<Value> = log.lines().map(came).collect();
+    let by = |id: &str, name: &str| json!({"kind": "person", "platform": "inbox", "id": id, "name": name});
+    let expected = [
+        by("telegram:4211", "Ana"),
+        by("discord:77", "Ana"),
+        by("telegram:6666", "Eve"),
+        by("telegram:4212", "Ben"),
+    ];
+    assert_eq!(came, expected);
 }
 
 #[tokio::test]
@@ -128,14 +141,22 @@ async fn a_session_ends_with_its_identity_in_the_config_and_with_the_daemon() {
     let ana = Visitor::sign_in(&link(&telegram, ANA).await).await.unwrap();
     let ben = Visitor::sign_in(&link(&telegram, BEN).await).await.unwrap();
     let unused = link(&telegram, ANA).await;
+    let mut anas = ana.follow().await;
+    assert!(anas.next().await.is_some());
     let config = std::fs::read_to_string(daemon.config()).unwrap();
     // Ana stays, but this account is not hers any more.
     let without = config.replace("telegram = 4211\n", "");
     std::fs::write(daemon.config(), &without).unwrap();
     assert!(daemon.command(&["reload"]).output().await.unwrap().status.success());
+    // Her open page is let go by the reload itself, before anything happens.
+    while anas.next().await.is_some() {}
     assert!(ana.try_follow().await.is_err());
     assert!(ana.proof("GET", "/inbox/me", "").await.is_err(), "there is no such sign-in");
+    // Back in the config she has to ask for another link.
+    std::fs::write(daemon.config(), &config).unwrap();
+    assert!(daemon.command(&["reload"]).output().await.unwrap().status.success());
     assert!(Visitor::sign_in(&unused).await.is_err(), "nor does a link of before");
+    assert!(ana.proof("GET", "/inbox/me", "").await.is_err());
     let mut board = ben.follow().await;
     assert!(board.next().await.is_some());
     let unused = link(&telegram, BEN).await;

@@ -136,7 +136,7 @@ async fn who_is_not_in_the_group_learns_who_is_and_one_denial_is_enough() {
     let waiting = daemon.waiting(push());
     let card = team.card("0 of 2 approved").await;
     let told = team.press(&card, "Approve", EVE).await;
-    let wanted = "Only members of ops may answer this. It has Ana, Ben, whoever has its role.";
+    let wanted = "Only members of ops may answer this. It has Ana, Ben, everyone with its role.";
     assert_eq!(told, wanted);
     assert_eq!(team.press(&card, "Deny", EVE).await, wanted);
     assert_eq!(team.press(&card, "Approve", ANA).await, ONE_OF_TWO);

@@ -9,7 +9,7 @@ use crate::{
 use serde_json::{Value, json};
 
 /// Makes a token, and returns it.
-async fn token(daemon: &Daemon, name: &str, more: Value) -> String {
+pub async fn token(daemon: &Daemon, name: &str, more: Value) -> String {
     let mut new = json!({ "name": name });
     new.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let (status, reply) = daemon.post("/v1/tokens", APPROVER, &new).await;
@@ -17,18 +17,18 @@ async fn token(daemon: &Daemon, name: &str, more: Value) -> String {
     reply["token"].as_str().unwrap().to_owned()
 }
 
-async fn submit(daemon: &Daemon, token: &str, call: &Value) -> (u16, Value) {
+pub async fn submit(daemon: &Daemon, token: &str, call: &Value) -> (u16, Value) {
     daemon.post("/v1/calls", token, call).await
 }
 
 /// Submits a call that has to be asked; returns the ask's id.
-async fn ask(daemon: &Daemon, token: &str, command: &str) -> String {
+pub async fn ask(daemon: &Daemon, token: &str, command: &str) -> String {
     let (status, body) = submit(daemon, token, &shell(command)).await;
     assert_eq!((status, &body["verdict"]), (202, &json!("ask")), "{body}");
     body["ask"].as_str().unwrap().to_owned()
 }
 
-async fn delete(daemon: &Daemon, path: &str, token: &str) -> (u16, Value) {
+pub async fn delete(daemon: &Daemon, path: &str, token: &str) -> (u16, Value) {
     let request = daemon.http.delete(format!("{}{path}", daemon.url)).bearer_auth(token);
     let response = request.send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
@@ -59,7 +59,7 @@ async fn an_agent_has_its_tokens_name_on_every_surface_and_its_own_word_as_a_cla
     );
     let history = run(&world.daemon, &["history", "--json"]).await;
     assert!(history.stdout.contains(r#""agent": "deploy-bot""#), "{}", history.stdout);
-    // A claim that a caller writes itself is none.
+    // A claim that a caller writes itself proves nothing.
     let mut call = shell("git push origin next");
     call["claims"] = json!("the boss");
     let (_, body) = submit(&world.daemon, AGENT, &call).await;

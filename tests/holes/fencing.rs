@@ -118,7 +118,7 @@ async fn row_22_a_press_in_discord_that_only_the_frozen_daemon_has_is_not_acknow
     let answered = callbacks(&pair.discord);
     pair.thaw_and_end_the_first().await;
     assert_eq!(callbacks(&pair.discord), answered, "{:?}", pair.discord.calls());
-    // It was handled all the same, or it is pressed again; the presser is told the truth either
+    // It was handled after all, or it is pressed again; the presser is told the truth either
     // way.
     let card = pair.discord.message(&card.reference).unwrap();
     if !card.is_over() {

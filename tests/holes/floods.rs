@@ -130,6 +130,7 @@ async fn leave_behind(daemon: &Daemon, count: usize) {
             attached: AttachedDaemons::default(),
             created_at: now,
             deadline_at: Some(now + 604_800_000),
+            limited: None,
         };
         let card = NewCard {
             nonce: format!("nonce-of-{n:013}"),

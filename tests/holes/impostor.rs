@@ -21,7 +21,7 @@ pub struct Heard {
     pub body: Vec<u8>,
 }
 
-/// Answers everything as whoever wrote its answer likes, and keeps what it was sent.
+/// Answers everything with the answer it was given, and keeps what it was sent.
 pub struct Impostor {
     heard: Arc<Mutex<Vec<Heard>>>,
     count: watch::Receiver<usize>,

@@ -1,4 +1,4 @@
-//! Row 12: one event is one line of the log, whoever wrote what into it.
+//! Row 12: one event is one line of the log, whatever was written into it.
 
 use crate::{
     daemon::{AGENT, Daemon, LONG, shell},

@@ -35,8 +35,10 @@ mod telegram_server;
 mod world;
 
 mod activation;
+mod agent_limits;
 mod agent_tokens;
 mod bodies;
+mod budgets;
 mod cards;
 mod clock;
 mod connections;

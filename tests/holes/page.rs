@@ -70,7 +70,7 @@ async fn row_4_an_open_page_sends_nothing_of_use_to_who_took_the_port() {
         let told = ["cookie", "x-countersign-inbox", "authorization"];
         assert!(told.iter().all(|name| heard.header(name).is_none()), "{heard:?}");
     }
-    // The person reloads, and the browser hands the cookie to whoever is there.
+    // The person reloads, and the browser hands the cookie to the server that is there.
     page.eval("void setTimeout(() => location.reload())").await;
     page.until("document.title === 'mine'").await;
     page.eval("fetch('/inbox/events').then(() => 1)").await;

@@ -1,4 +1,4 @@
-//! Row 16: a chat whose presses are not received any more, and whoever relies on it.
+//! Row 16: a chat whose presses are not received any more, and those who rely on it.
 
 use crate::{
     daemon::{AGENT, Daemon, shell},

@@ -23,7 +23,7 @@ use tokio::process::Command;
 /// answers.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// A folder with programs that stand in for what a sample gates: each of them leaves a mark.
+/// A folder with programs in the place of what a sample gates: each of them leaves a mark.
 struct Gated {
     folder: TempDir,
 }
@@ -238,7 +238,10 @@ async fn row_13a_oh_my_pis_extension_lets_the_tool_run_on_an_explicit_allow_only
     each("", async |bridge, ending| {
         let gated = Gated::new(&["tool"]);
         let module = gated.path().join("countersign.mjs");
-        std::fs::write(&module, include_str!("../../config/oh-my-pi/countersign.js")).unwrap();
+        let mut connect = gated.command("countersign", bridge);
+        connect.args(["connect", "oh-my-pi", "--yes", "--settings"]).arg(&module);
+        let connected = connect.output().await.unwrap();
+        assert!(connected.status.success(), "{connected:?}");
         let driver = format!(
             "import extension from {module:?};
              import {{ execFileSync }} from 'node:child_process';
@@ -251,7 +254,6 @@ async fn row_13a_oh_my_pis_extension_lets_the_tool_run_on_an_explicit_allow_only
         );
         let mut command = gated.command("node", bridge);
         command.args(["--input-type=module", "-e", &driver]);
-        command.env("COUNTERSIGN_URL", &bridge.url).env("COUNTERSIGN_TOKEN", &bridge.token);
         let (ran, said) = gated.try_out(command, bridge).await;
         assert_eq!(ran, wanted(ending), "{ending:?}: {said}");
     })

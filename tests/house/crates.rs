@@ -32,7 +32,7 @@ pub struct File {
     pub krate: String,
     /// The module's place in its crate; empty for the root.
     pub module: Vec<String>,
-    /// What stands in it, without what only tests see.
+    /// Its text, without what only tests see.
     pub items: Vec<Item>,
 }
 

@@ -4,10 +4,10 @@
 use countersign::gate::attached::{AttachedDaemons, OnDetach};
 use stateright::{Model, Property};
 
-pub const WAITS: &str = "1. an ask that a caller waits for is not taken back";
+pub const WAITS: &str = "1. an ask that a caller waits for is not cancelled";
 pub const REUNION: &str =
     "2. the callers of a dead daemon find their ask when they come back in time";
-pub const ENDS: &str = "3. an ask that nobody waits for any more is taken back";
+pub const ENDS: &str = "3. an ask that nobody waits for any more is cancelled";
 
 /// What has to be possible, lest a promise holds because nothing happens.
 pub const CAN_BE: [&str; 3] = [

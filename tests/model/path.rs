@@ -28,7 +28,7 @@ pub enum Order {
     ReadThenRegister,
     /// The presser is told before the commit.
     TellThenCommit,
-    /// The commit does not look at what stands in the row.
+    /// The commit does not look at the row.
     CommitUnseen,
     /// The platform is told to forget the press before it is handled.
     ConfirmThenHandle,
@@ -449,7 +449,7 @@ impl Model for Path {
     }
 }
 
-/// Whoever was told that they answered did; everybody else was told how the row stands, or why
+/// Those who were told that they answered did; everybody else was told the row's state, or why
 /// their press cannot be done.
 fn told_is_true(path: &Path, world: &World) -> bool {
     let mut all = world.hands.iter().enumerate();

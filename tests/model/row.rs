@@ -49,7 +49,7 @@ impl Wish {
     }
 }
 
-/// The row as it stands in the store.
+/// The row in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Row {
     /// Whether it is a question.
@@ -202,6 +202,7 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
             attached: AttachedDaemons::default(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
+            limited: None,
         };
         let Inserted::New(seen) = store.insert_ask(&new, &[]).await.unwrap() else {
             panic!("known")

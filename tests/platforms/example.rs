@@ -94,7 +94,7 @@ pub struct Example {
 
 /// How long the service waits for an acknowledgement, less what it takes to arrive.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// How much of a command stands in the message itself, in characters.
+/// How much of a command the message itself shows, in characters.
 const EXCERPT: usize = 2_000;
 
 impl Example {

@@ -225,7 +225,7 @@ impl Service {
         self.inside.lock().unwrap()
     }
 
-    /// Tells whoever waits for a change.
+    /// Wakes those who wait for a change.
     fn changed(&self, inside: MutexGuard<'_, Inside>) {
         drop(inside);
         self.changes.send_modify(|count| *count += 1);

@@ -355,7 +355,7 @@ fn files_after_always() {
         let want = row.get("want").filter(|want| want.is_object() && mode == Mode::Strict);
         tally.see(row, want.unwrap_or(&row["after"]), &got);
         if let Some(verdict_behind) = row.get("evaluates") {
-            // The stored rule does not win; whoever pressed is told so by the daemon.
+            // The stored rule does not win; the daemon tells the person who pressed.
             let line = json!({ "tool": "shell_exec", "config": got,
                 "args": { "command": "git push origin" } });
             assert_eq!(&verdict(&mode.check(&line)), verdict_behind, "{row}");

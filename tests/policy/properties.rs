@@ -373,7 +373,7 @@ fn in_shop(tool: &str, args: serde_json::Value) -> Call {
     }
 }
 
-/// The verdict once these rules are granted, and once they stand in a file that was written for
+/// The verdict once these rules are granted, and once they are in a file that was written for
 /// them.
 fn with_granted(call: &Call, granted: &[Rule]) -> [Verdict; 2] {
     let none = Rules::parse("{\"*\": \"ask\"}", "x", PLACE.home).unwrap();

@@ -210,7 +210,7 @@ impl Daemon {
         tokio::spawn(async move { request.send().await.unwrap().json().await.unwrap() })
     }
 
-    /// The ask, whoever asked it.
+    /// The ask, of any agent.
     pub async fn read(&self, id: &str) -> Value {
         self.get(&format!("/v1/asks/{id}"), APPROVER).await.1
     }

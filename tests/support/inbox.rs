@@ -88,7 +88,7 @@ impl Visitor {
         let response = request.header("x-countersign-inbox", &proof.header).send().await?;
         let response = response.error_for_status()?;
         assert_eq!(response.status(), 200);
-        assert!(proof.real, "whoever shows the board has proved itself");
+        assert!(proof.real, "the page that shows the board has proved itself");
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         let (key, challenge) = (self.key.clone(), proof.challenge);
         let (rest, cards) = (vec![], vec![]);

@@ -140,6 +140,23 @@ impl FakeSlack {
         self.wait("another connection", ready).await;
     }
 
+    /// The number of connections that are open now.
+    pub fn open_connections(&self) -> usize {
+        self.lock().sockets.len()
+    }
+
+    /// Waits until one connection is open, and no other.
+    pub async fn until_alone(&self) {
+        let alone = || (self.open_connections() == 1).then_some(());
+        self.wait("the old connection to end", alone).await;
+    }
+
+    /// Waits until no connection is open.
+    pub async fn until_offline(&self) {
+        let none = || (self.open_connections() == 0).then_some(());
+        self.wait("all connections to end", none).await;
+    }
+
     // --- faults
 
     /// The next `times` calls of this method have this fault.
@@ -227,6 +244,11 @@ impl FakeSlack {
         self.change(|state| state.message_mut(reference).unwrap().deleted = true);
     }
 
+    /// Takes a scope away from the app, as where it was installed before it asked for that.
+    pub fn drop_scope(&self, scope: &str) {
+        self.change(|state| state.scopes.retain(|it| it != scope));
+    }
+
     /// Turns rate limits off.
     pub fn without_limits(&self) {
         self.change(|state| state.limits = false);
@@ -244,7 +266,8 @@ impl FakeSlack {
         result
     }
 
-    async fn wait<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    /// Waits until something is ready; asked after every change.
+    pub async fn wait<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         let mut changed = self.changed.subscribe();
         let found = async {
             loop {

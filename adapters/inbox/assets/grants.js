@@ -5,7 +5,7 @@ import { latestReader, revoke } from "./line.js";
 import { byWhom, counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
-const SCOPES = { session: "this session", timed: "for a time", always: "always" };
+const SCOPES = { session: "this session", timed: "for a time", always: "always", budget: "once" };
 const read = latestReader();
 
 export const grants = { show };

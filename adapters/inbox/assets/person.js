@@ -4,7 +4,7 @@ import { $, put } from "./dom.js";
 import { forgetKey, request } from "./line.js";
 import { pushOff } from "./push.js";
 
-/** Shows the name of whoever is signed in; nothing where nobody is. */
+/** Shows the name of the person who is signed in; nothing where nobody is. */
 export async function showPerson() {
   const { status, body } = await request("GET", "/inbox/me");
   if (status !== 200 || !body.name) return;

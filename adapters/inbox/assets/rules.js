@@ -2,8 +2,8 @@
 
 import { firstLine } from "./blocks.js";
 import { el, say } from "./dom.js";
-import { post } from "./line.js";
-import { counted, facts, pageHead, sentence } from "./parts.js";
+import { post, revoke } from "./line.js";
+import { counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
 const SHELL = "shell_exec";
@@ -16,7 +16,7 @@ function show(part) {
   if (part.querySelector("form")) return;
   part.replaceChildren(el("div", { className: "wide" },
     pageHead("rules", "Rules"),
-    el("p", { className: "lead", textContent: "Nothing here runs or asks anybody, and nothing is saved." }),
+    el("p", { className: "lead", textContent: "Nothing here runs or asks anybody. Only Save changes what agents may do." }),
     el("h3", { textContent: "Explain a command" }),
     panel("explain", "Explain", [
       field("command", "Command", { required: true, className: "wide-field" }), field("cwd", "Folder, such as /home/ana/shop"),
@@ -67,14 +67,43 @@ function drawPart(part) {
 }
 
 async function tryRule({ pattern, tool, verdict }) {
-  const { status, body } = await post("rules/try", { pattern, tool: tool.trim(), verdict });
+  const rule = { pattern, tool: tool.trim(), verdict };
+  const { status, body } = await post("rules/try", rule);
   if (status !== 200) return [sentence(body.error, "wrong")];
   const line = `It would change ${counted(body.changes, "request")} of the latest ${body.calls} that people were asked about.`;
   say(line);
   return [sentence(line),
     el("ul", { className: "records", "aria-label": "Changed requests" }, ...body.changed.map(drawChange)),
     body.changed.length < body.changes ? sentence(`These are the latest ${body.changed.length}.`) : "",
-    el("p", { className: "lead" }, "To save it, add this line to the rules file: ", el("code", { className: "in", textContent: body.line }))];
+    verdict === "allow" ? saver(rule) : "",
+    el("p", { className: "lead" }, "The line for the rules file: ", el("code", { className: "in", textContent: body.line }))];
+}
+
+/** The button that saves a rule in the name of whoever is signed in, and then the one that takes it back. */
+function saver(rule) {
+  const box = el("div", { className: "saver", "data-save": "" });
+  const what = rule.tool === SHELL ? rule.pattern : `${rule.tool}: ${rule.pattern}`;
+  const tell = (text, tone, ...buttons) => {
+    box.replaceChildren(sentence(text, tone), ...buttons);
+    say(text);
+  };
+  const save = quiet(`Save: allow ${what}`, async () => {
+    save.disabled = true;
+    const { status, body } = await post("rules/save", rule);
+    save.disabled = false;
+    if (status !== 200) return tell(body.error, "wrong", save);
+    const undo = quiet("Undo", async () => {
+      undo.disabled = true;
+      const gone = await revoke(body.id);
+      undo.disabled = false;
+      if (gone.status === 200) tell(`Undone: ${body.rule}. Agents ask again from now on.`, "calm", save);
+      else tell(gone.body.error, "wrong", undo);
+    });
+    tell(`Saved: ${body.rule}. Agents run it without asking from now on.`, "calm", undo);
+    undo.focus();
+  });
+  box.append(save);
+  return box;
 }
 
 function drawChange(change) {

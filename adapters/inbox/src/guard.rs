@@ -148,10 +148,12 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// Whether a request came in under the public origin, through https.
+// A proxy may have replaced the host; the browser's own word for where it is stays.
 pub(crate) fn is_public_https(headers: &HeaderMap, public: Option<&str>) -> bool {
-    let host = public.and_then(|origin| origin.strip_prefix("https://"));
-    host.is_some_and(|host| {
+    let Some(public) = public else { return false };
+    public.strip_prefix("https://").is_some_and(|host| {
         only(headers, &header::HOST).is_some_and(|it| it.eq_ignore_ascii_case(host))
+            || only(headers, &header::ORIGIN) == Some(public)
     })
 }
 
@@ -226,6 +228,24 @@ mod tests {
         assert!(same_origin(&Method::GET, &headers(&[host]), None));
         let near = headers(&[host, ("sec-fetch-site", "same-site")]);
         assert!(!same_origin(&Method::GET, &near, None));
+    }
+
+    #[test]
+    fn a_cookie_is_for_https_alone_wherever_the_browser_came_by_https() {
+        let public = Some("https://approve.example");
+        let own = ("host", "127.0.0.1:7117");
+        let cases: [(&[(&'static str, &str)], bool); 5] = [
+            (&[("host", "approve.example")], true),
+            (&[own, ("origin", "https://approve.example")], true),
+            (&[own, ("origin", "http://127.0.0.1:7117")], false),
+            (&[own, ("origin", "http://approve.example")], false),
+            (&[own], false),
+        ];
+        for (pairs, https) in cases {
+            assert_eq!(is_public_https(&headers(pairs), public), https, "{pairs:?}");
+            assert!(!is_public_https(&headers(pairs), None));
+            assert!(!is_public_https(&headers(pairs), Some("http://approve.example")));
+        }
     }
 
     #[test]

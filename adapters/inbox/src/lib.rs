@@ -79,6 +79,15 @@ impl Inbox {
         }))
     }
 
+    /// Ends what is shown to people who may not answer any more. To be called when the config has
+    /// changed.
+    // SECURITY: an open page is no reason to go on reading, and who comes back signs in again.
+    pub fn people_changed(&self) {
+        if let Some(core) = self.0.connected() {
+            self.0.sign_ins.keep_people(|person| core.signed_in(person).is_some());
+        }
+    }
+
     /// These routes behind the guard of the page, to be merged beside [`Self::router`]: every
     /// request needs the cookie, and a proof made with the page's key for exactly this request. Who
     /// sent it is among its extensions, as a `Presser`.

@@ -72,14 +72,19 @@ async fn sign_in(
         Ok(brought) => brought,
         Err(refused) => return *refused,
     };
-    let Some(presser) = core.sign_in(&code) else {
+    let Some(presser) = core.sign_in(&code).await else {
         tracing::warn!(adapter = "inbox", "a sign-in link that does not work (any more)");
         return refusal(StatusCode::NOT_FOUND, NO_CODE);
     };
     tracing::info!(adapter = "inbox", person = presser.name, "somebody has signed in");
+    let before = inbox.sign_ins.by_cookie(&headers);
     let Some(begun) = inbox.sign_ins.begin(&inbox.session, presser.id) else {
         return refusal(StatusCode::INTERNAL_SERVER_ERROR, "This system has no randomness.");
     };
+    // SECURITY: one person a browser. Pages of the one before stop showing requests.
+    if let Some(before) = before {
+        inbox.sign_ins.end(&before);
+    }
     let mut response = Json(json!({ "entrance": begun.session.entrance() })).into_response();
     let only_https = is_public_https(&headers, inbox.public_origin.as_deref());
     let cookie = begun.session.set_cookie(if only_https { "; Secure" } else { "" });

@@ -20,7 +20,8 @@ pub(crate) struct SignedIn {
     pub(crate) session: Session,
     /// The person's id, as the core knows it.
     pub(crate) person: String,
-    until: Instant,
+    /// When it is over.
+    pub(crate) until: Instant,
 }
 
 /// All of them. They are not stored: a restart ends them, as it ends every key of the page.
@@ -71,6 +72,12 @@ impl SignedInBrowsers {
     /// Ends a session.
     pub(crate) fn end(&self, one: &Arc<SignedIn>) {
         self.lock().retain(|it| !Arc::ptr_eq(it, one));
+        self.ended.send_modify(|count| *count += 1);
+    }
+
+    /// Ends the sessions of those who are somebody no more, whether or not they ask for anything.
+    pub(crate) fn keep_people(&self, is_somebody: impl Fn(&str) -> bool) {
+        self.lock().retain(|it| is_somebody(&it.person));
         self.ended.send_modify(|count| *count += 1);
     }
 

@@ -19,7 +19,7 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration, time::Instant};
 use tokio::sync::watch;
 
 /// A page that hears nothing for longer than two of these takes the connection for dead.
@@ -100,7 +100,8 @@ impl Follower {
                 let whole = whole(&self.inbox, kept).await;
                 return Some((("card", json!({ "now": now(), "card": whole })), self));
             }
-            changed(&self.inbox, self.seen, &mut self.notice).await?;
+            let until = self.visitor.until();
+            changed(&self.inbox, (self.seen, until), &mut self.notice).await?;
         }
     }
 }
@@ -115,10 +116,11 @@ async fn whole(inbox: &InboxState, kept: BoardCard) -> BoardCard {
     }
 }
 
-/// Waits for changes after a version of the board, or of the notice; `None` when the daemon stops.
+/// Waits for changes after a version of the board, of the notice, or of who is signed in, and no
+/// longer than `until`; `None` when the daemon stops.
 async fn changed(
     inbox: &InboxState,
-    seen: u64,
+    (seen, until): (u64, Option<Instant>),
     notice: &mut watch::Receiver<Vec<String>>,
 ) -> Option<()> {
     let mut versions = inbox.board.follow();
@@ -126,6 +128,7 @@ async fn changed(
     let mut sign_ins = inbox.sign_ins.follow();
     tokio::select! {
         ended = sign_ins.changed() => ended.ok(),
+        () = over(until) => Some(()),
         stopped = core.wait_for(|core| matches!(core, Core::Stopped)) => {
             drop(stopped);
             None
@@ -137,6 +140,13 @@ async fn changed(
             notice.mark_changed();
             changed.ok()
         }
+    }
+}
+
+async fn over(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
 };
 use axum::http::{HeaderMap, Method};
 use countersign_port::Presser;
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 /// Who sent a request, and the session that proves it.
 #[derive(Clone)]
@@ -58,6 +58,14 @@ impl Visitor {
                 }
                 AccessResult::Refused => AccessResult::Refused,
             },
+        }
+    }
+
+    /// When they are shown nothing more in any case.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        match self {
+            Self::Nameless => None,
+            Self::Person(signed_in, _) => Some(signed_in.until),
         }
     }
 

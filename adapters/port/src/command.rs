@@ -94,6 +94,26 @@ pub fn command_in<'t>(text: &'t str, commands: &[BotCommand]) -> Option<(&'stati
     Some((known.name, rest.trim()))
 }
 
+/// The bridge's own words with every command of these as people write it on this platform, such as
+/// `/countersign pending` for `/pending`. Not for words with an agent's text in them, which is
+/// shown as it is.
+#[must_use]
+pub fn respelled(words: &str, commands: &[BotCommand], prefix: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('/') {
+        out.push_str(before);
+        let begins = !out.ends_with(|last: char| last.is_alphanumeric() || last == '/');
+        let end = after.find(|next: char| !next.is_ascii_lowercase()).unwrap_or(after.len());
+        let name = after.get(..end).unwrap_or_default();
+        let ends = !after.get(end..).is_some_and(|rest| rest.starts_with(['/', '-', '_']));
+        let known = begins && ends && commands.iter().any(|command| command.name == name);
+        out.push_str(if known { prefix } else { "/" });
+        rest = after;
+    }
+    out + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +127,18 @@ mod tests {
         assert_eq!(read("/deny"), Some(("deny", "")));
         for other in ["deny a7f3", "/denyé", "/den", "/", "", "//deny", "/ deny"] {
             assert_eq!(read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn commands_are_named_as_they_are_written_on_the_platform_and_nothing_else_changes() {
+        let commands =
+            ["deny", "help"].map(|name| BotCommand { name, description: "It.", parameters: &[] });
+        let told = |words| respelled(words, &commands, "/bridge ");
+        assert_eq!(told("/deny a7f3; /help."), "/bridge deny a7f3; /bridge help.");
+        assert_eq!(told("send `/help`"), "send `/bridge help`");
+        for other in ["/etc/deny", "a/deny", "/denying", "/deny/x", "//help", "/deny-it", "/"] {
+            assert_eq!(told(other), other);
         }
     }
 }

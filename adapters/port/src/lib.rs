@@ -43,7 +43,7 @@ pub use bell::Bell;
 pub use card::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone, diff_text};
 pub use check_error::CheckError;
 pub use command::{
-    BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in,
+    BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in, respelled,
 };
 pub use fitting::{MessageSize, fitted};
 pub use lead::{Lead, SendGuard};

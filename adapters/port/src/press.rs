@@ -63,6 +63,13 @@ pub trait Presses: Send + Sync {
     /// Hands a press to the core and returns once it is committed or refused.
     async fn press(&self, press: Press) -> Receipt;
 
+    /// The same for a [`crate::ButtonStyle::Submit`] button on a platform that keeps the options
+    /// which somebody ticks to itself until then: with the tokens of those, which count instead of
+    /// what was chosen on other surfaces. A core that does not take them counts none.
+    async fn press_with(&self, press: Press, _chosen: Vec<String>) -> Receipt {
+        self.press(press).await
+    }
+
     /// Hands a text to the core and returns once it is committed or refused.
     async fn reply(&self, reply: TextReply) -> Receipt;
 
@@ -90,14 +97,14 @@ pub trait Presses: Send + Sync {
         None
     }
 
-    /// Whom a one-time sign-in code lets in. It stays usable: whoever asks may be the preview of a
-    /// link.
+    /// Whom a one-time sign-in code lets in. It stays usable: the request may come from the
+    /// preview of a link.
     fn sign_in_offered(&self, _code: &str) -> Option<Presser> {
         None
     }
 
     /// Uses a one-time sign-in code up: whom it lets in.
-    fn sign_in(&self, _code: &str) -> Option<Presser> {
+    async fn sign_in(&self, _code: &str) -> Option<Presser> {
         None
     }
 

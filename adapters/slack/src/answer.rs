@@ -3,7 +3,7 @@
 use crate::bot::SlackBot;
 use crate::payload::{AskedText, ButtonPress, SlackAction, SlashCommand, WINDOW, WindowText};
 use crate::private::PrivatePlace;
-use crate::rich::{spoken, words};
+use crate::rich::{reply_in_slack, spoken, words};
 use crate::{ids, written};
 use countersign_port::{
     CommandCall, Knock, Outcome, Press, Presses, Receipt, TEXT_NOT_NOW, Target, TextReply,
@@ -34,14 +34,17 @@ pub(crate) async fn take(
 }
 
 async fn button(bot: &SlackBot, core: &dyn Presses, press: ButtonPress, came: Instant) {
-    let ButtonPress { user, message, token, trigger, respond } = press;
+    let ButtonPress { user, message, token, trigger, respond, chosen } = press;
     let place = PrivatePlace::Response(respond);
     let presser = match bot.people.presser(&bot.api, &user).await {
         Ok(presser) => presser,
         Err(why) => return place.tell(bot, words(why)).await,
     };
     let press = Press { presser, message: Some(message.clone()), token: token.clone() };
-    let Receipt { outcome, sentence, card } = core.press(press).await;
+    let Receipt { outcome, sentence, card } = match chosen {
+        None => core.press(press).await,
+        Some(chosen) => core.press_with(press, chosen).await,
+    };
     if outcome == Outcome::TextWanted {
         let asked = AskedText { token, message };
         let in_time = came.elapsed() < WINDOW_WITHIN;
@@ -93,7 +96,8 @@ async fn slash(bot: &SlackBot, core: &dyn Presses, command: SlashCommand) {
     let (name, rest) = (name.to_owned(), rest.to_owned());
     // The presser alone sees the answer.
     let call = CommandCall { presser, targets: Vec::new(), message: None, name, rest };
-    place.tell(bot, spoken(&core.command(call).await)).await;
+    let reply = reply_in_slack(core.command(call).await, core.commands());
+    place.tell(bot, spoken(&reply)).await;
 }
 
 /// Opens a window that asks for text; whether it did.

@@ -1,6 +1,7 @@
 //! What sending and receiving share: one app's bot, and how it shows a card.
 
 use crate::api::WebApi;
+use crate::direct::MemberChannels;
 use crate::drawn::LastDrawn;
 use crate::ids;
 use crate::people::SlackPeople;
@@ -28,6 +29,7 @@ pub(crate) struct SlackBot {
     pub(crate) seen: SeenIds,
     pub(crate) threads: Threads,
     pub(crate) last_drawn: LastDrawn,
+    pub(crate) direct: MemberChannels,
 }
 
 impl SlackBot {
@@ -61,7 +63,7 @@ impl SlackBot {
             [("channel", channel), ("limit", LOOKED_THROUGH), ("include_all_metadata", "true")];
         let history = match self.api.read("conversations.history", &arguments).await {
             Ok(history) => history,
-            // May write but not read: then it may stand there twice.
+            // May write but not read: then it may be posted twice.
             Err(ApiProblem::Scope(_) | ApiProblem::Refused { .. }) => return Ok(None),
             Err(problem) => return Err(problem),
         };

@@ -2,7 +2,8 @@
 
 use crate::api::WebApi;
 use crate::config::SlackConfig;
-use crate::ids;
+use crate::direct;
+use crate::ids::{self, SlackPlace};
 use crate::problem::{ApiProblem, gone};
 use countersign_port::{CheckError, Target};
 use serde_json::Value;
@@ -32,8 +33,20 @@ pub async fn check(config: &SlackConfig) -> Result<String, CheckError> {
 /// # Errors
 /// [`CheckError`]
 pub async fn check_target(config: &SlackConfig, target: &Target) -> Result<String, CheckError> {
-    let id = ids::channel(target).map_err(CheckError::Other)?;
     let api = WebApi::new(config);
+    let id = match ids::place(target).map_err(CheckError::Other)? {
+        SlackPlace::Channel(id) => id,
+        SlackPlace::Member(user) => {
+            let opened = direct::open(&api, user).await;
+            return opened.map(|_| format!("direct messages with {user}")).map_err(|problem| {
+                let says = format!("direct messages with {user} in Slack: {problem}");
+                match problem {
+                    ApiProblem::Scope(_) | ApiProblem::Refused { .. } => CheckError::Other(says),
+                    other => other.check_error(),
+                }
+            });
+        }
+    };
     let told = api.read("conversations.info", &[("channel", id)]).await;
     let told = told.map_err(|problem| for_channel(problem, id))?;
     let is = |key: &str| told.pointer(&format!("/channel/{key}")).and_then(Value::as_bool);

@@ -18,16 +18,32 @@ pub(crate) fn is_usergroup(text: &str) -> bool {
     is_id(text, &['S'])
 }
 
-/// The channel of a target.
-pub(crate) fn channel(target: &Target) -> Result<&str, String> {
+/// A place that cards go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlackPlace<'t> {
+    /// A channel, or direct messages that exist already.
+    Channel(&'t str),
+    /// The direct messages with a member.
+    Member(&'t str),
+}
+
+/// The direct messages with a person: `@` and the member's id, which is unique in all workspaces.
+pub(crate) fn direct(person: &str) -> Option<Target> {
+    let (_, user) = person.split_once('/').filter(|_| is_person(person))?;
+    Some(Target(format!("@{user}")))
+}
+
+/// What a target means.
+pub(crate) fn place(target: &Target) -> Result<SlackPlace<'_>, String> {
     let id = target.0.as_str();
-    if is_channel(id) {
-        return Ok(id);
+    match id.strip_prefix('@') {
+        Some(user) if is_id(user, &['U', 'W']) => Ok(SlackPlace::Member(user)),
+        None if is_channel(id) => Ok(SlackPlace::Channel(id)),
+        _ => Err(format!(
+            "`{id}` is not a Slack channel: in `[slack] targets` give the id at the end of the \
+             channel's details, such as C024BE7LH"
+        )),
     }
-    Err(format!(
-        "`{id}` is not a Slack channel: in `[slack] targets` give the id at the end of the \
-         channel's details, such as C024BE7LH"
-    ))
 }
 
 /// The reference of a message: its channel, and the time at which it was posted.
@@ -62,16 +78,24 @@ mod tests {
     #[test]
     fn ids_are_told_from_names_and_from_each_other() {
         for id in ["C024BE7LH", "G012", "D0ABC"] {
-            assert!(is_channel(id) && channel(&Target(id.to_owned())) == Ok(id), "{id}");
+            assert_eq!(place(&Target(id.to_owned())), Ok(SlackPlace::Channel(id)));
         }
-        for other in ["#approvals", "approvals", "U024BE7LH", "C", "c024be7lh", "C02 4", ""] {
-            assert!(!is_channel(other) && channel(&Target(other.to_owned())).is_err(), "{other}");
+        for other in ["#approvals", "approvals", "U024BE7LH", "C", "c024be7lh", "@C024BE7LH", ""] {
+            assert!(!is_channel(other) && place(&Target(other.to_owned())).is_err(), "{other}");
         }
         assert!(is_person("T024BE7LH/U024BE7LH") && is_person("E024BE7LH/W024BE7LH"));
         for other in ["U024BE7LH", "T024BE7LH", "T024BE7LH/@ana", "/U024BE7LH", "T02/U02/U03"] {
             assert!(!is_person(other), "{other}");
         }
         assert!(is_usergroup("S0614TZR7") && !is_usergroup("@ops"));
+    }
+
+    #[test]
+    fn the_direct_messages_of_a_person_are_a_place_of_their_own() {
+        let ana = direct("T024BE7LH/U024BE7LH").unwrap_or(Target(String::new()));
+        assert_eq!(place(&ana), Ok(SlackPlace::Member("U024BE7LH")));
+        assert!(!is_channel(&ana.0), "the config does not spell one");
+        assert_eq!(direct("U024BE7LH"), None);
     }
 
     #[test]

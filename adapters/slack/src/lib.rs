@@ -7,6 +7,7 @@ mod answer;
 mod api;
 mod bot;
 mod config;
+mod direct;
 mod doctor;
 mod drawn;
 mod guide;
@@ -38,7 +39,8 @@ use countersign_port::{
 };
 use std::sync::Arc;
 
-/// The Slack adapter. Targets are ids of channels or direct messages, such as `C024BE7LH`.
+/// The Slack adapter. Targets are ids of channels or direct messages, such as `C024BE7LH`, and
+/// `@U024BE7LH` for the direct messages with a member.
 pub struct Slack(Arc<SlackBot>);
 
 impl Slack {
@@ -46,7 +48,7 @@ impl Slack {
     #[must_use]
     pub fn new(config: SlackConfig) -> Self {
         let (signals, turns, people) = Default::default();
-        let (reply_limit, seen, threads, last_drawn) = Default::default();
+        let (reply_limit, seen, threads, last_drawn, direct) = Default::default();
         let api = WebApi::new(&config);
         Self(Arc::new(SlackBot {
             api,
@@ -57,6 +59,7 @@ impl Slack {
             seen,
             threads,
             last_drawn,
+            direct,
         }))
     }
 }
@@ -82,7 +85,7 @@ impl Adapter for Slack {
         card: &Card,
         posting: Posting,
     ) -> Result<MessageRef, SendError> {
-        let channel = ids::channel(target).map_err(SendError::TargetGone)?;
+        let channel = &*self.0.direct.channel(&self.0.api, target).await?;
         let found = match posting {
             Posting::First => Ok(None),
             Posting::MayRepeat => self.0.find(channel, card).await,

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 /// The id of the window that asks for text, and of its one input.
 pub(crate) const WINDOW: &str = "countersign_text";
 
+/// What the id of a button begins with that submits what is ticked.
+pub(crate) const SUBMIT: &str = "submit:";
+
 /// What somebody did, with Slack's word for who did it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SlackAction {
@@ -32,6 +35,8 @@ pub(crate) struct ButtonPress {
     pub trigger: String,
     /// Where to answer the presser alone.
     pub respond: String,
+    /// The tokens of the options that are ticked; `None` where the button submits none.
+    pub chosen: Option<Vec<String>>,
 }
 
 /// The text of a window.
@@ -117,7 +122,20 @@ fn button(payload: &Value) -> Option<ButtonPress> {
         token: owned(action, value)?,
         trigger: owned(payload, "/trigger_id").unwrap_or_default(),
         respond: owned(payload, "/response_url").unwrap_or_default(),
+        chosen: text(action, "/action_id")
+            .filter(|id| id.starts_with(SUBMIT))
+            .map(|_| ticked(payload)),
     })
+}
+
+/// What the presser has ticked in the boxes of the message.
+fn ticked(payload: &Value) -> Vec<String> {
+    let rows = payload.pointer("/state/values").and_then(Value::as_object);
+    let elements = rows.into_iter().flat_map(|rows| rows.values()).filter_map(Value::as_object);
+    let boxes = elements.flat_map(|row| row.values());
+    let boxes = boxes.filter(|it| text(it, "/type") == Some("checkboxes"));
+    let options = boxes.filter_map(|it| it.get("selected_options")?.as_array()).flatten();
+    options.filter_map(|option| owned(option, "/value")).collect()
 }
 
 fn window(payload: &Value) -> Option<WindowText> {
@@ -199,65 +217,4 @@ fn owned(value: &Value, path: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(event: Value) -> Option<SlackAction> {
-        read("events_api", &json!({"event": event}), "UBOT")
-    }
-
-    #[test]
-    fn a_persons_words_are_read_as_they_typed_them_and_a_bots_are_not() {
-        let event = json!({"type": "message", "user": "U1", "channel": "C1", "channel_type": "im",
-            "text": "not &lt;now&gt; &amp;amp; see <https://x.org|x.org>, <https://y.org> <@UBOT>",
-            "thread_ts": "1.2", "parent_user_id": "UBOT"});
-        let message = WrittenMessage {
-            user: "U1".to_owned(),
-            channel: "C1".to_owned(),
-            text: "not <now> &amp; see x.org, https://y.org <@UBOT>".to_owned(),
-            thread: Some((ids::reference("C1", "1.2"), "UBOT".to_owned())),
-            private: true,
-        };
-        assert_eq!(written(event.clone()), Some(SlackAction::Message(message)));
-        for (key, value) in [("bot_id", "B1"), ("user", "UBOT"), ("subtype", "message_changed")] {
-            let mut event = event.clone();
-            event.as_object_mut().map(|event| event.insert(key.to_owned(), value.into()));
-            assert_eq!(written(event), None, "{key}");
-        }
-    }
-
-    #[test]
-    fn the_bots_own_way_into_a_channel_changes_its_access_and_nobody_elses_does() {
-        let joined = |user: &str| written(json!({"type": "member_joined_channel", "user": user}));
-        assert_eq!(joined("UBOT"), Some(SlackAction::Access));
-        assert_eq!(joined("U1"), None);
-        assert_eq!(written(json!({"type": "channel_unarchive"})), Some(SlackAction::Access));
-    }
-
-    #[test]
-    fn only_our_own_window_and_only_buttons_and_menus_are_read() {
-        let asked = AskedText { token: "t".to_owned(), message: ids::reference("C1", "1.2") };
-        let submitted = |callback: &str| {
-            let values = json!({WINDOW: {WINDOW: {"value": "use trash-put"}}});
-            let view = json!({"callback_id": callback, "private_metadata": asked.metadata(),
-                "state": {"values": values}});
-            json!({"type": "view_submission", "user": {"id": "U1"}, "view": view})
-        };
-        let text = WindowText {
-            user: "U1".to_owned(),
-            asked: asked.clone(),
-            text: "use trash-put".to_owned(),
-        };
-        let ours = read("interactive", &submitted(WINDOW), "UBOT");
-        assert_eq!(ours, Some(SlackAction::Window(text)));
-        assert_eq!(read("interactive", &submitted("other"), "UBOT"), None);
-        let pressed = |action: Value| {
-            json!({"type": "block_actions", "user": {"id": "U1"}, "actions": [action],
-                "container": {"channel_id": "C1", "message_ts": "1.2"}})
-        };
-        let button = pressed(json!({"type": "button", "value": "t"}));
-        assert!(read("interactive", &button, "UBOT").is_some());
-        let date = pressed(json!({"type": "datepicker", "value": "t"}));
-        assert_eq!(read("interactive", &date, "UBOT"), None);
-    }
-}
+mod tests;

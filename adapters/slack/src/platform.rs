@@ -80,6 +80,10 @@ impl Platform for SlackPlatform {
         Ok(Target(entry.text("channel").to_owned()))
     }
 
+    fn direct(&self, person: &str) -> Option<Target> {
+        ids::direct(person)
+    }
+
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
         Arc::new(Slack::new(SlackConfig::of(account)))
     }

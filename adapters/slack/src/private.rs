@@ -20,7 +20,7 @@ impl PrivatePlace {
         Self::Member { channel: channel.to_owned(), user: user.to_owned(), thread: None }
     }
 
-    /// Tells it, where there is something to tell. What they did counts all the same where that
+    /// Tells it, where there is something to tell. What they did counts even where that
     /// fails.
     pub(crate) async fn tell(&self, bot: &SlackBot, text: RichText) {
         let plain = text.plain();

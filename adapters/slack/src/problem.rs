@@ -105,7 +105,7 @@ impl ApiProblem {
         }
     }
 
-    /// Slack's word of a refusal; empty where it is none.
+    /// Slack's word of a refusal; empty where it is not one.
     pub(crate) fn word(&self) -> &str {
         match self {
             Self::Refused { error, .. } => error,

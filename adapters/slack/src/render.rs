@@ -1,5 +1,6 @@
 //! A card as the blocks of a Slack message.
 
+use crate::payload::SUBMIT;
 use crate::rich::escape;
 use crate::sheet::{CardText, LEAST, ThreadFile, sign, texts};
 use countersign_port::{Button, ButtonStyle, Card, MessageSize, brief, fitted, line};
@@ -15,6 +16,8 @@ const LABEL: usize = 75;
 /// What an overflow menu and a select hold.
 const OVERFLOW: usize = 5;
 const OPTIONS: usize = 100;
+/// The most boxes to tick.
+const BOXES: usize = 10;
 
 /// A drawn card.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +43,15 @@ pub(crate) fn draw(card: &Card) -> SlackMessage {
 
 /// The rows of buttons; *More…* is at the end of the last one.
 fn rows(card: &Card) -> Vec<Value> {
-    let rows = card.buttons.iter().filter(|row| !row.is_empty());
-    let mut rows: Vec<Vec<Value>> = rows.map(|row| row.iter().map(button).collect()).collect();
+    let ticked = ticked(card);
+    let drawn = |it: &Button| match (&ticked, it.style) {
+        (Some(_), ButtonStyle::Choice | ButtonStyle::Chosen) => None,
+        (Some(_), ButtonStyle::Submit) => Some(button(it, &format!("{SUBMIT}{}", it.token))),
+        _ => Some(button(it, &it.token)),
+    };
+    let rows = card.buttons.iter().map(|row| row.iter().filter_map(drawn).collect());
+    let mut rows: Vec<Vec<Value>> = rows.filter(|row: &Vec<Value>| !row.is_empty()).collect();
+    rows.splice(0..0, ticked.clone().map(|boxes| vec![boxes]));
     if let Some(more) = more(card) {
         match rows.last_mut() {
             Some(last) => last.push(more),
@@ -51,7 +61,34 @@ fn rows(card: &Card) -> Vec<Value> {
     rows.into_iter().map(|elements| json!({"type": "actions", "elements": elements})).collect()
 }
 
-fn button(button: &Button) -> Value {
+/// The options of a multiple choice as boxes, which Slack keeps until somebody submits them: an
+/// edit for every tick would use up the workspace's allowance. `None` where the card has none, or
+/// more than Slack takes.
+fn ticked(card: &Card) -> Option<Value> {
+    let all = || card.buttons.iter().flatten();
+    all().find(|it| it.style == ButtonStyle::Submit)?;
+    let is_option = |it: &&Button| matches!(it.style, ButtonStyle::Choice | ButtonStyle::Chosen);
+    let is_chosen = |it: &&Button| it.style == ButtonStyle::Chosen;
+    let option = |it: &Button| json!({"text": plain_label(&it.label), "value": it.token});
+    let options: Vec<Value> = all().filter(is_option).map(option).collect();
+    let chosen: Vec<Value> = all().filter(is_chosen).map(option).collect();
+    let first = all().find(is_option)?;
+    if options.len() > BOXES {
+        return None;
+    }
+    let marks = all().filter(is_option).map(|it| if is_chosen(&it) { '1' } else { '0' });
+    let marks: String = marks.collect();
+    // Slack shows what somebody ticked under an id, not what a redrawn message says, so what is
+    // chosen elsewhere needs another one.
+    let mut drawn = json!({"type": "checkboxes", "options": options,
+        "action_id": format!("{}:{marks}", first.token)});
+    if let Some(drawn) = drawn.as_object_mut().filter(|_| !chosen.is_empty()) {
+        drawn.insert("initial_options".to_owned(), chosen.into());
+    }
+    Some(drawn)
+}
+
+fn button(button: &Button, action_id: &str) -> Value {
     let style = match button.style {
         ButtonStyle::Approve | ButtonStyle::Submit => Some("primary"),
         ButtonStyle::Deny | ButtonStyle::Confirm => Some("danger"),
@@ -63,7 +100,7 @@ fn button(button: &Button) -> Value {
     };
     let mut drawn = Map::new();
     drawn.insert("type".to_owned(), "button".into());
-    drawn.insert("action_id".to_owned(), button.token.clone().into());
+    drawn.insert("action_id".to_owned(), action_id.into());
     drawn.insert("value".to_owned(), button.token.clone().into());
     drawn.insert("text".to_owned(), label(button));
     if let Some(style) = style {
@@ -92,7 +129,11 @@ fn more(card: &Card) -> Option<Value> {
 fn label(button: &Button) -> Value {
     // A button has no other way to look chosen.
     let mark = if button.style == ButtonStyle::Chosen { "✓ " } else { "" };
-    let text: String = format!("{mark}{}", line(&button.label)).chars().take(LABEL).collect();
+    plain_label(&format!("{mark}{}", button.label))
+}
+
+fn plain_label(label: &str) -> Value {
+    let text: String = line(label).chars().take(LABEL).collect();
     let text = if text.trim().is_empty() { "…".to_owned() } else { text };
     json!({"type": "plain_text", "text": text, "emoji": false})
 }

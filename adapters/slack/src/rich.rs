@@ -3,7 +3,7 @@
 //! SECURITY: a text in it is shown as it is. Slack looks for no mark-up, mention, link or emoji in
 //! it, whereas `mrkdwn` can be escaped against mentions and links, but not against `*` or `` ` ``.
 
-use countersign_port::{CommandReply, ReplyPiece};
+use countersign_port::{BotCommand, CommandReply, ReplyPiece, respelled};
 use serde_json::{Value, json};
 
 /// How words look.
@@ -44,7 +44,7 @@ impl RichText {
         self.line.push(element);
     }
 
-    /// A time of day on the current line, in the zone of whoever reads it.
+    /// A time of day on the current line, in the reader's zone.
     pub(crate) fn add_time(&mut self, seconds: i64) {
         self.characters += 8;
         let (hour, minute) = (seconds.rem_euclid(86_400) / 3_600, seconds.rem_euclid(3_600) / 60);
@@ -123,6 +123,24 @@ pub(crate) fn words(sentence: &str) -> RichText {
 
 /// The most of an answer to a command.
 const ROOM: usize = 2_800;
+
+/// How a command begins where people write one.
+const COMMAND: &str = "/countersign ";
+
+/// Words of the bridge's own with its commands as Slack takes them.
+pub(crate) fn in_slack(words: &str, commands: &[BotCommand]) -> String {
+    respelled(words, commands, COMMAND)
+}
+
+/// The same with an answer to a command. An agent's text in it stays as it is.
+pub(crate) fn reply_in_slack(mut reply: CommandReply, commands: &[BotCommand]) -> CommandReply {
+    for piece in reply.lines.iter_mut().flatten() {
+        if let ReplyPiece::Words(words) = piece {
+            *words = in_slack(words, commands);
+        }
+    }
+    reply
+}
 
 /// What the bot says to a command; what does not fit is counted.
 pub(crate) fn spoken(reply: &CommandReply) -> RichText {

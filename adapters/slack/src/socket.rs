@@ -13,9 +13,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 /// How long connecting may take, and sending a frame.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two pings of ours.
-const PING: Duration = Duration::from_secs(3);
+const PING: Duration = Duration::from_secs(2);
 /// A connection over which nothing came for so long is dead: our pings are answered at once.
-const SILENCE: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_secs(6);
 
 /// What a connection reports.
 #[derive(Debug, Clone, PartialEq)]

@@ -151,7 +151,7 @@ async fn run<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure>
 fn failure(error: reqwest::Error) -> Failure {
     if error.is_builder() {
         return Failure::Unusable(
-            "`[telegram] api_url` is not a URL, or `[telegram] token` cannot stand in one"
+            "`[telegram] api_url` is not a URL, or `[telegram] token` cannot be part of one"
                 .to_owned(),
         );
     }

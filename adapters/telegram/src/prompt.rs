@@ -68,7 +68,7 @@ pub(crate) async fn ask_for_text(
     sentence: String,
 ) {
     if !is_token(&token) {
-        tracing::warn!("a button that asks for text has a token that cannot stand in a prompt");
+        tracing::warn!("a button that asks for text has a token that cannot be put in a prompt");
         return;
     }
     let prompt = Prompt { token, card: place.message, person: person.id.0 };

@@ -171,7 +171,7 @@ impl AcpProxy {
     pub(super) fn undecided(&mut self, mut open: AgentRequest, why: &str) -> Vec<Step> {
         let log = Step::Log(format!("countersign could not decide: {why}"));
         if self.prompts == Prompts::InEditorToo {
-            // It may stand there already.
+            // The editor may show it already.
             let line = open.line.take().map(Step::Tell);
             return std::iter::once(log).chain(line).collect();
         }
@@ -206,7 +206,7 @@ impl AcpProxy {
         let gone = self.open.extract_if(|_, open| open.session == session);
         let gone = gone.flat_map(|(key, open)| {
             let line = || Step::Send(reply(&open.id, &open.cancelled()));
-            // Where it stands in the editor, the editor answers it itself.
+            // What the editor shows, the editor answers itself.
             let answer = (!open.stands_in_editor()).then(line);
             let back = Step::Cancel { key, why: CancelReason::Aborted };
             [answer, Some(back)].into_iter().flatten()

@@ -40,7 +40,7 @@ pub(super) enum RequestResult {
     Stop(Value),
     /// Another call first, whose decision is the result.
     Further(AcpRequestKind, Box<Call>),
-    /// None: the request stands in the editor, and nobody answered here.
+    /// None: the editor shows the request, and nobody answered here.
     None,
 }
 

@@ -1,6 +1,6 @@
 //! Claude Code's events: those that this hook serves, and those that only inform it.
 
-use crate::text::line;
+use crate::{agents::misplaced::misplaced_message, text::line};
 
 /// The events that this hook serves; the first is the one that it decides.
 pub(super) const SERVED: &[&str] = &[
@@ -49,10 +49,5 @@ pub fn misplaced_gate(event: &str) -> String {
 /// serve.
 #[must_use]
 pub fn misplaced(event: &str) -> String {
-    format!(
-        "countersign cannot decide under {}, so this is blocked. Its hook belongs under \
-         PermissionRequest: `countersign connect claude-code` puts it there.",
-        // The name comes from stdin and is printed on a terminal.
-        line(&event.chars().take(60).collect::<String>())
-    )
+    misplaced_message(event, "claude-code", "PermissionRequest")
 }

@@ -48,6 +48,11 @@ pub(super) enum CodexFrame {
         /// The error that ended it.
         error: Option<String>,
     },
+    /// Something failed; Codex may try it again.
+    Error {
+        /// The reason.
+        why: String,
+    },
     /// A request of ours failed.
     Refused {
         /// The request.
@@ -160,6 +165,7 @@ fn notification(method: &str, params: &Map<String, Value>) -> CodexFrame {
             let status = turn("status").and_then(Value::as_str).unwrap_or_default().to_owned();
             CodexFrame::TurnEnded { thread, status, error: turn("error").map(told) }
         }
+        "error" => CodexFrame::Error { why: params.get("error").map(told).unwrap_or_default() },
         _ => CodexFrame::Other,
     }
 }
@@ -219,8 +225,12 @@ fn said(item: &Value) -> Option<String> {
 
 /// The words of an error.
 fn told(error: &Value) -> String {
-    let message = error.get("message").and_then(Value::as_str);
-    message.map_or_else(|| error.to_string(), str::to_owned)
+    let text = |key: &str| error.get(key).and_then(Value::as_str);
+    match (text("message"), text("additionalDetails")) {
+        (Some(message), Some(details)) => format!("{message} ({details})"),
+        (Some(message), None) => message.to_owned(),
+        (None, _) => error.to_string(),
+    }
 }
 
 /// The frames that set up a connection.

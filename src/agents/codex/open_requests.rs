@@ -197,7 +197,7 @@ impl WaitingRequest {
     }
 }
 
-/// Submits a request and waits for its decision, or until it is taken back.
+/// Submits a request and waits for its decision, or until it is cancelled.
 async fn ask(
     client: &Client,
     request: &CodexRequest,

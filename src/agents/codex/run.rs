@@ -6,6 +6,7 @@
 
 use super::{
     frame::{self, CodexFrame, CodexThread, ServerRequest},
+    outage::CodexOutage,
     request::{CodexReply, CodexRequest, NAME, RequestContext, for_the_model, stops},
 };
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 };
 use countersign_protocol::CancelReason;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 /// What is written to our stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,7 @@ pub struct CodexRun {
     /// The changes of files, by item.
     changes: HashMap<String, Value>,
     open: HashMap<String, RunRequest>,
+    outage: CodexOutage,
     /// The end of the turn, and the reason where it is a bad one.
     end: Option<Result<(), String>>,
 }
@@ -62,7 +64,15 @@ impl CodexRun {
         output: CodexOutput,
     ) -> Self {
         let (changes, open) = (HashMap::new(), HashMap::new());
-        Self { prompt, cwd, host, output, thread: None, changes, open, end: None }
+        let outage = CodexOutage::new(Duration::from_mins(2));
+        Self { prompt, cwd, host, output, thread: None, changes, open, outage, end: None }
+    }
+
+    /// The same run, which ends after an error that lasts for this time. It is two minutes.
+    #[must_use]
+    pub fn ending_after(mut self, limit: Duration) -> Self {
+        self.outage = CodexOutage::new(limit);
+        self
     }
 
     /// The first lines for the app-server.
@@ -73,7 +83,17 @@ impl CodexRun {
     }
 
     fn received(&mut self, text: &str) -> Vec<Step> {
-        match frame::read(text) {
+        let frame = frame::read(text);
+        if let CodexFrame::Error { why } = frame {
+            return match self.outage.begins(why.clone()) {
+                true => vec![Step::Log(format!("Codex: {why}"))],
+                false => Vec::new(),
+            };
+        }
+        if frame != CodexFrame::Other {
+            self.outage.is_over();
+        }
+        match frame {
             CodexFrame::Thread(thread) => self.thread(thread),
             CodexFrame::Request(request) => self.requested(&request),
             CodexFrame::Resolved { thread, id } => self.take_back(
@@ -235,6 +255,16 @@ impl HostedSession for CodexRun {
         steps
     }
 
+    // A person may think for as long as they like: that is no error.
+    fn tick(&mut self) -> Vec<Step> {
+        if self.open.is_empty()
+            && let Some(why) = self.outage.tick()
+        {
+            self.end.get_or_insert(Err(why));
+        }
+        Vec::new()
+    }
+
     fn host_ended(&mut self) -> Vec<Step> {
         Vec::new()
     }
@@ -253,6 +283,7 @@ impl HostedSession for CodexRun {
 
     fn input(&self) -> EngineInput {
         match self.end {
+            Some(_) if self.outage.gave_up() => EngineInput::Abandoned,
             Some(_) => EngineInput::Over,
             None => EngineInput::Open,
         }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, interval, sleep_until};
 const LOOK: Duration = Duration::from_secs(2);
 
 /// The time for an app-server to come back, and for its requests to come again, before their asks
-/// are taken back.
+/// are cancelled.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The first version with an app-server that its terminals share.
@@ -126,6 +126,7 @@ fn take_in(text: &str, requests: &mut OpenRequests) -> Result<Vec<serde_json::Va
         CodexFrame::Said { .. }
         | CodexFrame::TurnEnded { .. }
         | CodexFrame::Refused { .. }
+        | CodexFrame::Error { .. }
         | CodexFrame::Other => Vec::new(),
     })
 }

@@ -55,8 +55,9 @@ pub(super) struct PermissionAsked {
     id: String,
     #[serde(rename = "sessionID")]
     session: String,
+    #[serde(alias = "action")]
     permission: String,
-    #[serde(default)]
+    #[serde(default, alias = "resources")]
     patterns: Vec<String>,
     #[serde(default)]
     metadata: Value,
@@ -75,11 +76,25 @@ pub(super) struct PendingQuestions {
     from: RequestOrigin,
 }
 
-/// What the plugin knows of a request's session.
+/// What the plugin knows of where a request comes from.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct RequestOrigin {
-    directory: Option<String>,
-    session: RequestSession,
+pub(super) struct RequestOrigin {
+    /// The folder.
+    pub directory: Option<String>,
+    /// The session.
+    pub session: RequestSession,
+    /// The form of its reply.
+    pub wire: OpencodeWire,
+}
+
+/// The routes that take replies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum OpencodeWire {
+    /// `/permission/ID/reply`
+    #[default]
+    V1,
+    /// `/api/session/SESSION/permission/ID/reply`, for events with `.v2.` in their names.
+    V2,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -98,13 +113,10 @@ impl PermissionAsked {
     ///
     /// # Errors
     /// Where its id is not one.
-    pub(super) fn of(
-        self,
-        directory: Option<String>,
-        session: RequestSession,
-    ) -> Result<Self, String> {
+    pub(super) fn of(self, from: RequestOrigin) -> Result<Self, String> {
         is_id(&self.id)?;
-        Ok(Self { from: RequestOrigin { directory, session }, ..self })
+        is_id(&self.session)?;
+        Ok(Self { from, ..self })
     }
 
     /// The tool as rules know it.
@@ -160,7 +172,8 @@ impl HookRequest for PermissionAsked {
             // Without a message the turn ends.
             Some(ToolDecision::Deny { stop: true, .. }) => json!({"reply": "reject"}),
         };
-        HookReply::Print(json!({"path": format!("/permission/{}/reply", self.id), "body": body}))
+        let path = self.from.route(&self.session, &format!("permission/{}/reply", self.id));
+        HookReply::Print(json!({"path": path, "body": body}))
     }
 }
 
@@ -169,13 +182,10 @@ impl PendingQuestions {
     ///
     /// # Errors
     /// Where their id is not one.
-    pub(super) fn of(
-        self,
-        directory: Option<String>,
-        session: RequestSession,
-    ) -> Result<Self, String> {
+    pub(super) fn of(self, from: RequestOrigin) -> Result<Self, String> {
         is_id(&self.id)?;
-        Ok(Self { from: RequestOrigin { directory, session }, ..self })
+        is_id(&self.session)?;
+        Ok(Self { from, ..self })
     }
 
     /// The answers in the order of the questions; `None` unless all are answered.
@@ -215,7 +225,8 @@ impl HookRequest for PendingQuestions {
 
     fn reply(&self, decided: &Decided) -> HookReply {
         let reply = |what: &str, body: Value| {
-            HookReply::Print(json!({"path": format!("/question/{}/{what}", self.id), "body": body}))
+            let path = self.from.route(&self.session, &format!("question/{}/{what}", self.id));
+            HookReply::Print(json!({"path": path, "body": body}))
         };
         match (decided.decision, &decided.ending) {
             (_, Ending::Cancelled | Ending::Expired) => HookReply::Nothing,
@@ -233,6 +244,14 @@ impl RequestOrigin {
     /// The person's own session, to which what is approved for the session belongs.
     fn root<'s>(&'s self, session: &'s str) -> &'s str {
         self.session.above.last().map_or(session, String::as_str)
+    }
+
+    /// The route of a reply.
+    fn route(&self, session: &str, reply: &str) -> String {
+        match self.wire {
+            OpencodeWire::V1 => format!("/{reply}"),
+            OpencodeWire::V2 => format!("/api/session/{session}/{reply}"),
+        }
     }
 
     /// Names a subagent.

@@ -162,3 +162,41 @@ fn a_deleted_session_ends_and_other_events_are_passed_over() {
     assert!(matches!(read(other.to_string().as_bytes()), Ok(HookEvent::Notice)));
     assert!(read(b"{\"type\":\"permission.asked\",\"properties\":{}}").is_err());
 }
+
+#[test]
+fn a_request_of_the_second_version_is_the_same_call_and_is_answered_on_its_own_route() {
+    let first = event(&golden("01_once"));
+    let old = &first["properties"];
+    let mut second = first.clone();
+    second["type"] = json!("permission.v2.asked");
+    second["properties"] = json!({"id": old["id"], "sessionID": old["sessionID"],
+        "action": old["permission"], "resources": old["patterns"], "metadata": old["metadata"],
+        "save": ["git *"], "source": {"type": "tool"}});
+    let call = |event: &Value| request(event).call("k".into(), None).unwrap();
+    assert_eq!(call(&first), call(&second));
+    let decided = answered(Decision::Approve, "Approved by Ana", |_| {});
+    let (id, session) = (old["id"].as_str().unwrap(), old["sessionID"].as_str().unwrap());
+    let path = format!("/api/session/{session}/permission/{id}/reply");
+    let reply = HookReply::Print(json!({"path": path, "body": {"reply": "once"}}));
+    assert_eq!(request(&second).reply(&decided), reply);
+
+    let mut asks = event(&golden("07_question_reject"));
+    asks["type"] = json!("question.v2.asked");
+    let (id, session) = (&asks["properties"]["id"], &asks["properties"]["sessionID"]);
+    let (id, session) = (id.as_str().unwrap(), session.as_str().unwrap());
+    let path = format!("/api/session/{session}/question/{id}/reject");
+    let denied = answered(Decision::Deny, "Denied by Ana", |_| {});
+    let reply = HookReply::Print(json!({"path": path, "body": {}}));
+    assert_eq!(request(&asks).reply(&denied), reply);
+    // Both become a part of the path.
+    for wrong in ["../x", "a/b", "", "a?b", "a%2fb"] {
+        for name in ["id", "sessionID"] {
+            let mut hostile = second.clone();
+            hostile["properties"][name] = json!(wrong);
+            assert!(read(hostile.to_string().as_bytes()).is_err(), "{name}: {wrong:?}");
+        }
+    }
+    // Both names at once say nothing.
+    second["properties"]["permission"] = json!("read");
+    assert!(read(second.to_string().as_bytes()).is_err());
+}

@@ -2,10 +2,11 @@
 
 use super::{
     super::token::{ButtonToken, Pressed},
-    edit, effects,
+    budget, edit, effects,
     maker::{LABEL, Maker},
     origin::Origin,
-    parts, question, remembered,
+    parts, question, remembered, resumption,
+    rows::{Buttons, row},
 };
 use crate::{
     gate::{
@@ -17,13 +18,6 @@ use crate::{
 use countersign_port::{Button, ButtonStyle};
 use countersign_profiles::{OnDeny, PromptChoice as Way};
 
-/// The buttons of a card.
-#[derive(Debug, Default)]
-pub(super) struct Buttons {
-    pub rows: Vec<Vec<Button>>,
-    pub more: Vec<Button>,
-}
-
 /// All of an open ask. While everything is paused only those that deny: no other counts.
 pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Buttons {
     let maker = maker(ask, origin);
@@ -32,6 +26,11 @@ pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Buttons {
     let mut buttons = match (&ask.progress.edit, question) {
         (Some(edit), _) => rows_alone(edit::buttons(ask, edit, origin)),
         (None, Some(_)) => rows_alone(options(ask, maker)),
+        (None, None) if ask.body.resumes.is_some() => resumption::buttons(maker),
+        (None, None) if ask.body.call.budget.is_some() => match &ask.body.call.budget {
+            Some(budget) => budget::buttons(budget, maker),
+            None => Buttons::default(),
+        },
         (None, None) if ask.body.critical => critical(ask, maker),
         (None, None) => permission(ask, maker),
     };
@@ -156,8 +155,4 @@ fn plain_deny(ask: &Ask, maker: Maker<'_>) -> Option<Button> {
         OnDeny::Explain => "Deny and explain",
     };
     maker.button(label, ButtonStyle::Deny, Pressed::Deny)
-}
-
-fn row<const N: usize>(buttons: [Option<Button>; N]) -> Vec<Button> {
-    buttons.into_iter().flatten().collect()
 }

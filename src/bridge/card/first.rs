@@ -1,6 +1,7 @@
 //! The first line of a card: what and where, in the agent's own text.
 
 use super::{
+    budget,
     call::{self, command},
     change::{self, FileChange},
     named::first,
@@ -33,6 +34,12 @@ pub(super) fn of(ask: &Ask) -> FirstLine {
         let at = if ask.is_open() { ask.progress.current() } else { 0 };
         let question = call.questions.get(at).map(|one| one.question.as_str());
         return shown("", question.unwrap_or_default());
+    }
+    if ask.body.resumes.is_some() {
+        return partly("⏸ ", &ask.body.why);
+    }
+    if let Some(budget) = &call.budget {
+        return partly("", &budget::title(budget));
     }
     if let Some((_, text)) = command(call) {
         return shown("", &text);

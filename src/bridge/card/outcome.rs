@@ -42,12 +42,18 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
         }
         (_, Decision::Answer, _) => format!("{}{}, {at}", answers(answer), all(answer)),
         (_, Decision::Edit, _) => format!("approved with a change by {}, {at}", all(answer)),
+        (_, Decision::Approve, _) if ask.body.resumes.is_some() => {
+            format!("resumed by {}, {at}{because}", all(answer))
+        }
+        (_, Decision::Deny, _) if ask.body.resumes.is_some() => {
+            format!("kept paused by {}, {at}{because}", all(answer))
+        }
         (_, Decision::Approve, _) => {
             let note = match because.is_empty() {
                 true => String::new(),
                 false => format!(", with a note{because}"),
             };
-            format!("{}, {at}{note}{}", all(answer), stored(ask, answer))
+            format!("{}, {at}{note}{}{}", all(answer), stored(ask, answer), ahead(ask))
         }
         (_, Decision::Deny, _) => {
             let then = match answer.then {
@@ -107,6 +113,13 @@ fn stored(ask: &Ask, answer: &Answer) -> String {
         _ if ask.body.lasts == GrantLifetime::Session => format!(" · for this session: {rules}"),
         _ => format!(" · stored: {rules}"),
     }
+}
+
+/// What the approval of a budget covers.
+fn ahead(ask: &Ask) -> String {
+    let Some(budget) = &ask.body.call.budget else { return String::new() };
+    let time = crate::gate::lasting(budget.for_s);
+    format!(" · each of the {} once, for {time}", budget.calls.len())
 }
 
 fn pattern(rule: &str) -> &str {

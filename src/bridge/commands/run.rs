@@ -232,8 +232,11 @@ fn help(approver: bool) -> CommandReply {
 fn granted(grant: &Grant) -> Vec<ReplyPiece> {
     let until = match (grant.scope, grant.expires_at) {
         (GrantScope::Always, _) => "always".to_owned(),
+        (GrantScope::Budget, Some(at)) => format!("once, until {}", clock::short(at)),
         (_, Some(at)) => format!("until {}", clock::short(at)),
-        (GrantScope::Session | GrantScope::Timed, None) => "in its session".to_owned(),
+        (GrantScope::Session | GrantScope::Timed | GrantScope::Budget, None) => {
+            "in its session".to_owned()
+        }
     };
     let about = format!(" · {until} · by {}", line(&grant.by.to_string()));
     vec![words_of(format!("{} ", grant.id)), literal(&grant.rule.to_string()), words_of(about)]

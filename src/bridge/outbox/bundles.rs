@@ -30,7 +30,7 @@ fn may_share(due: &Due) -> bool {
     let Ok(ask) = &due.ask else { return false };
     let call = &ask.body.call;
     // A bundle shows no votes.
-    let needs_people = !ask.body.requirements.is_empty();
+    let needs_people = !ask.body.requirements.is_empty() || ask.body.is_no_call();
     let large = || call.args.to_string().len() > LARGEST;
     let new = due.card.message.is_none() && !due.card.shown && due.card.attempts == 0;
     new && ask.is_open() && !ask.body.critical && !ask.is_question() && !needs_people && !large()

@@ -15,8 +15,40 @@ pub(super) fn picture(link: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
+
+    /// What a camera reads of a terminal with a dark background that shows this.
+    fn scanned(picture: &str) -> String {
+        const MODULE: usize = 4;
+        let mut terminal = vt100::Parser::new(30.try_into().unwrap(), 60.try_into().unwrap(), 0);
+        terminal.process(picture.replace('\n', "\r\n").as_bytes());
+        let shade = |x: usize, y: usize| {
+            let (row, column) = (u16::try_from(y / 2).unwrap(), u16::try_from(x).unwrap());
+            let cell = terminal.screen().cell(row, column).unwrap();
+            let inked = matches!((cell.contents(), y % 2), ("█", _) | ("▀", 0) | ("▄", 1));
+            match if inked { cell.fgcolor() } else { cell.bgcolor() } {
+                vt100::Color::Idx(15) => 255,
+                _ => 0,
+            }
+        };
+        let pixel = |x: usize, y: usize| shade(x / MODULE, y / MODULE);
+        let (wide, high) = (60 * MODULE, 60 * MODULE);
+        let mut photo = rqrr::PreparedImage::prepare_from_greyscale(wide, high, pixel);
+        let [code] = &photo.detect_grids()[..] else { panic!("no code is found") };
+        code.decode().unwrap().1
+    }
+
+    #[test]
+    fn a_camera_reads_the_link_from_the_terminal() {
+        for link in [
+            "https://t.me/countersign_test_bot?start=pair-AAAAAAAAAAAAAAAAAAAAAA",
+            "https://t.me/b?startgroup=pair-_9-zZ0123456789abcdefg&admin=post_messages",
+            "https://discord.com/users/118000000000000001",
+        ] {
+            assert_eq!(scanned(&picture(link).unwrap()), link);
+        }
+    }
 
     #[test]
     fn a_code_is_dark_on_light_with_a_margin_and_fits_into_a_small_terminal() {

@@ -53,7 +53,7 @@ fn unnamed(config: &Config, who: &Approvers) -> Option<DoctorCheck> {
     for group in &who.people.groups {
         let platforms: Vec<_> = group.roles.keys().map(String::as_str).collect();
         let (group, platforms) = (&group.name, platforms.join(" and "));
-        said.push(format!("whoever has a role of the group {group} on {platforms}"));
+        said.push(format!("everyone with a role of the group {group} on {platforms}"));
     }
     if who.answers_nameless() {
         said.push("anyone who has the inbox's address or the approver's token".into());

@@ -1,5 +1,5 @@
-//! `countersign doctor --live AGENT`: runs the very command that stands in an agent's settings with
-//! a recorded call, and sees the ask arrive. Nothing of the call runs, and the ask is taken back.
+//! `countersign doctor --live AGENT`: runs the very command in an agent's settings with
+//! a recorded call, and sees the ask arrive. Nothing of the call runs, and the ask is cancelled.
 
 use super::finding::{DoctorCheck, fail, ok, warn};
 use crate::{
@@ -87,7 +87,7 @@ async fn tried(
                 Ok(_) => ok(
                     LIVE,
                     format!(
-                        "a prompt of {title} arrived as {id} after {took} ms, and was taken back"
+                        "a prompt of {title} arrived as {id} after {took} ms, and was cancelled"
                     ),
                 ),
                 Err(_) => {

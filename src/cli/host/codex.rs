@@ -2,7 +2,7 @@
 
 use crate::agents::CodexOutput;
 use anyhow::{Context as _, Result, bail};
-use std::io::Read as _;
+use std::{io::Read as _, time::Duration};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -18,6 +18,10 @@ pub(super) struct HostCodexArgs {
     /// Print every frame of the app-server, as JSON lines, instead of what Codex says
     #[arg(long)]
     json: bool,
+    /// How many seconds Codex may retry after an error, such as a model that cannot be reached,
+    /// before the run ends
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    retry_for: u64,
     /// Codex with its options, after --
     #[arg(last = true, required = true, value_name = "CODEX")]
     engine: Vec<String>,
@@ -53,6 +57,10 @@ impl HostCodexArgs {
             words.push(SERVER.to_owned());
         }
         words
+    }
+
+    pub(super) fn retries(&self) -> Duration {
+        Duration::from_secs(self.retry_for)
     }
 
     pub(super) fn output(&self) -> CodexOutput {

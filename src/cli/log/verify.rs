@@ -15,7 +15,7 @@ use std::{
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A file needs no daemon and no secret. The log is proven up to its last checkpoint; whoever holds the
+A file needs no daemon and no secret. The log is proven up to its last checkpoint. The holder of the
 signing key could have written it, so pin the key with --key, and keep a head that an earlier check
 printed, elsewhere: with --expect it is found if rows were cut off or written anew since.
 The exit code is 0 if the log is proven, and 6 if not.")]
@@ -88,7 +88,7 @@ fn proven(log: &ProvenLog, pinned: bool) -> Result<Exit> {
     }
     say::out(&format!("head  {head}"))?;
     if !pinned {
-        say::aside("Whoever has that key wrote the log. Pin it: --key KEY");
+        say::aside("The holder of that key wrote the log. Pin it: --key KEY");
     }
     Ok(Exit::Good)
 }

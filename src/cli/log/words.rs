@@ -35,7 +35,7 @@ pub(super) fn told(kind: &str, event: &EventView) -> String {
             let verdict = if kind == "allowed" { kind } else { "denied" };
             format!("{verdict} {tool}: {why}")
         }
-        ("revoked", _) => match (text("rule"), by) {
+        ("revoked" | "saved", _) => match (text("rule"), by) {
             (Some(rule), Some(by)) => format!("{rule}, by {by}"),
             (rule, _) => rule.unwrap_or_default().to_owned(),
         },
@@ -80,8 +80,10 @@ mod tests {
             ),
             ("revoked", json!({"rule": "shell: ls *", "by": ana}), "shell: ls *, by Ana"),
             ("revoked", json!({"rule": "shell: ls *", "by": null}), "shell: ls *"),
+            ("saved", json!({"rule": "shell: ls *", "by": ana}), "shell: ls *, by Ana"),
             ("mode", json!({"mode": "yolo"}), "is in the mode yolo now"),
             ("paused", json!({"how": "hold", "by": ana}), "by Ana"),
+            ("signed_in", json!({"by": ana}), "by Ana"),
             (
                 "refused",
                 json!({"platform": "discord", "id": "7", "name": "Eve"}),

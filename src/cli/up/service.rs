@@ -117,7 +117,7 @@ fn unit(words: &[String]) -> String {
 fn plist(words: &[String], log: &str) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let line = |word: &String| format!("        <string>{}</string>\n", escaped(word));
-    // The last word stands in the file already.
+    // The file has the last word already.
     let words = words.split_last().map_or(words, |(_, rest)| rest);
     let words: String = words.iter().map(line).collect();
     let log = escaped(log);

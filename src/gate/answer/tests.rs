@@ -110,6 +110,25 @@ fn questions_are_answered_one_after_the_other_and_the_last_closes_the_ask() {
 }
 
 #[test]
+fn ticked_options_count_as_they_were_ticked_and_none_of_them_may_be_wrong() {
+    let asked = go(&questions(), Action::Choose { question: 0, option: 1 });
+    // Chosen on another surface, where nobody submitted it.
+    let asked = go(&asked, Action::Choose { question: 1, option: 0 });
+    let submit = |question, options: &[usize]| Action::SubmitOptions {
+        question,
+        options: options.iter().copied().collect(),
+    };
+    assert_eq!(unfit(&asked, submit(1, &[1, 99])), "There is no such option.");
+    assert!(unfit(&asked, submit(1, &[])).starts_with("Nothing is chosen yet"));
+    let single = unfit(&questions(), submit(0, &[0]));
+    assert_eq!(single, "There is no such option.", "it takes one choice");
+    let Change::Close(answer) = apply(&asked, &approver(), submit(1, &[1]), 10).unwrap() else {
+        panic!("the last answer closes the ask")
+    };
+    assert_eq!(Value::from(answer.answers.unwrap()), json!({"One?": "B", "Many?": ["D"]}));
+}
+
+#[test]
 fn free_text_is_asked_for_and_then_taken_and_never_empty() {
     let asked = apply(&questions(), &approver(), Action::Text { question: 0, text: None }, 10);
     assert_eq!(asked, Ok(Change::WantText("One?".into())));

@@ -92,7 +92,7 @@ pub fn facts(call: &Call) -> Decision {
     let subject = Subject::new(call, &layers);
     let decision = subject.decide(&layers, Mode::Default);
     let reason = match &decision.critical {
-        Some(found) => format!("This {}. It always needs a person.", found.reason),
+        Some(found) => found.sentence(),
         None => "No rule allows this (default: ask).".to_owned(),
     };
     subject.describe(CallDecision { part: PartDecision::ask(reason), ..decision })
@@ -116,6 +116,21 @@ pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<Guardr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_critical_call_that_no_rule_names_says_what_is_critical_about_it() {
+        let (none, guardrail) = (Rules::default(), Guardrail::default());
+        let layers =
+            Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
+        let reason =
+            |command: &str| decide_briefly(&Call::shell(command), &layers, Mode::Default).reason;
+        let deletes = "This deletes what it finds in a root, a home or a system directory. It \
+                       always needs a person.";
+        assert_eq!(reason("find / -delete"), deletes);
+        assert_eq!(reason("find -L / -delete"), deletes);
+        assert_eq!(reason("make; find / -delete"), deletes);
+        assert_eq!(reason("make"), "No rule allows `make` (default: ask).");
+    }
 
     #[test]
     fn a_decision_carries_the_rule_or_grant_that_decided() {

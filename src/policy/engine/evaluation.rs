@@ -46,8 +46,10 @@ impl<'c> Subject<'c> {
         let part = own_calls::hold(&self.own, self.dirs, part);
         // Each check below can turn an allow into an ask; a deny always stays.
         let part = match &critical {
-            Some(found) if part.verdict == Verdict::Allow => {
-                PartDecision::ask(format!("This {}. It always needs a person.", found.reason))
+            Some(found) if part.verdict == Verdict::Allow => PartDecision::ask(found.sentence()),
+            // That no rule allows it tells a person nothing about the danger.
+            Some(found) if part.by_default => {
+                PartDecision { reason: found.sentence().into(), by_default: false, ..part }
             }
             _ => part,
         };

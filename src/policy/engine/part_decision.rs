@@ -17,15 +17,23 @@ pub(crate) struct PartDecision<'r> {
     pub(crate) reason: Cow<'static, str>,
     /// The ask is due to something that could not be read.
     pub(crate) blind: bool,
+    /// Nothing but the default asks, so that any other reason says more.
+    pub(crate) by_default: bool,
 }
 
 impl<'r> PartDecision<'r> {
     pub(crate) fn allow(rule: Option<&'r RuleEntry>) -> Self {
-        Self { verdict: Verdict::Allow, rule, reason: Cow::Borrowed(""), blind: false }
+        Self { verdict: Verdict::Allow, rule, ..Self::ask("") }
     }
 
     pub(crate) fn ask(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { verdict: Verdict::Ask, rule: None, reason: reason.into(), blind: false }
+        Self {
+            verdict: Verdict::Ask,
+            rule: None,
+            reason: reason.into(),
+            blind: false,
+            by_default: false,
+        }
     }
 
     pub(crate) fn blind(reason: impl Into<Cow<'static, str>>) -> Self {
@@ -61,7 +69,9 @@ impl<'r> PartDecision<'r> {
             Verdict::Ask => hit.maybe.or(hit.entry),
             _ => hit.entry,
         };
-        Self { verdict: hit.verdict, rule, reason: reason.into(), blind: false }
+        let named = hit.maybe.is_some() || hit.entry.is_some_and(|it| !it.pattern.is_all());
+        let by_default = hit.verdict == Verdict::Ask && !named;
+        Self { verdict: hit.verdict, rule, by_default, ..Self::ask(reason) }
     }
 
     /// Returns the stricter of the two, the first when they are equal.

@@ -3,6 +3,7 @@
 
 use crate::facts::programs;
 use crate::facts::programs::arguments::{Arguments, operands};
+use crate::facts::programs::checks::find;
 pub use crate::facts::programs::files::Access;
 use crate::facts::programs::files::Files;
 use crate::facts::programs::name::base;
@@ -39,8 +40,25 @@ fn touched<'w, 'a>(files: Files, args: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
         Files::Transfer(access) => transfer(args, access),
         Files::Assigned => args.iter().filter_map(assigned).collect(),
         Files::Behind(options) => behind(args, options),
+        Files::Searched => {
+            let access = searched(args);
+            find::starts(args).iter().map(|word| (access, word)).collect()
+        }
         Files::Archive => all(Access::Read, usize::from(!dashed(args)), "-f -C"),
     }
+}
+
+/// Returns the path that a simple command touches without naming it, and the access to it.
+#[must_use]
+pub fn implied(argv: &[Word<'_>]) -> Option<(Access, &'static str)> {
+    let (first, args) = argv.split_first()?;
+    let program = first.literal().map(base).and_then(programs::exact)?;
+    let here = matches!(program.files, Files::Searched) && find::starts(args).is_empty();
+    here.then(|| (searched(args), "."))
+}
+
+fn searched(args: &[Word<'_>]) -> Access {
+    if find::removes(args) { Access::Delete } else { Access::Read }
 }
 
 /// The options of sed that give a script.
@@ -57,7 +75,7 @@ fn assigned<'w, 'a>(word: &'w Word<'a>) -> Option<Touched<'w, 'a>> {
 
 /// Returns the operands of a copy or move: the last is written, the others are read or moved.
 fn transfer<'w, 'a>(args: &'w [Word<'a>], from: Access) -> Vec<Touched<'w, 'a>> {
-    // With `-t DIR` the target stands in front and every operand is a source.
+    // With `-t DIR` the target comes first and every operand is a source.
     let target = behind(args, "-t --target-directory");
     let mut words = operands(args, "-t --target-directory -m -o -g -S -e --rsh");
     let mut found = target;

@@ -20,7 +20,7 @@ async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
     let new = NewAsk { created_at, ..new_ask(id, None, None) };
     match store.insert_ask(&new, &[NewCard { nonce, adapter, target }]).await.unwrap() {
         Inserted::New(ask) => ask,
-        Inserted::Known(ask) => panic!("it was known: {ask:?}"),
+        other => panic!("it was known: {other:?}"),
     }
 }
 

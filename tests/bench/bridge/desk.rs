@@ -35,7 +35,7 @@ const WARM: usize = 200;
 const AGENTS: usize = 64;
 const SUSTAINED: Duration = Duration::from_secs(6);
 
-/// A platform that hands every new card to whoever waits for it. Like the inbox, whose name it has,
+/// A platform that hands every new card to the one who waits for it. Like the inbox, whose name it has,
 /// it keeps nothing; chats do, and take some thirty cards a second at most.
 #[derive(Default)]
 struct Hand {
@@ -295,6 +295,7 @@ pub fn ask(n: usize, created_at: i64, deadline_at: Option<i64>) -> (NewAsk, NewC
         attached: ["bench"].into_iter().collect(),
         created_at,
         deadline_at,
+        limited: None,
     };
     let card =
         NewCard { nonce: ids::nonce(), adapter: "inbox".to_owned(), target: "inbox".to_owned() };

@@ -38,7 +38,7 @@ pub async fn weight(folder: &Path) {
     line("the reaper's round over 100,000 open asks", format!("{:.1?}", began.elapsed()), "");
     assert_eq!(overdue, 0);
     store.close().await;
-    // Whoever holds the store keeps every other daemon out of it.
+    // The daemon that holds the store keeps every other one out.
     drop(store);
 
     let (mut daemon, began) = start(folder);
@@ -53,7 +53,7 @@ pub async fn weight(folder: &Path) {
             .unwrap();
         if left == 0 || began.elapsed() > Duration::from_secs(120) {
             line(
-                "… until all of them stand in the inbox",
+                "… until all of them are in the inbox",
                 format!("{:.1?}", began.elapsed()),
                 "≤ 5 s",
             );

@@ -57,7 +57,7 @@ impl End {
         }
     }
 
-    /// What whoever comes too late is told.
+    /// What a presser who comes too late is told.
     pub fn too_late(&self) -> String {
         let (by, at) = (self.by(), self.at());
         match (self.kind.as_str(), self.approves()) {

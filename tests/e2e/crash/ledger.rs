@@ -81,7 +81,7 @@ impl Ledger {
         at
     }
 
-    /// What became of a press. Whoever is told that it is uncertain has been told nothing.
+    /// What became of a press. A presser who is told that it is uncertain has been told nothing.
     pub fn told(&self, case: &str, press: usize, words: Option<String>) {
         let words = words.filter(|words| !words.starts_with("Connection to the database lost"));
         let mut books = self.books();

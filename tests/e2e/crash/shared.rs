@@ -2,7 +2,7 @@
 //! past its lease and cut off from the store, and the database ends all of its connections, is
 //! restarted, crashes and hangs.
 //!
-//! `COUNTERSIGN_FAILOVERS=20` is the long form: whoever strikes the leader waits for another to
+//! `COUNTERSIGN_FAILOVERS=20` is the long form: the one that kills the leader waits for another to
 //! lead.
 
 use super::{

@@ -1,7 +1,8 @@
-//! A chat on either platform, from the side of the people in it.
+//! A chat on any platform, from the side of the people in it.
 
 use crate::{
     discord_server::{CHANNEL, FakeDiscord, Fault as DiscordFault, Person},
+    slack_server::{self, FakeSlack, Fault as SlackFault},
     telegram_server::{ANA, Fault, GROUP, TOKEN, Telegram},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -14,6 +15,7 @@ pub const SOON: Duration = Duration::from_secs(15);
 pub enum GroupChat {
     Telegram(Telegram),
     Discord(FakeDiscord),
+    Slack(FakeSlack),
 }
 
 /// A message with buttons.
@@ -76,6 +78,10 @@ impl GroupChat {
         Self::Discord(FakeDiscord::start().await)
     }
 
+    pub async fn slack() -> Self {
+        Self::Slack(FakeSlack::start().await)
+    }
+
     /// The config of a daemon in this chat.
     pub fn config(&self) -> String {
         match self {
@@ -92,6 +98,7 @@ impl GroupChat {
                 chat.url(),
                 ANA.id
             ),
+            Self::Slack(chat) => crate::slack::config(chat),
         }
     }
 
@@ -120,6 +127,15 @@ impl GroupChat {
                 };
                 cards.map(shown).collect()
             }
+            Self::Slack(chat) => {
+                let cards = chat.messages().into_iter().filter(|card| !card.is_over());
+                let shown = |card: slack_server::Posted| OpenMessage {
+                    place: card.reference,
+                    text: card.text,
+                    buttons: card.buttons.into_iter().zip(card.tokens).collect(),
+                };
+                cards.map(shown).collect()
+            }
         }
     }
 
@@ -135,6 +151,10 @@ impl GroupChat {
                 let ana = Person::new(&ANA.id.to_string(), "Ana");
                 chat.press_token(place, data, &ana).await.words().unwrap_or_default()
             }
+            Self::Slack(chat) => {
+                let told = chat.press_token(place, data, &crate::slack::ana()).await;
+                told.words().unwrap_or_default()
+            }
         }
     }
 
@@ -146,6 +166,7 @@ impl GroupChat {
                 assert_eq!(told.text, "These requests are answered already.");
             }
             Self::Discord(chat) => chat.redeliver_press().await,
+            Self::Slack(chat) => chat.redeliver(&crate::slack::ana()).await,
         }
     }
 
@@ -166,6 +187,13 @@ impl GroupChat {
                 (Self::Discord(chat), PostFault::AnswerLost) => {
                     chat.fail("POST /channels", 1, DiscordFault::DropAfter);
                 }
+                (Self::Slack(chat), PostFault::Quiet) => {
+                    let quiet = SlackFault::Limited { retry_after: 2 };
+                    chat.fail("chat.postMessage", 1, quiet);
+                }
+                (Self::Slack(chat), PostFault::AnswerLost) => {
+                    chat.fail("chat.postMessage", 1, SlackFault::DropAfter);
+                }
             }
         }
     }
@@ -175,6 +203,7 @@ impl GroupChat {
         match self {
             Self::Telegram(chat) => chat.fail("editMessageText", Fault::DropAfter, 1),
             Self::Discord(chat) => chat.fail("PATCH /channels", 1, DiscordFault::DropAfter),
+            Self::Slack(chat) => chat.fail("chat.update", 1, SlackFault::DropAfter),
         }
     }
 
@@ -183,6 +212,7 @@ impl GroupChat {
         let mut changes = match self {
             Self::Telegram(chat) => chat.changes(),
             Self::Discord(chat) => chat.changes(),
+            Self::Slack(chat) => chat.changes(),
         };
         let waiting = async {
             loop {
@@ -221,6 +251,7 @@ impl GroupChat {
         let violations = match self {
             Self::Telegram(chat) => chat.violations(),
             Self::Discord(chat) => chat.violations(),
+            Self::Slack(chat) => chat.violations(),
         };
         assert_eq!(violations, Vec::<String>::new());
     }

@@ -1,4 +1,4 @@
-//! Two callers with the same key at two daemons: the ask is taken back when neither waits any more.
+//! Two callers with the same key at two daemons: the ask is cancelled when neither waits any more.
 
 use super::Team;
 use crate::{

@@ -1,4 +1,4 @@
-//! The sample of the library for zeptoclaw, compiled from the lines that stand in its page.
+//! The sample of the library for zeptoclaw, compiled from the lines of its page.
 
 use super::{
     Ran,

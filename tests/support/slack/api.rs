@@ -10,11 +10,12 @@ use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
 /// The methods that take JSON; the others read a form only.
-const WRITING: [&str; 6] = [
+const WRITING: [&str; 7] = [
     "chat.postMessage",
     "chat.postEphemeral",
     "chat.update",
     "views.open",
+    "conversations.open",
     "files.completeUploadExternal",
     "apps.connections.open",
 ];
@@ -48,6 +49,9 @@ pub async fn call(
         if let Some(error) = state.refusal(&method, &token) {
             return Err(error.to_owned());
         }
+        if let Some(scope) = lacking(state, &method) {
+            return Err(format!("missing_scope {scope}"));
+        }
         let arguments = arguments(state, &method, &kind, &body);
         let outcome = answer(state, &method, &arguments, (&url, fake.url()));
         let word = outcome.as_ref().err().map_or("ok", String::as_str);
@@ -69,7 +73,25 @@ pub async fn call(
 
 fn refusal(error: &str) -> Value {
     let (error, detail) = error.split_once(' ').unwrap_or((error, ""));
-    json!({"ok": false, "error": error, "response_metadata": {"messages": [detail]}})
+    let needed = if error == "missing_scope" { detail } else { "" };
+    json!({"ok": false, "error": error, "needed": needed,
+        "response_metadata": {"messages": [detail]}})
+}
+
+/// The scope that a method needs and that the app's manifest does not ask for, or that was taken
+/// away.
+fn lacking(state: &World, method: &str) -> Option<&'static str> {
+    let needed = match method {
+        "chat.postMessage" | "chat.postEphemeral" | "chat.update" => "chat:write",
+        "conversations.open" => "im:write",
+        "conversations.info" => "channels:read",
+        "conversations.history" | "conversations.replies" => "channels:history",
+        "users.info" | "bots.info" => "users:read",
+        "usergroups.list" => "usergroups:read",
+        "files.getUploadURLExternal" | "files.completeUploadExternal" => "files:write",
+        _ => return None,
+    };
+    (!state.scopes.iter().any(|it| it == needed)).then_some(needed)
 }
 
 fn limited(seconds: u64) -> Response {
@@ -116,6 +138,7 @@ fn answer(state: &mut World, method: &str, arguments: &Value, urls: (&str, &str)
         "chat.postEphemeral" => whisper(state, arguments),
         "chat.update" => update(state, arguments),
         "conversations.info" => info(state, arguments),
+        "conversations.open" => open_direct(state, arguments),
         "conversations.history" => history(state, arguments, None),
         "conversations.replies" => history(state, arguments, Some(&text(arguments, "ts"))),
         "users.info" => {
@@ -250,6 +273,19 @@ fn info(state: &mut World, arguments: &Value) -> Outcome {
     let channel = state.channels.get(&id).ok_or("channel_not_found")?;
     Ok(json!({"channel": {"id": id, "name": channel.name, "is_im": id.starts_with('D'),
         "is_archived": channel.archived, "is_member": channel.bot}}))
+}
+
+fn open_direct(state: &mut World, arguments: &Value) -> Outcome {
+    let user = text(arguments, "users");
+    let person = state.people.get(&user).ok_or("user_not_found")?;
+    if person.is_bot {
+        return Err("cannot_dm_bot".to_owned());
+    }
+    let id = format!("D{}", user.split_at(1).1);
+    if !state.channels.contains_key(&id) {
+        state.add_channel(&id, "");
+    }
+    Ok(json!({"channel": {"id": id}}))
 }
 
 fn history(state: &mut World, arguments: &Value, thread: Option<&str>) -> Outcome {

@@ -65,6 +65,7 @@ fn actions(block: &Value) -> Option<String> {
             .or_else(|| label(&element["text"]))
             .or_else(|| style(element)),
         "overflow" => choice(element, 5, &["type", "action_id", "options"]),
+        "checkboxes" => boxes(element),
         "static_select" => choice(element, 100, &["type", "action_id", "options", "placeholder"]),
         other => Some(format!("unsupported type: {other}")),
     })
@@ -84,6 +85,16 @@ fn choice(element: &Value, most: usize, known: &[&str]) -> Option<String> {
     keys(element, known)
         .or_else(|| options.iter().find_map(|option| label(&option["text"])))
         .or_else(|| options.iter().any(long).then(|| "a value is too long".to_owned()))
+}
+
+fn boxes(element: &Value) -> Option<String> {
+    let known = ["type", "action_id", "options", "initial_options"];
+    let options = element["options"].as_array().unwrap();
+    let initial = element.get("initial_options").map(|it| it.as_array().unwrap());
+    if initial.is_some_and(|it| it.is_empty() || it.iter().any(|it| !options.contains(it))) {
+        return Some("initial_options are some of the options".to_owned());
+    }
+    choice(element, 10, &known)
 }
 
 fn label(text: &Value) -> Option<String> {
@@ -114,9 +125,34 @@ pub fn buttons(blocks: &Value) -> Vec<(String, String)> {
     buttons.map(|it| (owned(&it["text"]["text"]), owned(&it["value"]))).collect()
 }
 
+/// Boxes to tick.
+#[derive(Default)]
+pub struct Ticks {
+    pub action_id: String,
+    /// Labels and values.
+    pub options: Vec<(String, String)>,
+    /// The values of those that are ticked to begin with.
+    pub initial: Vec<String>,
+}
+
+/// The boxes to tick of a message.
+pub fn ticks(blocks: &Value) -> Option<Ticks> {
+    let drawn = elements(blocks).find(|it| it["type"] == "checkboxes")?;
+    let pair = |it: &Value| (owned(&it["text"]["text"]), owned(&it["value"]));
+    let options = drawn["options"].as_array().unwrap().iter().map(pair).collect();
+    let initial = drawn["initial_options"].as_array().into_iter().flatten();
+    let initial = initial.map(|it| owned(&it["value"])).collect();
+    Some(Ticks { action_id: owned(&drawn["action_id"]), options, initial })
+}
+
+/// The id of the button that carries this token.
+pub fn action_id(blocks: &Value, token: &str) -> Option<String> {
+    elements(blocks).find(|it| it["value"] == token).map(|it| owned(&it["action_id"]))
+}
+
 /// Labels and values of what is in menus.
 pub fn options(blocks: &Value) -> Vec<(String, String)> {
-    let menus = elements(blocks).filter(|it| it["type"] != "button");
+    let menus = elements(blocks).filter(|it| it["type"] != "button" && it["type"] != "checkboxes");
     let options = menus.flat_map(|it| it["options"].as_array().unwrap());
     options.map(|it| (owned(&it["text"]["text"]), owned(&it["value"]))).collect()
 }

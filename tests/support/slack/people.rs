@@ -1,7 +1,7 @@
 //! The people in the workspace, and what they see.
 
-use super::world::{Message, State};
-use super::{BOT, CHANNEL, FakeSlack, TEAM};
+use super::world::{Message, State, manifest};
+use super::{BOT, CHANNEL, FakeSlack, TEAM, blocks};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -140,15 +140,73 @@ impl FakeSlack {
 
     /// The same with a button's token, whether the button still exists or not.
     pub async fn press_token(&self, reference: &str, token: &str, person: &Person) -> Told {
-        let action = json!({"type": "button", "action_id": token, "value": token});
+        let blocks = self.change(|it| it.message_mut(reference).unwrap().blocks.clone());
+        let id = blocks::action_id(&blocks, token).unwrap_or_else(|| token.to_owned());
+        let action = json!({"type": "button", "action_id": id, "value": token});
         self.act(reference, action, person).await
+    }
+
+    /// Ticks the box with this label, or takes the tick away. Only this person sees that.
+    pub async fn tick(&self, reference: &str, label: &str, person: &Person) {
+        self.until_online().await;
+        let action = self.change(|state| {
+            let blocks = state.message_mut(reference).unwrap().blocks.clone();
+            let ticks = blocks::ticks(&blocks).expect("boxes to tick");
+            let blocks::Ticks { action_id: id, options, initial } = ticks;
+            let (_, value) = options.iter().find(|(it, _)| it == label).expect("such a box");
+            let key = (person.id.clone(), reference.to_owned(), id.clone());
+            let ticked = state.ticked.entry(key).or_insert(initial);
+            match ticked.iter().position(|it| it == value) {
+                Some(at) => drop(ticked.remove(at)),
+                None => ticked.push(value.clone()),
+            }
+            let selected: Vec<_> = ticked.iter().map(|it| json!({"value": it})).collect();
+            json!({"type": "checkboxes", "action_id": id, "selected_options": selected})
+        });
+        let payload = self.pressed(reference, action, person);
+        let at = self.send("interactive", payload, person, Some(reference));
+        let acked = || self.lock().interactions[at].acked.is_some().then_some(());
+        self.wait("the acknowledgement of a tick", acked).await;
+    }
+
+    /// The payload of what somebody does to a message.
+    fn pressed(&self, reference: &str, action: Value, person: &Person) -> Value {
+        let (channel, ts) = reference.split_once('/').unwrap();
+        let (message, values) = self.change(|state| {
+            let Some(message) = state.message_mut(reference).cloned() else {
+                return (Value::Null, json!({}));
+            };
+            let values = blocks::ticks(&message.blocks).map(|ticks| {
+                let blocks::Ticks { action_id: id, initial, .. } = ticks;
+                let key = (person.id.clone(), reference.to_owned(), id.clone());
+                let ticked = state.ticked.get(&key).cloned().unwrap_or(initial);
+                let ticked: Vec<_> = ticked.iter().map(|it| json!({"value": it})).collect();
+                json!({"row": {id: {"type": "checkboxes", "selected_options": ticked}}})
+            });
+            (message.wire(), values.unwrap_or_else(|| json!({})))
+        });
+        json!({"type": "block_actions", "actions": [action], "message": message,
+            "channel": {"id": channel}, "team": {"id": TEAM}, "api_app_id": "A0000000001",
+            "state": {"values": values},
+            "container": {"type": "message", "channel_id": channel, "message_ts": ts}})
+    }
+
+    /// The same, whether anybody listens or not.
+    pub async fn press_deaf(&self, reference: &str, label: &str, person: &Person) -> Told {
+        let message = self.message(reference).expect("the message stands");
+        let at = message.buttons.iter().position(|it| is_labelled(it, label)).unwrap();
+        let token = &message.tokens[at];
+        let action = json!({"type": "button", "action_id": token, "value": token});
+        self.act_now(reference, action, person).await
     }
 
     async fn act(&self, reference: &str, action: Value, person: &Person) -> Told {
         self.until_online().await;
-        let (channel, ts) = reference.split_once('/').unwrap();
-        let payload = json!({"type": "block_actions", "actions": [action],
-            "container": {"type": "message", "channel_id": channel, "message_ts": ts}});
+        self.act_now(reference, action, person).await
+    }
+
+    async fn act_now(&self, reference: &str, action: Value, person: &Person) -> Told {
+        let payload = self.pressed(reference, action, person);
         let at = self.send("interactive", payload, person, Some(reference));
         self.outcome(at).await
     }
@@ -254,6 +312,10 @@ impl FakeSlack {
 
     /// Tells the bot of something that nobody in particular did.
     pub(super) fn event(&self, event: Value) {
+        let subscribed = manifest("/settings/event_subscriptions/bot_events");
+        if !subscribed.iter().any(|it| event["type"] == **it) {
+            return;
+        }
         let id = self.change(State::next);
         let payload = json!({"event_id": format!("Ev{id}"), "event": event});
         self.deliver("events_api", &payload, &Person::new("U0NOBODY", "nobody"), None);

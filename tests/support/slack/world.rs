@@ -73,6 +73,8 @@ pub struct Posted {
     pub tokens: Vec<String>,
     /// Labels and values of what is behind *More…*.
     pub options: Vec<(String, String)>,
+    /// Labels of the boxes to tick, and whether each is ticked to begin with.
+    pub boxes: Vec<(String, bool)>,
     /// Names and texts of the files in its thread.
     pub files: Vec<(String, String)>,
     pub edits: usize,
@@ -102,6 +104,10 @@ pub struct State {
     pub token_refused: bool,
     pub app_token_refused: bool,
     pub limits: bool,
+    /// What the app may do.
+    pub scopes: Vec<String>,
+    /// What somebody has ticked, by person, message and the id of the boxes.
+    pub ticked: HashMap<(String, String, String), Vec<String>>,
     /// When a channel has all of its allowance again.
     pub posts: HashMap<String, Instant>,
     pub edits: Vec<Instant>,
@@ -126,6 +132,8 @@ impl State {
             token_refused: false,
             app_token_refused: false,
             limits: true,
+            scopes: manifest("/oauth_config/scopes/bot"),
+            ticked: HashMap::new(),
             posts: HashMap::new(),
             edits: Vec::new(),
             next: 0,
@@ -205,6 +213,7 @@ impl State {
             buttons: buttons.iter().map(|(label, _)| label.clone()).collect(),
             tokens: buttons.into_iter().map(|(_, token)| token).collect(),
             options: blocks::options(&message.blocks),
+            boxes: boxes(&message.blocks),
             files: files.collect(),
             edits: message.edits,
         }
@@ -233,6 +242,19 @@ impl State {
         self.violations.push(what);
         Some("not_allowed_token_type")
     }
+}
+
+/// The list at this place of the manifest that `connect slack` prints.
+pub fn manifest(at: &str) -> Vec<String> {
+    let manifest = include_str!("../../../adapters/slack/manifest.json");
+    let manifest: Value = serde_json::from_str(manifest).unwrap();
+    let list = manifest.pointer(at).unwrap().as_array().unwrap().iter();
+    list.map(|it| it.as_str().unwrap().to_owned()).collect()
+}
+
+fn boxes(blocks: &Value) -> Vec<(String, bool)> {
+    let blocks::Ticks { options, initial, .. } = blocks::ticks(blocks).unwrap_or_default();
+    options.into_iter().map(|(label, value)| (label, initial.contains(&value))).collect()
 }
 
 impl Message {

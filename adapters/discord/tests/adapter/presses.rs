@@ -255,7 +255,7 @@ async fn without_leading_nothing_is_sent_and_no_press_is_acknowledged() {
     let (before, ana) = (fake.calls(), ana());
     tokio::select! {
         told = fake.press(&message.0, "Approve", &ana) => panic!("{told:?}"),
-        press = bridge.next() => assert_eq!(press.presser.id, "4211", "it counts all the same"),
+        press = bridge.next() => assert_eq!(press.presser.id, "4211", "it counts"),
     }
     let posted = bridge.adapter.post(&target(), &card, Posting::First).await;
     assert!(matches!(posted, Err(SendError::Transient(_))), "{posted:?}");

@@ -22,8 +22,8 @@ const LONGEST: usize = 2048;
 /// A browser as it describes itself when it subscribes (`PushSubscription.toJSON`).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Subscription {
-    /// The address at the browser's push service. SECURITY: whoever has it can write there, so it
-    /// is never logged.
+    /// The address at the browser's push service. SECURITY: anyone who has it can write there, so
+    /// it is never logged.
     pub(super) endpoint: String,
     keys: SubscriptionKeys,
     /// The person who was signed in there. SECURITY: never as the browser says it.

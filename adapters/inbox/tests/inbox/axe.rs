@@ -65,6 +65,15 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
         page.eval(&format!("location.hash = '{hash}'")).await;
         clean(&page, hash, drawn).await;
     }
+    page.eval("location.hash = '#/rules'").await;
+    page.until("document.querySelector('#rules form')").await;
+    fill(&page, "cargo build *").await;
+    clean(&page, "what rules say", "document.querySelector('#rules .parts .tile')").await;
+    page.click("[data-save] button").await;
+    clean(&page, "a saved rule", "document.querySelector('[data-save] .calm')").await;
+    fill(&page, "cargo *").await;
+    page.click("[data-save] button").await;
+    clean(&page, "a rule that is not saved", "document.querySelector('[data-save] .wrong')").await;
     for dialog in ["bells", "keys", "person"] {
         page.eval(&format!("document.getElementById('{dialog}').showModal()")).await;
         clean(&page, dialog, "document.querySelector('dialog[open]')").await;
@@ -85,4 +94,18 @@ async fn clean(page: &Page, name: &str, drawn: &str) {
             assert_eq!(page.eval(&run(only)).await, json!([]), "{name} at {width}, {scheme}");
         }
     }
+}
+
+/// Explains a command and tries a rule with this pattern.
+pub async fn fill(page: &Page, pattern: &str) {
+    for (form, field, text) in
+        [("explain", "command", "git add -A && git push origin main"), ("try", "pattern", pattern)]
+    {
+        let form = format!("document.querySelector('[data-form={form}]')");
+        page.eval(&format!("{form}.elements.{field}.value = '{text}'")).await;
+        page.eval(&format!("{form}.requestSubmit()")).await;
+        page.until(&format!("{form}.parentElement.querySelector('.said:not([aria-busy]) > *')"))
+            .await;
+    }
+    page.until("document.querySelector('[data-save] button').innerText.startsWith('Save')").await;
 }

@@ -60,6 +60,14 @@ async fn pictures_of_the_inbox_are_taken() {
         page.eval(&format!("location.hash = '#/{name}'")).await;
         take(&page, &folder, name, &format!("document.querySelector('#{name} h2')")).await;
     }
+    page.eval("location.hash = '#/rules'").await;
+    page.until("document.querySelector('#rules form')").await;
+    crate::axe::fill(&page, "cargo build *").await;
+    take(&page, &folder, "rules-tried", "true").await;
+    page.click("[data-save] button").await;
+    take(&page, &folder, "rules-saved", "document.querySelector('[data-save] .calm')").await;
+    page.eval("location.hash = '#/history/k3f0'").await;
+    take(&page, &folder, "record", "document.querySelector('.record')").await;
     desk.stop().await;
     page.eval("location.hash = '#/'").await;
     take(&page, &folder, "lost", "document.querySelector('#line').dataset.state === 'lost'").await;

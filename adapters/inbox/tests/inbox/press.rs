@@ -1,4 +1,4 @@
-//! What is a press, what is none, and what the presser is told.
+//! What counts as a press, what does not, and what the presser is told.
 
 use crate::support::{Desk, cards::command};
 use serde_json::{Value, json};

@@ -116,6 +116,57 @@ async fn a_session_ends_when_its_person_leaves_and_does_not_come_back_with_them(
 }
 
 #[tokio::test]
+async fn a_changed_config_ends_what_a_person_who_left_is_shown_at_once_and_for_good() {
+    let desk = Desk::open().await;
+    let ana = desk.ana().await;
+    desk.core.invite("bens", "Ben");
+    let ben = Visitor::sign_in(&desk.link("bens")).await.unwrap();
+    let (mut anas, mut bens) = (ana.follow().await, ben.follow().await);
+    assert!(anas.next().await.is_some() && bens.next().await.is_some());
+    let people = desk.core.people.lock().unwrap().clone();
+    desk.core.people.lock().unwrap().retain(|person| person.name != "Ana");
+    desk.inbox.people_changed();
+    assert!(anas.next().await.is_none(), "nothing had to happen for that");
+    // Nothing was asked for in between, and still she has to sign in again.
+    *desk.core.people.lock().unwrap() = people;
+    desk.inbox.people_changed();
+    assert!(ana.try_follow().await.is_err());
+    desk.post(&command("one", "ls")).await;
+    assert!(bens.next().await.is_some(), "others read on");
+}
+
+#[tokio::test]
+async fn who_signs_in_where_somebody_was_signed_in_ends_what_that_one_is_shown() {
+    let desk = Desk::open().await;
+    let ana = desk.ana().await;
+    let mut anas = ana.follow().await;
+    assert!(anas.next().await.is_some());
+    desk.core.invite("bens", "Ben");
+    let base = format!("http://{}", desk.at);
+    let signs_in = Client::new().post(format!("{base}/inbox/sign-in"));
+    let signs_in = signs_in.header("origin", &base).header("cookie", &ana.cookie);
+    let reply = signs_in.json(&json!({ "code": "bens" })).send().await.unwrap();
+    assert_eq!(reply.status(), 200);
+    let cookie = reply.headers()["set-cookie"].to_str().unwrap();
+    let name = |cookie: &str| cookie.split('=').next().unwrap().to_owned();
+    assert_eq!(name(cookie), name(&ana.cookie), "the browser keeps one of them");
+    assert!(anas.next().await.is_none());
+    assert!(ana.try_follow().await.is_err());
+}
+
+#[tokio::test]
+async fn a_code_that_somebody_else_brings_along_changes_nothing_for_who_is_signed_in() {
+    let desk = Desk::open().await;
+    let ana = desk.ana().await;
+    let base = format!("http://{}", desk.at);
+    let signs_in = Client::new().post(format!("{base}/inbox/sign-in"));
+    let signs_in = signs_in.header("origin", &base).header("cookie", &ana.cookie);
+    let reply = signs_in.json(&json!({ "code": "no code" })).send().await.unwrap();
+    assert_eq!(reply.status(), 404);
+    assert_eq!(ana.api(Method::GET, "/inbox/me").await, (200, json!({ "name": "Ana" })));
+}
+
+#[tokio::test]
 async fn who_signs_out_is_out_everywhere_in_that_browser_and_no_other_person_is() {
     let desk = Desk::open().await;
     let ana = desk.ana().await;
@@ -167,8 +218,9 @@ async fn in_a_browser_the_link_asks_once_and_the_page_says_who_it_is_until_they_
     page.until(STILL).await;
     page.click("[data-slot=Approve]").await;
     assert_eq!(desk.presses.recv().await.unwrap().presser.id, "chat:Ana <b>of</b> ops");
-    page.eval("location.reload()").await;
-    page.until(LIVE).await;
+    // The answer to this must not be lost with the page that gives it.
+    page.eval("void (document.body.dataset.old = setTimeout(() => location.reload()))").await;
+    page.until(&format!("!document.body.dataset.old && {LIVE}")).await;
     page.until("!document.querySelector('#me').hidden").await;
     page.click("#me").await;
     page.click("#sign-out").await;

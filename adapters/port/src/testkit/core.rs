@@ -17,7 +17,7 @@ pub struct Received {
     /// The button's token; empty for a text that comes without one; a command's name behind a
     /// slash; a pairing code with its target and place.
     pub token: String,
-    /// The text, where it is one.
+    /// The text, where it is one; the options that came with a press, with blanks between.
     pub text: Option<String>,
 }
 
@@ -96,6 +96,10 @@ impl<T: TestCore> Presses for T {
         self.take(press.into()).await
     }
 
+    async fn press_with(&self, press: Press, chosen: Vec<String>) -> Receipt {
+        self.take(Received { text: Some(chosen.join(" ")), ..press.into() }).await
+    }
+
     async fn reply(&self, reply: TextReply) -> Receipt {
         self.take(reply.into()).await
     }
@@ -117,7 +121,7 @@ impl<T: TestCore> Presses for T {
         TestCore::sign_in_offered(self, code)
     }
 
-    fn sign_in(&self, code: &str) -> Option<Presser> {
+    async fn sign_in(&self, code: &str) -> Option<Presser> {
         TestCore::sign_in(self, code)
     }
 

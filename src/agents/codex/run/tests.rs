@@ -5,7 +5,7 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::client::Ending;
+use crate::{agents::hosted::TICK, client::Ending};
 use countersign_ask::{Decision, call::Call};
 
 const MAIN: &str = "01-main";
@@ -176,4 +176,35 @@ fn garbage_is_nothing_and_what_codex_says_is_told() {
     let mut run = started(CodexOutput::Frames);
     let line = format!("{said}\n");
     assert_eq!(run.engine_line(line.as_bytes()), (Forward::On, Vec::new()));
+}
+
+#[test]
+fn an_error_that_lasts_ends_the_run_unless_codex_goes_on_or_a_person_is_asked() {
+    let error = json!({"message": "Reconnecting... waiting for network",
+        "additionalDetails": "Connection failed"});
+    let params = json!({"threadId": MAIN, "turnId": "u", "willRetry": true, "error": error});
+    let error = json!({"method": "error", "params": params});
+    let mut run = started(CodexOutput::Messages).ending_after(TICK * 3);
+    let first = "Codex: Reconnecting... waiting for network (Connection failed)";
+    assert_eq!(hear(&mut run, &error), vec![Step::Log(first.into())]);
+    assert_eq!(hear(&mut run, &error), vec![], "it is said once");
+    for _ in 0..2 {
+        assert_eq!((run.tick(), run.input()), (vec![], EngineInput::Open));
+    }
+    // A request, and the item in which it came: Codex goes on.
+    let (key, _) = submitted(&hear(&mut run, &command(7)));
+    hear(&mut run, &error);
+    for _ in 0..9 {
+        assert_eq!((run.tick(), run.input()), (vec![], EngineInput::Open), "somebody is asked");
+    }
+    run.decided(&key, Err("no daemon".into()));
+    hear(&mut run, &json!({"method": "unheard/of", "params": {"threadId": MAIN}}));
+    for _ in 0..2 {
+        assert_eq!((run.tick(), run.input()), (vec![], EngineInput::Open));
+    }
+    run.tick();
+    assert_eq!(run.input(), EngineInput::Abandoned);
+    let why = "Codex did not get over an error for 30 s: Reconnecting... waiting for network \
+               (Connection failed)";
+    assert_eq!(run.failure().as_deref(), Some(why));
 }

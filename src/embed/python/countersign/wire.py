@@ -121,6 +121,8 @@ class SubmitRequest(_SubmitRequest, total=False):
     # What the agent calls itself, where its own token names it. The daemon sets it; a caller
     # cannot.
     claims: str | None
+    # Calls that are asked for ahead, to run once each within a time; the tool is `budget` then.
+    budget: Budget | None
     # A random text of 16 to 200 characters, the same for every call of a session: what is granted
     # to the session covers only calls with it.
     session_secret: str | None
@@ -300,6 +302,8 @@ class Call(_Call, total=False):
     # What the agent calls itself, where its own token names it. The daemon sets it; a caller
     # cannot.
     claims: str | None
+    # Calls that are asked for ahead, to run once each within a time; the tool is `budget` then.
+    budget: Budget | None
 
 
 class _EditView(TypedDict):
@@ -402,7 +406,7 @@ class AsksPage(_AsksPage, total=False):
     next: str | None
 
 
-GrantReach: TypeAlias = Literal["session", "timed", "always"]
+GrantReach: TypeAlias = Literal["session", "timed", "always", "budget"]
 """How far a grant reaches."""
 
 

@@ -152,7 +152,7 @@ class Lives(LiveCase):
             await task
         asks = (await self.daemon.request("GET", "/v1/asks?state=cancelled"))["asks"]
         self.assertEqual([cancelled["id"] for cancelled in asks], [ask])
-        # What was taken back is asked anew.
+        # What was cancelled is asked anew.
         again = await self.client.submit(make(key=asks[0]["call"]["key"]))
         assert isinstance(again, StillOpen)
         self.assertNotEqual(again.ask, ask)

@@ -20,7 +20,7 @@ export function readToml(text: string): TomlTable {
   return new Reader(text).file();
 }
 
-/** Reads one value, as a variable holds it; `undefined` where it is none. */
+/** Reads one value, as a variable holds it; `undefined` where it is no value. */
 export function readTomlValue(text: string): TomlValue | undefined {
   try {
     return readToml(`value = ${text}`)["value"];

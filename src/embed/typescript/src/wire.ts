@@ -90,6 +90,8 @@ export interface SubmitRequest {
   /** What the agent calls itself, where its own token names it. The daemon sets it; a caller
    * cannot. */
   claims?: string | null;
+  /** Calls that are asked for ahead, to run once each within a time; the tool is `budget` then. */
+  budget?: Budget | null;
   /** A random text of 16 to 200 characters, the same for every call of a session: what is
    * granted to the session covers only calls with it. */
   session_secret?: string | null;
@@ -241,6 +243,8 @@ export interface Call {
   /** What the agent calls itself, where its own token names it. The daemon sets it; a caller
    * cannot. */
   claims?: string | null;
+  /** Calls that are asked for ahead, to run once each within a time; the tool is `budget` then. */
+  budget?: Budget | null;
 }
 
 /** A proposed edit of a call. */
@@ -320,7 +324,7 @@ export interface AsksPage {
 }
 
 /** How far a grant reaches. */
-export type GrantReach = "session" | "timed" | "always";
+export type GrantReach = "session" | "timed" | "always" | "budget";
 
 /** A grant. */
 export interface GrantView {

@@ -107,7 +107,7 @@ live("a killed daemon that comes back gives the same ask's answer", async (daemo
   }
 });
 
-live("an aborted signal cancels the ask, and what was taken back is asked anew", async (daemon) => {
+live("an aborted signal cancels the ask, and what was cancelled is asked anew", async (daemon) => {
   const [aborting, call] = [new AbortController(), make()];
   const { signal } = aborting;
   const onOpen = (): void => aborting.abort();

@@ -5,6 +5,7 @@ use super::variables::given;
 use crate::engine::part_decision::{PartDecision, quote};
 use crate::engine::stack::{CommandText, Hit};
 use crate::facts::builtins::{Builtin, builtin};
+use crate::facts::effects::user_of;
 use crate::facts::options;
 use crate::facts::paths;
 use crate::facts::programs;
@@ -156,14 +157,10 @@ fn runs_out_of_sight(argv: &[Word<'_>]) -> &'static str {
     if !program.is_some_and(|program| program.is(Role::Privilege)) {
         return "runs other commands, which could not be fully analysed";
     }
-    // `su ana` and `sudo -u ana` name a user; only the plain form is certain to mean root.
-    let plain = match argv {
-        [_, next, ..] => next.literal().is_some_and(|word| !word.starts_with('-')),
-        _ => false,
-    };
-    match argv.first().and_then(Word::literal).map(base) {
-        Some("sudo") if plain => "runs as root (sudo)",
-        Some("doas") if plain => "runs as root (doas)",
+    let name = argv.first().and_then(Word::literal).map(base).unwrap_or_default();
+    match (name, user_of(name, argv)) {
+        ("sudo", Some(_)) => "runs as root (sudo)",
+        ("doas", Some(_)) => "runs as root (doas)",
         _ => "runs as another user",
     }
 }

@@ -27,6 +27,13 @@ pub struct CriticalMatch {
     pub span: Range<usize>,
 }
 
+impl CriticalMatch {
+    /// Returns the reason as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        format!("This {}. It always needs a person.", self.reason)
+    }
+}
+
 /// A built-in reason with its position.
 pub(crate) type BuiltInMatch = (&'static str, Range<usize>);
 

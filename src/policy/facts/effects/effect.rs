@@ -40,6 +40,8 @@ pub enum Effect {
     Privilege {
         /// The program that changes the user.
         how: String,
+        /// The user, where that is certain.
+        user: Option<&'static str>,
     },
     /// Something continues after the call has ended.
     Background,
@@ -92,7 +94,9 @@ impl fmt::Display for Effect {
             Self::Reaches { host } => write!(f, "reaches {host}"),
             Self::Publishes { what, to } if to.is_empty() => write!(f, "publishes ({what})"),
             Self::Publishes { what, to } => write!(f, "publishes to {to} ({what})"),
-            Self::Privilege { how } => write!(f, "runs as another user ({how})"),
+            Self::Privilege { how, user } => {
+                write!(f, "runs as {} ({how})", user.unwrap_or("another user"))
+            }
             Self::Background => f.write_str("continues in the background"),
             Self::Unknown { why } if why.is_empty() => f.write_str("effects unknown"),
             Self::Unknown { why } => write!(f, "effects unknown: {why}"),

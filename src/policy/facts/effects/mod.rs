@@ -12,6 +12,7 @@ use crate::facts::paths::{self, Directories};
 use crate::shell::{Scan, Word};
 pub use effect::{Effect, PathEffect};
 use list::List;
+pub(crate) use shell::user_of;
 pub use weight::{Weight, worst_first};
 
 /// The action of a tool other than a shell.

@@ -39,6 +39,14 @@ struct EffectSite<'e, 'a> {
     effort: &'e Effort,
 }
 
+/// Returns the user as whom a command behind `sudo` or `doas` is certain to run.
+// `sudo -u ana` names another one.
+pub(crate) fn user_of(name: &str, words: &[Word<'_>]) -> Option<&'static str> {
+    let [_, next, ..] = words else { return None };
+    let is_plain = next.literal().is_some_and(|word| !word.starts_with('-'));
+    (is_plain && matches!(name, "sudo" | "doas")).then_some("root")
+}
+
 fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
     let Some((first, args)) = words.split_first() else { return };
     let Some(path) = first.literal() else {
@@ -53,7 +61,7 @@ fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
     }
     if let Some(found) = unwrap(words) {
         if is(name, Role::Privilege) {
-            list.add(Effect::Privilege { how: name.to_owned() });
+            list.add(Effect::Privilege { how: name.to_owned(), user: user_of(name, words) });
         } else {
             list.add(Effect::Runs { what: path.to_owned() });
         }
@@ -65,6 +73,9 @@ fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
     }
     for (access, word) in access::of_command(words) {
         touched(access, word, at.dirs, list);
+    }
+    if let Some((access, path)) = access::implied(words) {
+        list.touch(access, path, at.dirs);
     }
     reach::add(name, args, list);
     if matches!(name, "." | "source") {

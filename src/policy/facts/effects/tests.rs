@@ -36,11 +36,22 @@ fn files_hosts_and_programs_are_named_in_order_and_once() {
 }
 
 #[test]
+fn a_search_that_deletes_names_the_folders_in_which_it_starts() {
+    assert_eq!(
+        told("find -L logs ../old -name '*.gz' -delete"),
+        ["runs find", "deletes logs", "deletes ../old (outside the workspace)"]
+    );
+    assert_eq!(told("find -name '*.gz' -delete"), ["runs find", "deletes ."]);
+    assert_eq!(told("find src -name '*.rs'"), ["runs find"]);
+    assert_eq!(told("find /etc -name passwd"), ["runs find", "reads /etc (outside the workspace)"]);
+}
+
+#[test]
 fn what_stands_behind_wrappers_is_told_too() {
     assert_eq!(
         told("sudo timeout 5 rm -rf /etc/x"),
         [
-            "runs as another user (sudo)",
+            "runs as root (sudo)",
             "runs timeout",
             "runs rm",
             "deletes /etc/x (outside the workspace)"

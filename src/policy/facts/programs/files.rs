@@ -33,6 +33,8 @@ pub(crate) enum Files {
     Assigned,
     /// The words behind these options are written.
     Behind(Words),
+    /// The folders in which find starts; deleted when an action deletes what it finds.
+    Searched,
     /// Every operand; a first one without a dash is a cluster of options.
     Archive,
 }

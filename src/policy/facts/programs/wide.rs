@@ -72,7 +72,8 @@ fn changes_files(program: &Program) -> bool {
         return false;
     }
     match program.files {
-        Files::Unknown | Files::Each { access: Access::Read, .. } => false,
+        // A grant of find covers none of its actions.
+        Files::Unknown | Files::Each { access: Access::Read, .. } | Files::Searched => false,
         Files::Each { .. }
         | Files::Edited
         | Files::Transfer(_)

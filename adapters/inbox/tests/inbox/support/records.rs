@@ -36,6 +36,9 @@ pub fn routes(records: Arc<Records>) -> Router {
         .route("/inbox/api/history/{id}", routing::get(one))
         .route("/inbox/api/grants", routing::get(all))
         .route("/inbox/api/grants/{id}", routing::delete(revoke))
+        .route("/inbox/api/rules/explain", routing::post(async || Json(explained())))
+        .route("/inbox/api/rules/try", routing::post(async || Json(tried())))
+        .route("/inbox/api/rules/save", routing::post(save))
         .route("/inbox/api/sessions", routing::get(async || Json(sessions())))
         .route(
             "/inbox/api/status",
@@ -139,6 +142,50 @@ fn grants() -> Vec<Value> {
             "created_at": "2026-11-21T10:00:00Z", "missing": "its line was edited",
         }),
     ]
+}
+
+fn explained() -> Value {
+    json!({
+        "verdict": "ask", "critical": false, "reason": "No rule allows this (default: ask).",
+        "rule": "shell_exec: \"*\": ask (permissions.jsonc:27)",
+        "effects": ["pushes to origin main"], "always": ["shell: git push origin main"],
+        "parts": [
+            { "command": "git add -A", "verdict": "allow", "words": "git add -A",
+              "rule": "shell_exec: \"git add *\": allow (permissions.jsonc:9)",
+              "reason": "allowed" },
+            { "command": "git push origin main", "verdict": "ask", "words": "git push origin main",
+              "rule": "shell_exec: \"*\": ask (permissions.jsonc:27)",
+              "reason": "no rule allows it" },
+        ],
+    })
+}
+
+fn tried() -> Value {
+    json!({
+        "line": "\"shell_exec\": { \"cargo build *\": \"allow\" }", "calls": 212, "changes": 2,
+        "changed": [
+            { "ask": "k3f0", "title": "cargo build --release", "before": "ask", "after": "allow",
+              "closed": "2026-11-22T10:00:41.120Z", "reason": "a rule allows it" },
+            { "ask": "k3f1", "title": "cargo build --workspace --all-targets", "before": "ask",
+              "after": "allow", "closed": "2026-11-22T09:00:41.120Z",
+              "reason": "a rule allows it" },
+        ],
+    })
+}
+
+/// As the daemon refuses what is too wide.
+async fn save(State(records): State<Arc<Records>>, Json(rule): Json<Value>) -> Response {
+    if rule["pattern"] == "cargo *" {
+        let error = json!({ "error": "That is wider than Always goes. Name more of the command, or \
+            add the line to the rules file." });
+        return (StatusCode::UNPROCESSABLE_ENTITY, Json(error)).into_response();
+    }
+    let by = json!({ "kind": "person", "platform": "inbox", "id": "chat:Ana", "name": "Ana" });
+    let grant = json!({ "id": "g9", "scope": "always", "by": by, "agent": "the Rules page",
+        "rule": format!("shell: {}", rule["pattern"].as_str().unwrap()),
+        "created_at": "2026-11-22T10:00:00Z" });
+    records.grants.lock().unwrap().push(grant.clone());
+    Json(grant).into_response()
 }
 
 fn sessions() -> Value {

@@ -17,7 +17,7 @@ from .asking import Asking, together
 
 
 class UnknownInterrupt(Exception):
-    """The interrupt is none that this adapter can show to a person. The graph stays interrupted."""
+    """This adapter cannot show the interrupt to a person. The graph stays interrupted."""
 
 
 async def run(graph: Any, start: Any, config: Any, asking: Asking) -> Any:

@@ -23,25 +23,38 @@ pub(crate) fn acts(args: &Arguments<'_, '_>) -> Option<&'static str> {
 
 /// Checks whether find deletes from a root, a home or a folder of the system.
 pub(crate) fn deletes(args: &Arguments<'_, '_>) -> Option<&'static str> {
-    let mut rest = args.words;
-    let mut deletes = false;
-    while let Some((word, more)) = rest.split_first() {
-        rest = more;
-        deletes |= match &*word.text {
-            "-delete" => true,
-            "-exec" | "-execdir" | "-ok" => {
-                more.first().is_some_and(|w| listed("rm shred unlink srm", base(&w.text)))
-            }
-            _ => false,
-        };
-    }
     let tests = args.has(TESTS);
-    let starts = args.words.iter().take_while(|w| !w.text.starts_with(['-', '(', '!']));
+    let starts = starts(args.words);
     let known = |word: &Word<'_>| word.kind != WordKind::Dynamic;
     // `find . -name x -delete` is ordinary; without a test it deletes everything here.
-    let vast =
-        starts.clone().any(|word| vast(word) && (!everything(word) || !tests) && known(word));
-    let here = starts.count() == 0 && !tests;
-    (deletes && (vast || here))
+    let vast = starts.iter().any(|word| vast(word) && (!everything(word) || !tests) && known(word));
+    let here = starts.is_empty() && !tests;
+    (removes(args.words) && (vast || here))
         .then_some("deletes what it finds in a root, a home or a system directory")
+}
+
+/// Returns true when an action of find deletes what it finds.
+pub(crate) fn removes(words: &[Word<'_>]) -> bool {
+    words.iter().enumerate().any(|(at, word)| match &*word.text {
+        "-delete" => true,
+        "-exec" | "-execdir" | "-ok" | "-okdir" => {
+            words.get(at + 1).is_some_and(|w| listed("rm shred unlink srm", base(&w.text)))
+        }
+        _ => false,
+    })
+}
+
+/// Returns the words in which find starts, behind the options that come before them.
+pub(crate) fn starts<'w, 'a>(words: &'w [Word<'a>]) -> &'w [Word<'a>] {
+    let mut rest = words;
+    while let Some((first, more)) = rest.split_first() {
+        rest = match &*first.text {
+            "-H" | "-L" | "-P" => more,
+            "-D" => more.get(1..).unwrap_or_default(),
+            text if text.starts_with("-O") => more,
+            _ => break,
+        };
+    }
+    let end = rest.iter().position(|w| w.text.starts_with(['-', '(', '!']));
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
 }

@@ -18,11 +18,13 @@ pub(crate) static ALL: &[Program] = &[
         .reads(&[reading("", "", &[], Operands::Find)])
         .beyond(&[judge(find::acts)])
         .critical(&[judge(find::deletes)])
+        .files(Files::Searched)
         .depth(Depth::WalksHere)
         .runs(Runs::UpTo("-exec -execdir -ok -okdir")),
     Program::named("gfind bfind")
         .beyond(&[judge(find::acts)])
         .critical(&[judge(find::deletes)])
+        .files(Files::Searched)
         .depth(Depth::WalksHere)
         .runs(Runs::UpTo("-exec -execdir -ok -okdir")),
     Program::named("fd fdfind")
