@@ -114,8 +114,7 @@ impl PermissionAsked {
     /// # Errors
     /// Where its id is not one.
     pub(super) fn of(self, from: RequestOrigin) -> Result<Self, String> {
-        is_id(&self.id)?;
-        is_id(&self.session)?;
+        from.check_route(&self.id, &self.session)?;
         Ok(Self { from, ..self })
     }
 
@@ -183,8 +182,7 @@ impl PendingQuestions {
     /// # Errors
     /// Where their id is not one.
     pub(super) fn of(self, from: RequestOrigin) -> Result<Self, String> {
-        is_id(&self.id)?;
-        is_id(&self.session)?;
+        from.check_route(&self.id, &self.session)?;
         Ok(Self { from, ..self })
     }
 
@@ -244,6 +242,15 @@ impl RequestOrigin {
     /// The person's own session, to which what is approved for the session belongs.
     fn root<'s>(&'s self, session: &'s str) -> &'s str {
         self.session.above.last().map_or(session, String::as_str)
+    }
+
+    /// Checks what becomes a part of the route of a reply.
+    fn check_route(&self, id: &str, session: &str) -> Result<(), String> {
+        is_id(id)?;
+        match self.wire {
+            OpencodeWire::V1 => Ok(()),
+            OpencodeWire::V2 => is_id(session),
+        }
     }
 
     /// The route of a reply.
