@@ -93,7 +93,7 @@ pub async fn run(
     log.check_known().await?;
     let local = listen::InboxAddress::new(&config.daemon, address)?;
     let daemon = name(&config);
-    let accounts = Accounts::new(&local, &config.daemon, &daemon, &store);
+    let accounts = Accounts::new(&local, (&config.daemon, config.oidc.as_ref()), &daemon, &store);
     config.report_left_out();
     let choices = gate::choices(&config, &daemon, accounts.audience(&config.chats), None)?;
     let gate = gate::open(store.clone(), choices).await?;

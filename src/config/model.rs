@@ -2,6 +2,7 @@
 
 use super::limits::LimitSettings;
 use super::log::LogSettings;
+use super::oidc::OidcSettings;
 use crate::{
     gate::{Routes, answer_rules::AnswerRule, approvers::Members, people::People},
     platforms::Registered,
@@ -50,6 +51,8 @@ pub struct Config {
     pub agents: AgentSettings,
     /// Where the rows of the log are sent.
     pub log: LogSettings,
+    /// The identity provider that people sign in to the inbox with.
+    pub oidc: Option<OidcSettings>,
 }
 
 impl AgentSettings {

@@ -2,12 +2,13 @@
 
 use super::hours::{hour_span, zone};
 use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
+use super::oidc::{OidcSettings, id as oidc_id};
 use super::section::{Section, id_of, list, number, text};
 use super::values::token;
 use crate::{
     gate::{
         hours::Hours,
-        people::{NamedPerson, People, QuietException, QuietHours, RoleGroup},
+        people::{NamedPerson, OIDC, People, QuietException, QuietHours, RoleGroup},
     },
     platforms::Registered,
     text::line,
@@ -25,7 +26,7 @@ const LONGEST: usize = 64;
 pub(super) fn read(
     people: ConfigEntries,
     groups: ConfigEntries,
-    platforms: &[Registered],
+    (platforms, oidc): (&[Registered], Option<&OidcSettings>),
     problems: &mut Vec<String>,
 ) -> People {
     let mut all = People::default();
@@ -41,7 +42,7 @@ pub(super) fn read(
     }
     for (place, table) in people {
         let mut section = Section::new("[people]", Some(place.clone()), table, problems);
-        let person = person(&mut section, platforms);
+        let person = person(&mut section, platforms, oidc);
         section.finish();
         let Some(person) = person else { continue };
         problems.extend(conflicts(&all.named, &person).map(|why| format!("{place}: {why}")));
@@ -50,9 +51,18 @@ pub(super) fn read(
     all
 }
 
-fn person(section: &mut Section<'_>, platforms: &[Registered]) -> Option<NamedPerson> {
+fn person(
+    section: &mut Section<'_>,
+    platforms: &[Registered],
+    oidc: Option<&OidcSettings>,
+) -> Option<NamedPerson> {
     let name = section.need("name", "cards and the history show it", name);
     let mut identities = ids(section, platforms, Names::People);
+    let vouched = section.get("oidc", |node| {
+        let claim = oidc.ok_or("needs [oidc], which says who the identity provider is")?.claim;
+        each(node).iter().map(|node| oidc_id(node, claim)).collect::<Result<BTreeSet<_>, _>>()
+    });
+    identities.extend(vouched.filter(|ids| !ids.is_empty()).map(|ids| (OIDC.to_owned(), ids)));
     let token = section.get("token", token).map(|token| token.hash());
     identities.extend(token.iter().map(|token| ("api".to_owned(), [token.id()].into())));
     let groups = section.get("groups", |node| list(node)?.iter().map(group_name).collect());
@@ -63,7 +73,7 @@ fn person(section: &mut Section<'_>, platforms: &[Registered]) -> Option<NamedPe
     if identities.is_empty() {
         let known = platforms.iter().map(|it| it.name).collect::<Vec<_>>().join("`, `");
         section.problem(&format!(
-            "`{name}` has no identity, so they could not answer; give `{known}` or `token`"
+            "`{name}` has no identity, so they could not answer; give `{known}`, `oidc` or `token`"
         ));
     }
     let (groups, hosts) = (groups.unwrap_or_default(), hosts.unwrap_or_default());

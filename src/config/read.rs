@@ -10,7 +10,7 @@ use super::values::{
     tools,
 };
 use super::{
-    answer_rules, approvers, chats, lists, people, people::ConfigEntries, routes, secrets,
+    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, routes, secrets,
 };
 use crate::{gate::Routes, platforms::Registered, store::Database};
 use countersign_client::{ClientSettings, Places, Server};
@@ -25,8 +25,18 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 9] =
-    ["approvers", "people", "groups", "answer_rules", "routes", "rotas", "limits", "agents", "log"];
+const LAST_SECTIONS: [&str; 10] = [
+    "approvers",
+    "people",
+    "groups",
+    "answer_rules",
+    "routes",
+    "rotas",
+    "limits",
+    "agents",
+    "log",
+    "oidc",
+];
 
 /// Reads a config.
 ///
@@ -60,7 +70,8 @@ pub(super) fn config(
     let daemon = reader.daemon();
     let left_out = reader.left_out();
     let mut chats = reader.chats();
-    let approvers = reader.approvers();
+    let oidc = oidc::read(reader.section("oidc"), daemon.public_url.as_ref());
+    let approvers = reader.approvers(oidc.as_ref());
     let routes = reader.routes(&approvers, &mut chats);
     let config = Config {
         path,
@@ -78,6 +89,7 @@ pub(super) fn config(
         limits: super::limits::read(reader.section("limits")),
         agents: super::agents::read(reader.section("agents"), resolve),
         log: super::log::read(reader.section("log"), resolve),
+        oidc,
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }
@@ -254,11 +266,11 @@ impl ConfigReader<'_> {
         names
     }
 
-    fn approvers(&mut self) -> ApproverSettings {
+    fn approvers(&mut self, oidc: Option<&oidc::OidcSettings>) -> ApproverSettings {
         let platforms = self.platforms;
         let [people, groups, rules] =
             ["people", "groups", "answer_rules"].map(|name| self.entries(name));
-        let people = people::read(people, groups, platforms, &mut self.problems);
+        let people = people::read(people, groups, (platforms, oidc), &mut self.problems);
         let rules = answer_rules::read(rules, &people, &mut self.problems);
         let settings = approvers::read(self.section("approvers"), platforms, people);
         ApproverSettings { rules, ..settings }

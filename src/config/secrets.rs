@@ -11,12 +11,13 @@ use countersign_port::Takes;
 pub(super) type SecretKey = (&'static str, &'static str);
 
 /// The keys with secrets in every program.
-const KEYS: [SecretKey; 5] = [
+const KEYS: [SecretKey; 6] = [
     ("daemon", "agent_token"),
     ("daemon", "approver_token"),
     ("client", "token"),
     ("store", "url"),
     ("log", "webhook_secret"),
+    ("oidc", "client_secret"),
 ];
 
 /// All keys with secrets; each can also be read from the file that its `…_FILE` variable names.

@@ -105,6 +105,7 @@ fn defaults() -> Config {
         limits: LimitSettings::default(),
         agents: AgentSettings::default(),
         log: LogSettings::default(),
+        oidc: None,
     }
 }
 
@@ -126,7 +127,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (51, 3));
+    assert_eq!((keys.count(), sections.count()), (59, 4));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -267,6 +268,14 @@ fn everything_can_be_set() {
         syslog = "udp://log.example:514"
         webhook = "https://logs.example/x"
         webhook_secret = "signs"
+        [oidc]
+        issuer = "https://login.example/realm/"
+        client_id = "inbox"
+        client_secret = "shared"
+        claim = "email"
+        group = "approvers"
+        scopes = ["groups"]
+        session = "8h"
         "#,
     )
     .unwrap();
@@ -342,6 +351,15 @@ fn everything_can_be_set() {
                 secret: Secret::new("signs"),
             }),
         },
+        oidc: Some(OidcSettings {
+            issuer: "https://login.example/realm/".into(),
+            client_id: "inbox".into(),
+            client_secret: Some(Secret::new("shared")),
+            claim: ClaimSetting::VerifiedEmail,
+            group: Some("approvers".into()),
+            scopes: vec!["groups".into()],
+            session: Duration::from_secs(8 * 3600),
+        }),
     };
     assert_eq!(config, expected);
 }
@@ -399,6 +417,56 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
              `timeout`?",
         ]
     );
+}
+
+#[test]
+fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
+    let public = "[daemon]\npublic_url = \"https://approve.example\"\n";
+    let oidc = "[oidc]\nissuer = \"https://login.example\"\nclient_id = \"inbox\"\n";
+    let ana = "[[people]]\nname = \"Ana\"\noidc = \"Ana@Example.org\"\n";
+    let ids = |config: &str| read(config).unwrap().approvers.people.named[0].identities.clone();
+    let of = |id: &str| BTreeMap::from([("oidc".to_owned(), [id.to_owned()].into())]);
+    assert_eq!(ids(&format!("{public}{oidc}{ana}")), of("Ana@Example.org"));
+    let email = format!("{public}{oidc}claim = \"email\"\n");
+    assert_eq!(ids(&format!("{email}{ana}")), of("ana@example.org"));
+    let both = format!("{email}{ana}{}", ana.replace("Ana\"", "Ben\"").replace("Ana@", "ANA@"));
+    let http = oidc.replace("https:", "http:");
+    for (config, why) in [
+        (
+            oidc.to_owned(),
+            "1:1: [oidc] wants `public_url` in [daemon]: the identity provider \
+                           sends browsers back to it",
+        ),
+        (
+            format!("{public}[oidc]\n"),
+            "3:1: [oidc] has no `issuer`; the address of your identity provider",
+        ),
+        (
+            format!("{public}{http}"),
+            "4:10: [oidc] `issuer` wants an https address such as \
+                                     \"https://login.example.org\"",
+        ),
+        (
+            format!("{public}{oidc}claim = \"name\"\n"),
+            "6:9: [oidc] `claim` wants \"sub\" or \
+                                     \"email\" (which counts where it is verified)",
+        ),
+        (
+            ana.to_owned(),
+            "3:8: [people] `oidc` needs [oidc], which says who the identity provider is",
+        ),
+        (
+            both,
+            "10:1: [[people]] gives `oidc` ana@example.org to `Ana` and to `Ben`; an identity \
+                belongs to one person",
+        ),
+    ] {
+        let said = mistakes(&config);
+        assert!(said.iter().any(|it| it == &format!("/etc/c.toml:{why}")), "{why}: {said:#?}");
+    }
+    let here = format!("[daemon]\npublic_url = \"http://localhost:7117\"\n{http}");
+    let said = mistakes(&here);
+    assert!(said[0].ends_with("with 127.0.0.1, not localhost"), "{said:?}");
 }
 
 #[test]

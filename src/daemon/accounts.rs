@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{
     bridge::Adapters,
-    config::{ChatAccount, DaemonSettings, PushSetting},
+    config::{ChatAccount, ClaimSetting, DaemonSettings, OidcSettings, PublicUrl, PushSetting},
     gate::{Audience, Gate},
     store::Store,
 };
-use countersign_inbox::{PushConfig, PushShows};
+use countersign_inbox::{OidcClaim, OidcConfig, PushConfig, PushShows};
 use countersign_port::{Adapter, CancellationToken, NamedAdapter};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::{sync::watch, task::JoinHandle};
@@ -57,7 +57,7 @@ impl Accounts {
     /// Creates the inbox without serving it. `daemon` is this daemon's name.
     pub(super) fn new(
         inbox: &listen::InboxAddress,
-        settings: &DaemonSettings,
+        (settings, oidc): (&DaemonSettings, Option<&OidcSettings>),
         daemon: &str,
         store: &Store,
     ) -> Self {
@@ -73,6 +73,7 @@ impl Accounts {
             allowed_hosts: own.into_iter().chain(named).collect(),
             public_origin: public.map(|url| url.origin.clone()),
             push: push(settings),
+            oidc: oidc.zip(public).map(provider),
         });
         // On a shared store each daemon has an inbox of its own, so its cards need a target of
         // their own.
@@ -211,6 +212,23 @@ fn targets(chat: &ChatAccount) -> Vec<String> {
         }
     }
     targets
+}
+
+/// The identity provider, which sends browsers back to the page for signing in.
+fn provider((oidc, public): (&OidcSettings, &PublicUrl)) -> OidcConfig {
+    OidcConfig {
+        issuer: oidc.issuer.clone(),
+        client_id: oidc.client_id.clone(),
+        client_secret: oidc.client_secret.as_ref().map(|secret| secret.reveal().to_owned()),
+        redirect_uri: format!("{}/sign-in", public.origin),
+        claim: match oidc.claim {
+            ClaimSetting::Subject => OidcClaim::Subject,
+            ClaimSetting::VerifiedEmail => OidcClaim::VerifiedEmail,
+        },
+        group: oidc.group.clone(),
+        scopes: oidc.scopes.clone(),
+        session: oidc.session,
+    }
 }
 
 /// Where push messages are kept and what they show.

@@ -2,7 +2,11 @@
 
 pub use super::who::Who;
 
-use super::{answer_rules::AnswerRule, ask::By, people::People};
+use super::{
+    answer_rules::AnswerRule,
+    ask::By,
+    people::{OIDC, People},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The people who may answer, by the lasting ids of their platforms. Empty means nobody.
@@ -138,7 +142,7 @@ impl Approvers {
     #[must_use]
     pub fn has_chat_approver(&self) -> bool {
         let in_lists = self.chats.values().any(|members| members.count() > 0);
-        in_lists || self.people.platforms().iter().any(|platform| *platform != "api")
+        in_lists || self.people.platforms().iter().any(|it| !["api", OIDC].contains(it))
     }
 }
 

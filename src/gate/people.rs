@@ -5,6 +5,9 @@ use crate::secret::TokenHash;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The key of identities for which an identity provider vouches, as chats have their names.
+pub const OIDC: &str = "oidc";
+
 /// Everybody who has a name in the config, and what makes somebody a member of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct People {

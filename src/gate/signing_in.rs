@@ -1,6 +1,6 @@
 //! Signing in to the inbox, at the gate.
 
-use super::{Gate, NoSignIn, approvers::Who, ask::By, in_force::INBOX};
+use super::{Gate, NoSignIn, approvers::Who, ask::By, in_force::INBOX, people::OIDC};
 use crate::clock;
 use countersign_port::Presser;
 use serde_json::json;
@@ -30,9 +30,20 @@ impl Gate {
     }
 
     /// Uses a sign-in code up, and notes in the log whom it lets in.
-    // FAIL-CLOSED: nobody is let in of whom the log does not tell.
     pub async fn sign_in(&self, code: &str) -> Option<Presser> {
         let presser = self.doors.take(code)?;
+        self.note_sign_in(presser).await
+    }
+
+    /// Lets in the person for whom the identity provider vouches by this id, and notes it in the
+    /// log.
+    pub async fn sign_in_by_provider(&self, id: &str) -> Option<Presser> {
+        let presser = self.doors.known(&format!("{OIDC}:{id}"))?;
+        self.note_sign_in(presser).await
+    }
+
+    // FAIL-CLOSED: nobody is let in of whom the log does not tell.
+    async fn note_sign_in(&self, presser: Presser) -> Option<Presser> {
         let Presser { id, name, .. } = presser.clone();
         let by = By::Person { platform: INBOX.to_owned(), id, name };
         let (now, data) = (clock::now_ms(), json!({ "by": by }));

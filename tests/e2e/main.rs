@@ -28,6 +28,8 @@ mod engine;
 mod inbox_visitor;
 #[path = "../support/line.rs"]
 mod line;
+#[path = "../support/oidc.rs"]
+mod oidc_provider;
 #[path = "../support/postgres.rs"]
 mod postgres;
 #[path = "../support/server.rs"]
@@ -70,6 +72,7 @@ mod molf;
 mod molf_chat;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod ohmypi;
+mod oidc;
 #[cfg(feature = "telegram")]
 mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]

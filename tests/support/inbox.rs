@@ -41,6 +41,12 @@ impl Visitor {
         Ok(Self { base, cookie, key, client })
     }
 
+    /// With the cookie and the key of somebody who has signed in.
+    pub fn with(base: &str, cookie: &str, key: &str) -> Self {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { base: base.to_owned(), cookie: cookie.to_owned(), key: key.to_owned(), client }
+    }
+
     /// Signs in with the link that the bot sent, `http://…/sign-in#CODE`; the sentence of a refusal.
     pub async fn sign_in(link: &str) -> Result<Self, String> {
         let (base, code) = link.split_once("/sign-in#").unwrap();

@@ -3,3 +3,9 @@
 if (location.hash.startsWith("#key=") && location.search !== "?again") {
   location.replace("/?again" + location.hash);
 }
+
+const { oidc } = await fetch("/inbox/sign-in/ways", { cache: "no-store" }).then((reply) => reply.json()).catch(() => ({}));
+if (oidc) {
+  document.querySelector("#provider bdi").textContent = oidc;
+  document.querySelector("#provider").hidden = false;
+}

@@ -8,7 +8,9 @@
 
 mod board;
 mod command;
+mod counted;
 mod guard;
+mod oidc;
 mod page;
 mod press;
 mod proof;
@@ -22,11 +24,14 @@ mod visitor;
 
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
 use board::Board;
+use counted::Counted;
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Posting, Presses, SendError, Signals, Target,
     visible,
 };
 use guard::BODY_LIMIT;
+use oidc::Oidc;
+pub use oidc::{OidcClaim, OidcConfig};
 use proof::Proofs;
 use push::Push;
 pub use push::{PushConfig, PushShows};
@@ -54,6 +59,8 @@ pub struct InboxConfig {
     pub public_origin: Option<String>,
     /// Web Push; `None`: off.
     pub push: Option<PushConfig>,
+    /// Signing in through an identity provider; `None`: off.
+    pub oidc: Option<OidcConfig>,
 }
 
 /// The inbox. Clones are handles to the same board.
@@ -69,6 +76,8 @@ impl Inbox {
             session: Session::new(&config.access_token),
             proofs: Proofs::default(),
             sign_ins: SignedInBrowsers::default(),
+            wrong_codes: Counted::default(),
+            oidc: config.oidc.and_then(Oidc::new),
             allowed_hosts: config.allowed_hosts,
             public_origin: config.public_origin,
             push: config.push.as_ref().and_then(Push::start),
@@ -115,6 +124,7 @@ impl Inbox {
             .route("/inbox/{file}", routing::get(page::file))
             .route("/inbox/{start}/{file}", routing::get(page::file_of_start))
             .merge(sign_in::routes())
+            .merge(oidc::routes())
             .merge(data)
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::every))

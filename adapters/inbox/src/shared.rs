@@ -1,7 +1,8 @@
 //! What the adapter and its HTTP handlers share.
 
 use crate::{
-    board::Board, proof::Proofs, push::Push, session::Session, signed_in::SignedInBrowsers,
+    board::Board, counted::Counted, oidc::Oidc, proof::Proofs, push::Push, session::Session,
+    signed_in::SignedInBrowsers,
 };
 use countersign_port::{Presses, Signals};
 use std::sync::Arc;
@@ -12,6 +13,9 @@ pub(crate) struct InboxState {
     pub(crate) session: Session,
     pub(crate) proofs: Proofs,
     pub(crate) sign_ins: SignedInBrowsers,
+    /// Tries with codes that let nobody in.
+    pub(crate) wrong_codes: Counted,
+    pub(crate) oidc: Option<Oidc>,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) public_origin: Option<String>,
     pub(crate) board: Board,

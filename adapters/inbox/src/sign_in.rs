@@ -6,6 +6,7 @@
 use crate::{
     guard::{is_public_https, refusal, same_origin},
     shared::InboxState,
+    signed_in::LONGEST,
     visitor::Visitor,
 };
 use axum::{
@@ -15,15 +16,20 @@ use axum::{
     response::{IntoResponse, Response},
     routing,
 };
-use countersign_port::Presses;
+use countersign_port::{Presser, Presses};
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 const NO_CODE: &str = "This link does not work (any more): it works once, for 10 minutes. Write \
                        /login to the bot for a new one.";
-const AWAY: &str = "countersign is not ready. Try again in a moment; the link still works.";
-const FOREIGN: &str = "This came from another site, so nobody was signed in. Open the link itself.";
+pub(crate) const AWAY: &str =
+    "countersign is not ready. Try again in a moment; the link still works.";
+pub(crate) const FOREIGN: &str =
+    "This came from another site, so nobody was signed in. Open the link itself.";
 
 /// For browsers that are not signed in yet.
 pub(crate) fn routes() -> Router<Arc<InboxState>> {
@@ -73,12 +79,24 @@ async fn sign_in(
         Err(refused) => return *refused,
     };
     let Some(presser) = core.sign_in(&code).await else {
-        tracing::warn!(adapter = "inbox", "a sign-in link that does not work (any more)");
+        if let Some(count) = inbox.wrong_codes.count(Instant::now()) {
+            tracing::warn!(adapter = "inbox", count, "sign-in links that do not work (any more)");
+        }
         return refusal(StatusCode::NOT_FOUND, NO_CODE);
     };
+    let_in(&inbox, &headers, presser, LONGEST)
+}
+
+/// Lets a browser in as somebody whom the core has let in, for this long at most.
+pub(crate) fn let_in(
+    inbox: &InboxState,
+    headers: &HeaderMap,
+    presser: Presser,
+    longest: Duration,
+) -> Response {
     tracing::info!(adapter = "inbox", person = presser.name, "somebody has signed in");
-    let before = inbox.sign_ins.by_cookie(&headers);
-    let Some(begun) = inbox.sign_ins.begin(&inbox.session, presser.id) else {
+    let before = inbox.sign_ins.by_cookie(headers);
+    let Some(begun) = inbox.sign_ins.begin(&inbox.session, presser.id, longest) else {
         return refusal(StatusCode::INTERNAL_SERVER_ERROR, "This system has no randomness.");
     };
     // SECURITY: one person a browser. Pages of the one before stop showing requests.
@@ -86,7 +104,7 @@ async fn sign_in(
         inbox.sign_ins.end(&before);
     }
     let mut response = Json(json!({ "entrance": begun.session.entrance() })).into_response();
-    let only_https = is_public_https(&headers, inbox.public_origin.as_deref());
+    let only_https = is_public_https(headers, inbox.public_origin.as_deref());
     let cookie = begun.session.set_cookie(if only_https { "; Secure" } else { "" });
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     response

@@ -33,12 +33,17 @@ pub(crate) struct SignedInBrowsers {
 }
 
 impl SignedInBrowsers {
-    /// Begins a session for a person; `None` without randomness.
-    pub(crate) fn begin(&self, start: &Session, person: String) -> Option<Arc<SignedIn>> {
+    /// Begins a session for a person, for this long; `None` without randomness.
+    pub(crate) fn begin(
+        &self,
+        start: &Session,
+        person: String,
+        longest: Duration,
+    ) -> Option<Arc<SignedIn>> {
         let mut secret = [0; 32];
         SystemRandom::new().fill(&mut secret).ok()?;
         let session = start.of_person(&URL_SAFE_NO_PAD.encode(secret));
-        let until = Instant::now() + LONGEST;
+        let until = Instant::now() + longest.min(LONGEST);
         let new = Arc::new(SignedIn { session, person, until });
         let mut all = self.lock();
         all.push(new.clone());
@@ -108,9 +113,10 @@ mod tests {
     #[test]
     fn the_oldest_of_a_persons_browsers_makes_way_and_nobody_elses() {
         let (start, all) = (Session::new("a"), SignedInBrowsers::default());
-        let ben = all.begin(&start, "chat:2".to_owned()).unwrap();
-        let ana: Vec<_> =
-            (0..=BROWSERS).map(|_| all.begin(&start, "chat:1".to_owned()).unwrap()).collect();
+        let ben = all.begin(&start, "chat:2".to_owned(), LONGEST).unwrap();
+        let ana: Vec<_> = (0..=BROWSERS)
+            .map(|_| all.begin(&start, "chat:1".to_owned(), LONGEST).unwrap())
+            .collect();
         let lasts = |one| all.lasts(one) == AccessResult::Granted;
         assert!(lasts(&ben) && !lasts(&ana[0]) && ana[1..].iter().all(lasts));
         all.end(&ben);

@@ -108,6 +108,12 @@ pub trait Presses: Send + Sync {
         None
     }
 
+    /// Lets in the person for whom the inbox's identity provider vouches by this id, and notes it;
+    /// `None` for nobody who may answer.
+    async fn sign_in_by_provider(&self, _id: &str) -> Option<Presser> {
+        None
+    }
+
     /// The person with this id whom [`Presses::sign_in`] has let in once, as they are now; `None`
     /// where they may not answer any more.
     fn signed_in(&self, _id: &str) -> Option<Presser> {

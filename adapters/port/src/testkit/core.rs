@@ -125,6 +125,10 @@ impl<T: TestCore> Presses for T {
         TestCore::sign_in(self, code)
     }
 
+    async fn sign_in_by_provider(&self, id: &str) -> Option<Presser> {
+        TestCore::signed_in(self, &format!("oidc:{id}"))
+    }
+
     fn signed_in(&self, id: &str) -> Option<Presser> {
         TestCore::signed_in(self, id)
     }

@@ -61,6 +61,7 @@ impl Desk {
             allowed_hosts: vec!["approve.example".to_owned()],
             public_origin: Some("https://approve.example".to_owned()),
             push,
+            oidc: None,
         });
         let listener = TcpListener::bind(at).await.unwrap();
         let at = listener.local_addr().unwrap();

@@ -1,0 +1,112 @@
+//! `[oidc]`: the identity provider that people sign in to the inbox with.
+
+use super::{
+    model::PublicUrl,
+    node::ConfigNode,
+    section::{Section, list, secret, text},
+    values::{is_loopback, length},
+};
+use crate::secret::Secret;
+use std::time::Duration;
+
+/// How long a sign-in lasts where the config does not say.
+const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// An identity provider (OpenID Connect).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OidcSettings {
+    /// Its issuer, exactly as its tokens name it.
+    pub issuer: String,
+    /// Under which it knows the inbox.
+    pub client_id: String,
+    /// The secret of that client; `None` for a public one.
+    pub client_secret: Option<Secret>,
+    /// What names a person.
+    pub claim: ClaimSetting,
+    /// The group that people have to be in.
+    pub group: Option<String>,
+    /// What is asked for besides `openid` and `email`.
+    pub scopes: Vec<String>,
+    /// How long a sign-in lasts.
+    pub session: Duration,
+}
+
+/// The claim that names a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ClaimSetting {
+    /// The provider's own lasting id of the person.
+    #[default]
+    Subject,
+    /// Their mail address, if the provider has verified it.
+    VerifiedEmail,
+}
+
+/// Reads the section, if it is written.
+pub(super) fn read(mut section: Section<'_>, public: Option<&PublicUrl>) -> Option<OidcSettings> {
+    let issuer = section.need("issuer", "the address of your identity provider", issuer);
+    let id = section.need("client_id", "your identity provider shows it", filled);
+    let client_secret = section.get("client_secret", secret);
+    let claim = section.get("claim", claim).unwrap_or_default();
+    let group = section.get("group", filled);
+    let scopes = section.get("scopes", |node| list(node)?.iter().map(scope).collect());
+    let session = section.get("session", length).unwrap_or(SESSION);
+    match public {
+        None => section.problem(
+            "wants `public_url` in [daemon]: the identity provider sends browsers back to it",
+        ),
+        // No page of the inbox lives under that name.
+        Some(url) if url.host == "localhost" => {
+            section.problem("wants a `public_url` in [daemon] with 127.0.0.1, not localhost");
+        }
+        Some(_) => {}
+    }
+    section.finish();
+    let scopes = scopes.unwrap_or_default();
+    let (issuer, client_id) = (issuer?, id?);
+    Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session })
+}
+
+// SECURITY: over plain http anybody on the way could sign in as anybody.
+fn issuer(node: &ConfigNode) -> Result<String, String> {
+    let text = text(node)?;
+    match reqwest::Url::parse(&text) {
+        Ok(url) if url.query().is_some() || url.fragment().is_some() => {
+            Err("wants an address without `?` and `#`".to_owned())
+        }
+        Ok(url) if url.scheme() == "https" => Ok(text),
+        Ok(url) if url.scheme() == "http" && is_loopback(&url) => Ok(text),
+        _ => Err("wants an https address such as \"https://login.example.org\"".to_owned()),
+    }
+}
+
+fn claim(node: &ConfigNode) -> Result<ClaimSetting, String> {
+    match text(node)?.as_str() {
+        "sub" => Ok(ClaimSetting::Subject),
+        "email" => Ok(ClaimSetting::VerifiedEmail),
+        // SECURITY: people choose other names themselves, and names change hands.
+        _ => Err("wants \"sub\" or \"email\" (which counts where it is verified)".to_owned()),
+    }
+}
+
+fn scope(node: &ConfigNode) -> Result<String, String> {
+    let scope = text(node)?;
+    let plain = !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_graphic());
+    plain.then_some(scope).ok_or_else(|| "wants scopes without spaces".to_owned())
+}
+
+fn filled(node: &ConfigNode) -> Result<String, String> {
+    let text = text(node)?;
+    if text.is_empty() { Err("is empty".to_owned()) } else { Ok(text) }
+}
+
+/// A person's id at the identity provider.
+pub(super) fn id(node: &ConfigNode, claim: ClaimSetting) -> Result<String, String> {
+    let id = filled(node)?;
+    match claim {
+        ClaimSetting::Subject => Ok(id),
+        ClaimSetting::VerifiedEmail if id.contains('@') => Ok(id.to_ascii_lowercase()),
+        ClaimSetting::VerifiedEmail => {
+            Err("wants a mail address, because [oidc] has claim = \"email\"".to_owned())
+        }
+    }
+}
