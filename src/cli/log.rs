@@ -2,6 +2,7 @@
 
 mod csv;
 mod export;
+mod kinds;
 pub(super) mod verify;
 mod words;
 
@@ -27,10 +28,12 @@ const KNOWN: usize = 4_096;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, refused
-(somebody who may not answer tried to), ruled (policy denied a call), allowed (policy allowed one),
-signed_in (to the inbox), saved (a rule), revoked, mode, paused, resumed, config, rules, forgot
-(old rows were deleted), log_cut. Without --all and --kind, allowed, shown, config, rules and forgot
+Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, reminded,
+escalated, handed_over (to another target), undelivered, started, finished (a call that was
+approved), refused (somebody who may not answer tried to), ruled (policy denied a call), allowed
+(policy allowed one), signed_in (to the inbox), saved (a rule), revoked, budget_used, mode, paused,
+resumed, away, snoozed, back, agent_paused, agent_resumed, token_added, token_rotated,
+token_revoked, config, rules, restored, forgot (old rows were deleted), log_cut. Without --all and --kind, allowed, shown, config, rules and forgot
 are left out.
 It reads a stream, which only the daemon's socket and https prove.
 Every event is a row of a chain of hashes that the daemon signs: see docs/log.md.")]
@@ -45,7 +48,7 @@ pub(super) struct LogArgs {
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
     /// Events of this kind; repeat it for several
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = kinds::known)]
     kind: Vec<String>,
     /// Events of this agent
     #[arg(long, value_name = "NAME")]

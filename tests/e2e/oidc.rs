@@ -145,6 +145,12 @@ async fn a_person_of_the_team_signs_in_answers_under_their_name_and_is_cut_off_b
     while board.next().await.is_some() {}
     assert!(ana.proof("GET", "/inbox/me", "").await.is_err(), "there is no such sign-in");
     assert_eq!(ben.api(reqwest::Method::GET, "/inbox/me").await.1, json!({"name": "Ben"}));
+    // Another provider is one for the next start.
+    std::fs::write(daemon.config(), config.replace("[oidc]\n", "[oidc]\nsession = \"1h\"\n"))
+        .unwrap();
+    let told = daemon.command(&["reload"]).output().await.unwrap().stdout;
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.contains("Restart the daemon for: oidc."), "{told}");
     assert_eq!(idp.refused(), [""; 0]);
     assert!(!daemon.said().contains("code-"), "no code is logged: {}", daemon.said());
 }

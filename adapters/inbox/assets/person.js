@@ -4,10 +4,16 @@ import { $, put } from "./dom.js";
 import { forgetKey, request } from "./line.js";
 import { pushOff } from "./push.js";
 
-/** Shows the name of the person who is signed in; nothing where nobody is. */
+/** Shows the name of the person who is signed in; where nobody is, the way to the identity provider. */
 export async function showPerson() {
   const { status, body } = await request("GET", "/inbox/me");
-  if (status !== 200 || !body.name) return;
+  if (status !== 200) return;
+  if (!body.name) {
+    const ways = await fetch("/inbox/sign-in/ways", { cache: "no-store" }).then((reply) => reply.json()).catch(() => ({}));
+    $("go-in").hidden = !ways.oidc;
+    return;
+  }
+  $("go-in").hidden = true;
   put($("me").querySelector("bdi"), body.name);
   put($("person-name"), body.name);
   $("me").hidden = false;

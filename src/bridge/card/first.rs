@@ -131,7 +131,11 @@ fn place(path: &str, effects: &[String]) -> String {
 }
 
 fn outside(path: &str, effects: &[String]) -> &'static str {
-    let is_outside = |effect: &String| effect.contains(&format!("{path} (outside the workspace"));
+    // Requests that an earlier version stored have the second word.
+    let is_outside = |effect: &String| {
+        let at = |word| effect.contains(&format!("{path} (outside the {word}"));
+        at("project") || at("workspace")
+    };
     if effects.iter().any(is_outside) { " ⚠ outside the project" } else { "" }
 }
 

@@ -96,7 +96,7 @@ fn a_critical_card_has_no_button_that_approves_and_its_second_step_says_what_wil
     let mut ask = push();
     ask.body.always.clear();
     ask.body.critical = true;
-    ask.body.effects = vec!["deletes / (outside the workspace)".into()];
+    ask.body.effects = vec!["deletes / (outside the project)".into()];
     let card = draw(&ask, CARD);
     assert_eq!(card.tone, Tone::Critical);
     let labels = |card: &Card| -> Vec<(String, ButtonStyle)> {

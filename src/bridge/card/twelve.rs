@@ -47,7 +47,7 @@ fn twelve() -> Vec<(&'static str, Ask)> {
     let edit = json!({"file_path": "/etc/nginx/nginx.conf",
         "old_string": "server {\n  listen 80;\n}\n",
         "new_string": "server {\n  listen 443 ssl;\n  ssl_certificate /etc/ssl/shop.pem;\n}\n"});
-    let effects = ["writes /etc/nginx/nginx.conf (outside the workspace)"];
+    let effects = ["writes /etc/nginx/nginx.conf (outside the project)"];
     let edit = ask("Edit", edit, &effects, &[]);
     let write = json!({"file_path": "/home/ana/shop/notes.md", "content": "# Notes\n\nOne.\n"});
     let write = ask("Write", write, &["writes /home/ana/shop/notes.md"], &[]);
@@ -66,7 +66,7 @@ fn twelve() -> Vec<(&'static str, Ask)> {
         {"question": "Publish it?", "options": [option("Yes", ""), option("No", "")]}]});
     let mut critical = command(
         "sudo rm -rf --no-preserve-root /",
-        &["deletes / (outside the workspace)", "runs as another user (sudo)"],
+        &["deletes / (outside the project)", "runs as another user (sudo)"],
         &[],
     );
     critical.body.critical = true;

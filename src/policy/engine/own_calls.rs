@@ -126,7 +126,7 @@ impl OwnCall<'_> {
         effects::of_files(&files, &self.program.reaches, dirs)
     }
 
-    /// Asks when the call changes a file outside the workspace, or one that others run or obey.
+    /// Asks when the call changes a file outside the project, or one that others run or obey.
     fn reaches_out<'r>(&self, dirs: Directories<'_>) -> Option<PartDecision<'r>> {
         let out = self.changed().find(|word| match paths::of_word(word, dirs) {
             Some(path) => {

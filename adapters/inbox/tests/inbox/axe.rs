@@ -7,7 +7,7 @@ use crate::support::{
 };
 use serde_json::json;
 
-const AXE: &str = include_str!("../../../../tests/support/assets/axe.min.js");
+pub const AXE: &str = include_str!("../../../../tests/support/assets/axe.min.js");
 const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
 const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]')";
 /// The bar of the time that is left moves all the time.
@@ -82,7 +82,7 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
 }
 
 /// Holds what is shown to axe's rules, in both sizes and both schemes.
-async fn clean(page: &Page, name: &str, drawn: &str) {
+pub async fn clean(page: &Page, name: &str, drawn: &str) {
     for width in [1280, 375] {
         page.size(width, 800).await;
         // The schemes differ in colours alone.

@@ -17,6 +17,7 @@ mod page;
 mod pages;
 mod pictures;
 mod press;
+mod provider;
 mod push;
 mod sign_in;
 mod stream;

@@ -20,6 +20,11 @@ async fn pictures_of_the_inbox_are_taken() {
     let browser = Browser::start().await.expect("a Chromium");
     let door = browser.open(&format!("http://localhost:{}/", desk.at.port())).await;
     take(&door, &folder, "door", "true").await;
+    let team = Desk::with_provider("https://login.example.org").await;
+    let door = browser.open(&format!("http://{}/", team.at)).await;
+    take(&door, &folder, "door-team", "!document.querySelector('#provider').hidden").await;
+    door.go(&format!("http://{}/sign-in", team.at)).await;
+    take(&door, &folder, "sign-in-team", "!document.querySelector('#go').hidden").await;
     desk.core.invite("code", "Ana");
     let link = browser.open(&format!("http://{}/sign-in#code", desk.at)).await;
     take(&link, &folder, "sign-in", "!document.querySelector('#go').hidden").await;

@@ -110,7 +110,7 @@ fn the_effects_of_a_patch_are_those_of_its_files_and_its_text_is_no_command() {
                  *** Update File: a\n*** Move to: b\n@@\n x\n*** End Patch";
     let decided = decision("apply_patch", json!({"command": patch}));
     let effects: Vec<String> = decided.effects.iter().map(ToString::to_string).collect();
-    let wanted = ["deletes ../old (outside the workspace)", "writes lib/n", "moves a", "writes b"];
+    let wanted = ["deletes ../old (outside the project)", "writes lib/n", "moves a", "writes b"];
     assert_eq!(effects, wanted);
     assert!(decided.commands.is_empty() && !decided.critical && decided.understood);
     let unsure = decision("apply_patch", json!({"command": "*** Delete File: x\nrm -rf /"}));

@@ -14,7 +14,7 @@ pub enum Effect {
         /// The name, with the sub-command where that is clearer (`git push`).
         what: String,
     },
-    /// A file is read that is outside the workspace or holds secrets.
+    /// A file is read that is outside the project or holds secrets.
     Reads(PathEffect),
     /// A file is created or changed.
     Writes(PathEffect),
@@ -57,7 +57,7 @@ pub enum Effect {
 pub struct PathEffect {
     /// The path as the call names it.
     pub path: String,
-    /// The path is outside the workspace.
+    /// The path is outside the project.
     pub outside: bool,
     /// The path is known to hold keys, tokens or passwords.
     pub secret: bool,
@@ -74,8 +74,8 @@ impl fmt::Display for PathEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)?;
         match (self.outside, self.secret) {
-            (true, true) => f.write_str(" (outside the workspace, holds secrets)"),
-            (true, false) => f.write_str(" (outside the workspace)"),
+            (true, true) => f.write_str(" (outside the project, holds secrets)"),
+            (true, false) => f.write_str(" (outside the project)"),
             (false, true) => f.write_str(" (holds secrets)"),
             (false, false) => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::clean::{clean, is_plain, within};
 use super::directories::Directories;
 
-/// Returns true when the path is outside the workspace; an unknown directory counts as outside.
+/// Returns true when the path is outside the project; an unknown directory counts as outside.
 #[must_use]
 pub fn outside(path: &str, dirs: Directories<'_>) -> bool {
     // Fast path: most paths are plain relative ones.

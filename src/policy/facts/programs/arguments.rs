@@ -162,7 +162,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
         found
     }
 
-    /// Returns true when the word names a file outside the workspace, or one that cannot be
+    /// Returns true when the word names a file outside the project, or one that cannot be
     /// determined.
     pub(crate) fn outside(&self, word: &Word<'_>) -> bool {
         match paths::of_word(word, self.dirs) {
@@ -171,7 +171,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
         }
     }
 
-    /// Returns true when the path is outside the workspace, or is one that tools obey.
+    /// Returns true when the path is outside the project, or is one that tools obey.
     pub(crate) fn path_outside(&self, path: &str) -> bool {
         !paths::sink(path) && (paths::outside(path, self.dirs) || obeyed::runs_later(path))
     }

@@ -62,7 +62,7 @@ pub(crate) enum When {
     Secret,
     /// An argument may become an option at run time.
     Uncertain,
-    /// The value of one of these options is outside the workspace.
+    /// The value of one of these options is outside the project.
     Outside(Words),
     /// All of these hold.
     All(&'static [When]),

@@ -10,7 +10,7 @@ pub mod records;
 #[path = "../../../../../tests/support/inbox.rs"]
 pub mod visitor;
 
-use countersign_inbox::{Inbox, InboxConfig, PushConfig};
+use countersign_inbox::{Inbox, InboxConfig, OidcClaim, OidcConfig, PushConfig};
 use countersign_port::testkit::{Received, TestCore};
 use countersign_port::{
     Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Presser, Receipt,
@@ -47,21 +47,36 @@ impl Desk {
 
     /// A desk that tells browsers without a page.
     pub async fn with_push(push: PushConfig) -> Self {
-        Self::made("127.0.0.1:0", Some(push)).await.start().await
+        Self::made("127.0.0.1:0", Some(push), None).await.start().await
+    }
+
+    /// A desk with an identity provider of this address.
+    pub async fn with_provider(issuer: &str) -> Self {
+        let oidc = OidcConfig {
+            issuer: issuer.to_owned(),
+            client_id: "inbox".to_owned(),
+            client_secret: None,
+            redirect_uri: "https://approve.example/sign-in".to_owned(),
+            claim: OidcClaim::Subject,
+            group: None,
+            scopes: vec![],
+            session: std::time::Duration::from_secs(60),
+        };
+        Self::made("127.0.0.1:0", None, Some(oidc)).await.start().await
     }
 
     /// A desk whose adapter does not run yet.
     pub async fn closed(at: &str) -> Self {
-        Self::made(at, None).await
+        Self::made(at, None, None).await
     }
 
-    async fn made(at: &str, push: Option<PushConfig>) -> Self {
+    async fn made(at: &str, push: Option<PushConfig>, oidc: Option<OidcConfig>) -> Self {
         let inbox = Inbox::new(InboxConfig {
             access_token: TOKEN.to_owned(),
             allowed_hosts: vec!["approve.example".to_owned()],
             public_origin: Some("https://approve.example".to_owned()),
             push,
-            oidc: None,
+            oidc,
         });
         let listener = TcpListener::bind(at).await.unwrap();
         let at = listener.local_addr().unwrap();

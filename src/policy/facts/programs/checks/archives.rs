@@ -2,7 +2,7 @@
 
 use crate::facts::programs::arguments::Arguments;
 
-const OUTSIDE: &str = "it changes files outside the workspace";
+const OUTSIDE: &str = "it changes files outside the project";
 const RUNS: &str = "an option of it runs another program";
 
 /// Checks tar, whose first word may be a cluster of options without a dash (`tar xPf`).

@@ -4,7 +4,7 @@ use crate::facts::paths;
 use crate::facts::programs::arguments::Arguments;
 use crate::shell::{Word, WordKind};
 
-const OUTSIDE: &str = "it changes files outside the workspace";
+const OUTSIDE: &str = "it changes files outside the project";
 
 const UNKNOWN: &str = "what it deletes or overwrites is only known when it runs";
 
@@ -67,7 +67,7 @@ pub(crate) fn dd(args: &Arguments<'_, '_>) -> Option<&'static str> {
     })
 }
 
-/// Returns a reason when `-t DIR` is outside the workspace.
+/// Returns a reason when `-t DIR` is outside the project.
 fn into_a_folder(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let folders = args.values("-t --target-directory");
     folders.iter().any(|folder| args.path_outside(folder)).then_some(OUTSIDE)

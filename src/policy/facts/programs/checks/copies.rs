@@ -6,7 +6,7 @@ use crate::shell::WordKind;
 
 const SENDS: &str = "it sends a value that is only known when it runs";
 
-/// Checks rsync, scp and sftp: another host, or a destination outside the workspace.
+/// Checks rsync, scp and sftp: another host, or a destination outside the project.
 pub(crate) fn copy(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if args.uncertain() {
         return Some(SENDS);
@@ -20,10 +20,10 @@ pub(crate) fn copy(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let (to, from) = operands.split_last()?;
     if remote(&to.text) && from.iter().any(|w| args.outside(w) || paths::secret(&w.text, args.dirs))
     {
-        return Some("it sends files from outside the workspace to another host");
+        return Some("it sends files from outside the project to another host");
     }
     if !remote(&to.text) && args.outside(to) {
-        return Some("it writes outside the workspace");
+        return Some("it writes outside the project");
     }
     None
 }

@@ -28,7 +28,7 @@ pub(crate) fn sets_a_program(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true when `git config` only looks up a setting.
 pub(crate) fn shows_a_setting(args: &Arguments<'_, '_>) -> bool {
-    // The file may be outside the workspace, whatever is looked up in it.
+    // The file may be outside the project, whatever is looked up in it.
     let file = args.long("--file --blob") || args.short("f", "");
     let looks = args.long("--get --get-all --get-regexp --list --get-urlmatch")
         || args.has("-l --get --list get list");
@@ -41,7 +41,7 @@ pub(crate) fn forces_a_ref(args: &Arguments<'_, '_>) -> bool {
     args.named().iter().skip(1).any(|word| word.text.starts_with(['+', ':']))
 }
 
-/// Returns true when an operand behind the first is a folder outside the workspace and not an
+/// Returns true when an operand behind the first is a folder outside the project and not an
 /// address.
 pub(crate) fn works_outside(args: &Arguments<'_, '_>) -> bool {
     let folders = args.named();
@@ -56,7 +56,7 @@ pub(crate) fn message_from_outside(args: &Arguments<'_, '_>) -> bool {
     files.iter().any(|file| *file != "-" && args.path_outside(file))
 }
 
-/// Returns true when an operand is outside the workspace.
+/// Returns true when an operand is outside the project.
 pub(crate) fn names_outside(args: &Arguments<'_, '_>) -> bool {
     args.named().iter().any(|word| args.outside(word))
 }

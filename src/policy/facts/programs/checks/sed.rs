@@ -16,7 +16,7 @@ pub(crate) fn sed(args: &Arguments<'_, '_>) -> Option<&'static str> {
         let explicit = args.short("e", "fl") || args.long("--expression");
         let outside = files.iter().skip(usize::from(!explicit)).any(|w| args.outside(w));
         if outside || args.open {
-            return Some("it edits files outside the workspace in place");
+            return Some("it edits files outside the project in place");
         }
         return Some("it edits files in place");
     }

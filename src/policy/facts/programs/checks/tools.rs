@@ -33,7 +33,7 @@ pub(crate) fn loads_a_plugin(args: &Arguments<'_, '_>) -> bool {
     args.values("-p").iter().any(|plugin| !plugin.starts_with("no:"))
 }
 
-/// Returns true when a folder outside the workspace is mounted into a container.
+/// Returns true when a folder outside the project is mounted into a container.
 pub(crate) fn mounts_outside(args: &Arguments<'_, '_>) -> bool {
     args.values("-v --volume --mount").iter().any(|mount| {
         let from = mount.split(':').next().unwrap_or_default();

@@ -13,7 +13,7 @@ pub(crate) const RUNS: &str = "an option of it runs another program";
 pub(crate) const WRITES: &str = "an option of it writes a file";
 pub(crate) const READS: &str = "an option of it reads another file";
 pub(crate) const STARTS_ANOTHER: &str = "it runs another program";
-pub(crate) const OUTSIDE: &str = "it works outside the workspace";
+pub(crate) const OUTSIDE: &str = "it works outside the project";
 pub(crate) const PUBLISHES: &str = "it publishes, installs or changes an account";
 pub(crate) const PACKAGE_LOOKS: Words = "\
     list search show info policy depends rdepends config outdated deps which contents";

@@ -175,7 +175,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         sub(
             "commit tag",
             Test(git::message_from_outside),
-            "it takes a file from outside the workspace",
+            "it takes a file from outside the project",
         ),
         sub("clean", options("", "fxX", "e"), "it deletes files that git does not know")
             .unless(Has("-n --dry-run")),
@@ -189,17 +189,17 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         sub(
             "init worktree clone",
             Any(&[Test(git::works_outside), options("--template", "", "")]),
-            "it writes outside the workspace",
+            "it writes outside the project",
         ),
         sub(
             "blame annotate",
             Outside("--contents -S --ignore-revs-file"),
-            "it reads files outside the workspace",
+            "it reads files outside the project",
         ),
         sub(
             "diff",
             All(&[Has("--no-index"), Test(git::names_outside)]),
-            "it reads files outside the workspace",
+            "it reads files outside the project",
         ),
         case(options("--output --output-directory", "", ""), GIT_WRITES),
         sub("format-patch", Outside("-o"), GIT_WRITES),

@@ -10,7 +10,7 @@ use crate::facts::programs::when::{When::Test, options};
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
-    // `-f` reads patterns from a file, which may be outside the workspace.
+    // `-f` reads patterns from a file, which may be outside the project.
     Program::named("grep egrep fgrep")
         .reads(&[reading("abcEFGHhIilLnoPqrsTUvwxyzZ#", "ABCemdD", GREP, GREPPED)])
         .beyond(&[case(options("--file", "f", "eABCmdD"), READS)])
