@@ -27,6 +27,7 @@ use base64::{
 use ring::{
     hmac,
     rand::SystemRandom,
+    rsa::PublicKeyComponents,
     signature::{KeyPair, RSA_PKCS1_SHA256, RsaKeyPair},
 };
 use serde_json::{Value, json};
@@ -216,11 +217,11 @@ async fn keys(State(fake): State<FakeProvider>) -> Response {
 }
 
 fn jwk(key: &Key) -> Value {
-    let public = key.pair.public();
     let encoded = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    let modulus = public.modulus().big_endian_without_leading_zero();
-    let exponent = public.exponent().big_endian_without_leading_zero();
-    json!({ "kty": "RSA", "kid": key.id, "use": "sig", "alg": "RS256", "n": encoded(modulus), "e": encoded(exponent) })
+    let public: PublicKeyComponents<Vec<u8>> = key.pair.public().into();
+    let (modulus, exponent) = (encoded(&public.n), encoded(&public.e));
+    json!({ "kty": "RSA", "kid": key.id, "use": "sig", "alg": "RS256", "n": modulus,
+        "e": exponent })
 }
 
 async fn authorize(

@@ -10,9 +10,9 @@ const PAUSE: Duration = Duration::from_secs(60);
 
 /// Counts what happens between two lines of the log.
 #[derive(Default)]
-pub(crate) struct Counted(Mutex<(usize, Option<Instant>)>);
+pub(crate) struct LogNowAndThen(Mutex<(usize, Option<Instant>)>);
 
-impl Counted {
+impl LogNowAndThen {
     /// Counts one more. Returns how many to log, where it is time to: the first at once.
     pub(crate) fn count(&self, now: Instant) -> Option<usize> {
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn the_first_is_logged_at_once_and_the_rest_together() {
-        let (counted, now) = (Counted::default(), Instant::now());
+        let (counted, now) = (LogNowAndThen::default(), Instant::now());
         assert_eq!(counted.count(now), Some(1));
         assert_eq!((1..100).find_map(|_| counted.count(now)), None);
         assert_eq!(counted.count(now + PAUSE), Some(100));

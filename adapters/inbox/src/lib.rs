@@ -24,7 +24,7 @@ mod visitor;
 
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
 use board::Board;
-use counted::Counted;
+use counted::LogNowAndThen;
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Posting, Presses, SendError, Signals, Target,
     visible,
@@ -76,7 +76,7 @@ impl Inbox {
             session: Session::new(&config.access_token),
             proofs: Proofs::default(),
             sign_ins: SignedInBrowsers::default(),
-            wrong_codes: Counted::default(),
+            wrong_codes: LogNowAndThen::default(),
             oidc: config.oidc.and_then(Oidc::new),
             allowed_hosts: config.allowed_hosts,
             public_origin: config.public_origin,

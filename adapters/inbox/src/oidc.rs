@@ -13,11 +13,11 @@ mod routes;
 pub use config::{OidcClaim, OidcConfig};
 pub(crate) use routes::routes;
 
-use crate::counted::Counted;
+use crate::counted::LogNowAndThen;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use flows::{Flow, Flows};
-use id_token::Refusal;
-use provider::{Endpoints, Provider, Trouble};
+use id_token::TokenRefusal;
+use provider::{Endpoints, Provider, ProviderTrouble};
 use sha2::{Digest, Sha256};
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -32,15 +32,15 @@ pub(crate) struct Oidc {
     provider: Provider,
     flows: Mutex<Flows>,
     endpoints: Mutex<Option<(Endpoints, Instant)>>,
-    failed: Counted,
+    failed: LogNowAndThen,
 }
 
 /// Why somebody does not get in.
 enum NotSignedIn {
     /// The provider is away or broken.
-    Away(Trouble),
+    Away(ProviderTrouble),
     /// What came back is not what was asked for.
-    Invalid(Trouble),
+    Invalid(ProviderTrouble),
     /// It is, and lets nobody in; for the person.
     Person(&'static str),
 }
@@ -88,10 +88,10 @@ impl Oidc {
         let now = crate::board::now() / 1_000;
         id_token::person(config, &keys, &token, (&flow.nonce, now)).map_err(|refusal| match refusal
         {
-            Refusal::Invalid(why) => {
+            TokenRefusal::Invalid(why) => {
                 NotSignedIn::Invalid(format!("the ID token is refused: {why}"))
             }
-            Refusal::Person(sentence) => NotSignedIn::Person(sentence),
+            TokenRefusal::Person(sentence) => NotSignedIn::Person(sentence),
         })
     }
 
@@ -119,7 +119,7 @@ impl Oidc {
         url.into()
     }
 
-    async fn endpoints(&self) -> Result<Endpoints, Trouble> {
+    async fn endpoints(&self) -> Result<Endpoints, ProviderTrouble> {
         let remembered = self.remembered().clone();
         if let Some((endpoints, since)) = remembered
             && since.elapsed() < REMEMBERED

@@ -1,7 +1,7 @@
 //! What the adapter and its HTTP handlers share.
 
 use crate::{
-    board::Board, counted::Counted, oidc::Oidc, proof::Proofs, push::Push, session::Session,
+    board::Board, counted::LogNowAndThen, oidc::Oidc, proof::Proofs, push::Push, session::Session,
     signed_in::SignedInBrowsers,
 };
 use countersign_port::{Presses, Signals};
@@ -14,7 +14,7 @@ pub(crate) struct InboxState {
     pub(crate) proofs: Proofs,
     pub(crate) sign_ins: SignedInBrowsers,
     /// Tries with codes that let nobody in.
-    pub(crate) wrong_codes: Counted,
+    pub(crate) wrong_codes: LogNowAndThen,
     pub(crate) oidc: Option<Oidc>,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) public_origin: Option<String>,

@@ -3,7 +3,7 @@
 
 use super::{
     config::{OidcClaim, OidcConfig},
-    keys::{Algorithm, Keys},
+    keys::{Algorithm, ProviderKeys},
 };
 use crate::session::same;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -27,7 +27,7 @@ struct Header {
 struct Claims {
     iss: String,
     sub: String,
-    aud: Audience,
+    aud: TokenAudience,
     azp: Option<String>,
     exp: f64,
     iat: f64,
@@ -40,14 +40,14 @@ struct Claims {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Audience {
+enum TokenAudience {
     One(String),
     Several(Vec<String>),
 }
 
 /// Why nobody is let in by a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum TokenRefusal {
     /// It is not a token for this sign-in; for the log.
     Invalid(&'static str),
     /// It is, and the person cannot be let in by it; for them.
@@ -58,16 +58,16 @@ pub(super) enum Refusal {
 // FAIL-CLOSED: every check has to succeed; a claim of another type or a missing one fails.
 pub(super) fn person(
     config: &OidcConfig,
-    keys: &Keys,
+    keys: &ProviderKeys,
     token: &str,
     (nonce, now): (&str, i64),
-) -> Result<String, Refusal> {
-    let claims = verified(keys, token).map_err(Refusal::Invalid)?;
-    claims.check(config, nonce, now).map_err(Refusal::Invalid)?;
-    claims.person(config).map_err(Refusal::Person)
+) -> Result<String, TokenRefusal> {
+    let claims = verified(keys, token).map_err(TokenRefusal::Invalid)?;
+    claims.check(config, nonce, now).map_err(TokenRefusal::Invalid)?;
+    claims.person(config).map_err(TokenRefusal::Person)
 }
 
-fn verified(keys: &Keys, token: &str) -> Result<Claims, &'static str> {
+fn verified(keys: &ProviderKeys, token: &str) -> Result<Claims, &'static str> {
     let (signed, signature) = token.rsplit_once('.').ok_or("it is no token")?;
     let (header, claims) = signed.split_once('.').ok_or("it is no token")?;
     let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| "it is no token")?;
@@ -96,8 +96,8 @@ impl Claims {
             return Err("it is of another issuer");
         }
         let (ours, alone) = match &self.aud {
-            Audience::One(one) => (*one == config.client_id, true),
-            Audience::Several(all) => (all.contains(&config.client_id), all.len() == 1),
+            TokenAudience::One(one) => (*one == config.client_id, true),
+            TokenAudience::Several(all) => (all.contains(&config.client_id), all.len() == 1),
         };
         if !ours {
             return Err("it is for another client");

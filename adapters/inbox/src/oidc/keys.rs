@@ -20,7 +20,7 @@ pub(super) enum Algorithm {
 }
 
 /// All keys of a provider.
-pub(super) struct Keys(Vec<Jwk>);
+pub(super) struct ProviderKeys(Vec<Jwk>);
 
 /// One key. Members that are not known are allowed, as the RFC says.
 #[derive(Deserialize)]
@@ -59,8 +59,8 @@ impl Algorithm {
     }
 }
 
-impl Keys {
-    /// Reads a provider's set. Keys of kinds that are not known here are left out.
+impl ProviderKeys {
+    /// Reads a provider's set. ProviderKeys of kinds that are not known here are left out.
     pub(super) fn read(set: &Value) -> Option<Self> {
         let keys = set.get("keys")?.as_array()?;
         Some(Self(keys.iter().filter_map(|key| Jwk::deserialize(key).ok()).collect()))

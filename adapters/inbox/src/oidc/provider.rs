@@ -1,6 +1,6 @@
 //! What an identity provider is asked over HTTP.
 
-use super::{config::OidcConfig, keys::Keys};
+use super::{config::OidcConfig, keys::ProviderKeys};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use reqwest::{Client, RequestBuilder, Url, redirect};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ struct Metadata {
 }
 
 /// A sentence for the log.
-pub(super) type Trouble = String;
+pub(super) type ProviderTrouble = String;
 
 impl Provider {
     /// `None` if this system has no TLS, which is logged.
@@ -54,7 +54,7 @@ impl Provider {
     }
 
     /// Reads where what is asked.
-    pub(super) async fn discover(&self) -> Result<Endpoints, Trouble> {
+    pub(super) async fn discover(&self) -> Result<Endpoints, ProviderTrouble> {
         let issuer = &self.config.issuer;
         let at = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
         let found = self.answer("its configuration", self.client.get(at)).await?;
@@ -80,9 +80,12 @@ impl Provider {
 
     /// Its keys as they are now. They are read for every sign-in, so a key that was replaced or
     /// withdrawn counts at once.
-    pub(super) async fn keys(&self, endpoints: &Endpoints) -> Result<Keys, Trouble> {
+    pub(super) async fn keys(
+        &self,
+        endpoints: &Endpoints,
+    ) -> Result<ProviderKeys, ProviderTrouble> {
         let set = self.answer("its keys", self.client.get(endpoints.keys.clone())).await?;
-        Keys::read(&set).ok_or_else(|| "its keys are no key set".to_owned())
+        ProviderKeys::read(&set).ok_or_else(|| "its keys are no key set".to_owned())
     }
 
     /// The ID token for a code.
@@ -91,7 +94,7 @@ impl Provider {
         endpoints: &Endpoints,
         code: &str,
         verifier: &str,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, ProviderTrouble> {
         let OidcConfig { client_id, client_secret, redirect_uri, .. } = &self.config;
         let mut form = vec![
             ("grant_type", "authorization_code"),
@@ -119,7 +122,7 @@ impl Provider {
 
     /// The JSON of an answer.
     // SECURITY: neither an address nor a body is logged; both may hold a code.
-    async fn answer(&self, what: &str, request: RequestBuilder) -> Result<Value, Trouble> {
+    async fn answer(&self, what: &str, request: RequestBuilder) -> Result<Value, ProviderTrouble> {
         let failed = |error: reqwest::Error| format!("asked for {what}: {}", error.without_url());
         let request = request.header("accept", "application/json");
         let mut reply = request.send().await.map_err(failed)?;

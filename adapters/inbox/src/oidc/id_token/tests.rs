@@ -73,8 +73,8 @@ impl Signer {
     }
 }
 
-fn check(keys: &[Value], token: &str) -> Result<String, Refusal> {
-    let keys = Keys::read(&json!({ "keys": keys })).unwrap();
+fn check(keys: &[Value], token: &str) -> Result<String, TokenRefusal> {
+    let keys = ProviderKeys::read(&json!({ "keys": keys })).unwrap();
     person(&config(), &keys, token, ("once", NOW))
 }
 
@@ -88,7 +88,7 @@ fn a_token_is_taken_with_each_kind_of_key_and_with_that_kind_alone() {
         let unnamed = signer.token(&json!({ "alg": alg }), &claims());
         assert_eq!(check(&all, &unnamed), Ok("ana".to_owned()), "the only one of its kind");
         let wrong = signer.token(&json!({"alg": alg, "kid": other}), &claims());
-        assert_eq!(check(&all, &wrong), Err(Refusal::Invalid("its provider has no such key")));
+        assert_eq!(check(&all, &wrong), Err(TokenRefusal::Invalid("its provider has no such key")));
     }
 }
 
@@ -99,14 +99,14 @@ fn a_key_for_something_else_or_one_of_several_is_none() {
     for (name, value) in [("use", "enc"), ("alg", "ES384"), ("crv", "P-384"), ("kty", "RSA")] {
         let mut key = signer.curve_key();
         key[name] = json!(value);
-        let none = Err(Refusal::Invalid("its provider has no such key"));
+        let none = Err(TokenRefusal::Invalid("its provider has no such key"));
         assert_eq!(check(&[key], &token), none, "{name}");
     }
     let two = [signer.curve_key(), signer.curve_key()];
-    let several = Refusal::Invalid("its provider has several keys that it may mean");
+    let several = TokenRefusal::Invalid("its provider has several keys that it may mean");
     assert_eq!(check(&two, &token), Err(several));
     let stranger = Signer::new().curve_key();
-    assert_eq!(check(&[stranger], &token), Err(Refusal::Invalid("its signature is wrong")));
+    assert_eq!(check(&[stranger], &token), Err(TokenRefusal::Invalid("its signature is wrong")));
 }
 
 #[test]
@@ -115,16 +115,16 @@ fn no_algorithm_without_a_key_of_the_provider_is_taken() {
     let keys = [signer.curve_key(), signer.edwards_key()];
     for alg in ["none", "None", "HS256", "HS512", "RS1", "es256", "ES256K", "RSA-OAEP", ""] {
         let token = signer.token(&json!({ "alg": alg }), &claims());
-        let refused = Err(Refusal::Invalid("its algorithm is not accepted"));
+        let refused = Err(TokenRefusal::Invalid("its algorithm is not accepted"));
         assert_eq!(check(&keys, &token), refused, "{alg}");
         let bare = format!("{}.", token.rsplit_once('.').unwrap().0);
         assert_eq!(check(&keys, &bare), refused, "{alg}");
     }
     let critical = signer.token(&json!({"alg": "ES256", "crit": []}), &claims());
-    let refused = Err(Refusal::Invalid("it has a critical extension"));
+    let refused = Err(TokenRefusal::Invalid("it has a critical extension"));
     assert_eq!(check(&keys, &critical), refused);
     for odd in ["", ".", "..", "a.b.c", "e30.e30.e30", "e30.e30"] {
-        assert!(matches!(check(&keys, odd), Err(Refusal::Invalid(_))), "{odd}");
+        assert!(matches!(check(&keys, odd), Err(TokenRefusal::Invalid(_))), "{odd}");
     }
 }
 
@@ -166,7 +166,7 @@ fn every_claim_has_to_fit_and_times_have_a_minute_of_grace() {
         ("nonce", Value::Null),
     ] {
         let refused = with(name, value.clone());
-        assert!(matches!(refused, Err(Refusal::Invalid(_))), "{name} {value}: {refused:?}");
+        assert!(matches!(refused, Err(TokenRefusal::Invalid(_))), "{name} {value}: {refused:?}");
     }
     let audiences = json!({"aud": ["inbox", "other"], "azp": "inbox"});
     let mut both = claims();
