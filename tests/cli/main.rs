@@ -26,6 +26,7 @@ mod chat_model;
 #[cfg(feature = "telegram")]
 mod chats;
 mod claude_real;
+mod claude_terminal;
 mod codex;
 mod codex_real;
 mod execution;
@@ -41,6 +42,7 @@ mod mcp_http;
 mod mcp_proxy;
 mod model;
 mod opencode;
+mod opencode_races;
 #[cfg(feature = "telegram")]
 mod phone;
 mod policy;

@@ -48,6 +48,7 @@ fn answered(decision: Decision, reason: &str) -> Decided {
         by,
         with: Vec::new(),
         at: String::new(),
+        overtaken: None,
     };
     Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
 }
