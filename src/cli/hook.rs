@@ -85,7 +85,7 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     }
     // Loaded after the event is decoded: a broken config must not keep a misplaced event from being
     // blocked.
-    let config = context.config()?;
+    let config = context.config_for_hook()?;
     let watched = config.agents.watched(agent.name()).filter(|_| config.serves_here());
     // The daemon answers this prompt as a client of the agent's own server, beside its terminal.
     if args.mode() == HookMode::Prompts && watched.is_some_and(|home| agent.is_watched(home)) {

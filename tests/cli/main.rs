@@ -50,6 +50,7 @@ mod process;
 mod programs;
 mod proven_log;
 mod records;
+mod remote_page;
 mod responses_model;
 mod settings;
 mod setup;

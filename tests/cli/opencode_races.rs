@@ -77,7 +77,8 @@ async fn of_two_answers_at_once_one_counts_at_a_real_opencode_and_the_card_says_
         started.model.is_told_next().await;
         let by_phone = !by_terminal;
         assert_eq!(file.exists(), (decision == "approve") == by_phone, "{decision} {by_phone}");
-        let read = daemon.until(&format!("/v1/asks/{ask}"), |ask| {
+        let path = format!("/v1/asks/{ask}");
+        let read = daemon.until(&path, |ask| {
             let counts = ask["state"] == "answered" && ask["answer"]["overtaken"].is_null();
             ask["state"] != "open" && counts == by_phone
         });

@@ -25,8 +25,9 @@ async fn asked(daemon: &Daemon) -> String {
 
 /// An agent that writes these lines, and then repeats what it reads.
 fn agent(daemon: &Daemon, options: &[&str], lines: &[String]) -> Process {
-    let words = [&["acp"], options, &["--", "sh", "-c", "printf '%s\\n' \"$LINES\"; exec cat"]];
-    let mut command = daemon.command(&words.concat());
+    let script = ["--", "sh", "-c", "printf '%s\\n' \"$LINES\"; exec cat"];
+    let words: Vec<&str> = ["acp"].iter().chain(options).chain(&script).copied().collect();
+    let mut command = daemon.command(&words);
     command.env("LINES", lines.join("\n"));
     Process::start(command)
 }
