@@ -83,6 +83,10 @@ impl Real {
         }
         command.current_dir(&work).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", daemon.dir.path()).env("NO_PROXY", "127.0.0.1,localhost");
+        // opencode and its like install packages at their first start.
+        for name in ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"] {
+            command.envs(std::env::var_os(name).map(|file| (name, file)));
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         self.set_up(daemon, &model.url, &mut command);
         let connected = run(daemon, &["connect", self.name(), "--yes"]).await;
@@ -174,12 +178,15 @@ impl Real {
 /// The address of opencode's server.
 async fn listening(child: &mut Child) -> String {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    loop {
+    let url = loop {
         let line = lines.next_line().await.unwrap().expect("opencode does not listen");
         if let Some((_, url)) = line.split_once("listening on ") {
-            return url.trim().to_owned();
+            break url.trim().to_owned();
         }
-    }
+    };
+    // Read on: a closed pipe could end it.
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    url
 }
 
 /// Gives opencode's server a prompt, in a session of its own.

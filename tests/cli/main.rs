@@ -43,6 +43,7 @@ mod mcp_proxy;
 mod model;
 mod opencode;
 mod opencode_races;
+mod overtaken;
 #[cfg(feature = "telegram")]
 mod phone;
 mod policy;

@@ -99,7 +99,7 @@ async fn row_23_a_denial_never_chooses_an_option_that_an_allowing_one_shares_its
     let daemon = Daemon::start("").await;
     let twins = json!([{"optionId": "x", "name": "Allow", "kind": "allow_once"},
         {"optionId": "x", "name": "Deny", "kind": "reject_once"}]);
-    for answer in ["deny", "approve"] {
+    for answer in ["approve", "deny"] {
         let mut agent = agent(&daemon, &[], &[permission(&json!(1), &twins).to_string()]);
         run(&daemon, &[answer, &asked(&daemon).await]).await;
         let reply = next(&mut agent).await;
