@@ -95,6 +95,12 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Why the agent runs none of these hooks in this working directory, although they are there.
+    fn switched_off(&self, settings: &Path, folder: &Path) -> Option<String> {
+        let _ = (settings, folder);
+        None
+    }
+
     /// Decodes the event that the agent wrote to stdin.
     ///
     /// # Errors
