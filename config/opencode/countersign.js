@@ -42,6 +42,14 @@ export const Countersign = async ({ client, directory }) => {
     return { title, above }
   }
 
+  /** Sends opencode a reply; whether it was the first. */
+  const reply = async (id, url, body) => {
+    waiting.delete(id)
+    const headers = { "content-type": "application/json" }
+    const { error } = (await client._client.post({ url, body, headers })) ?? {}
+    return !error
+  }
+
   const asked = async (type, properties) => {
     const { id, sessionID } = properties
     if (waiting.has(id)) return
@@ -49,13 +57,15 @@ export const Countersign = async ({ client, directory }) => {
     waiting.set(id, request)
     // An answer in the dialog takes the request out.
     const waits = () => waiting.get(id) === request
+    const session = await origin(sessionID).catch(() => ({}))
     try {
-      const session = await origin(sessionID).catch(() => ({}))
       const said = waits() ? await hook({ type, properties, directory, session }, request) : ""
-      if (!waits() || !said.trim()) return
+      if (!said.trim()) return
       const { path, body } = JSON.parse(said)
-      waiting.delete(id)
-      await client._client.post({ url: path, body, headers: { "content-type": "application/json" } })
+      const took = waits() && (await reply(id, path, body))
+      // The dialog was faster than the answer that countersign has already: its card says so then.
+      const late = !took && type.startsWith("permission")
+      if (late) await hook({ type: "countersign.overtaken", properties, directory, session })
     } finally {
       if (waits()) waiting.delete(id)
     }

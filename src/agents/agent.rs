@@ -1,9 +1,7 @@
 //! The interface between an agent and the commands: a name, the file with its hooks, and their
 //! wire.
 
-use crate::client::Decided;
-use countersign_ask::call::Call;
-use countersign_protocol::AskView;
+pub(super) use super::event::{HookEvent, HookReply, HookRequest};
 use serde_json::Value;
 use std::{
     fmt,
@@ -97,6 +95,12 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Why the agent runs none of these hooks in this working directory, although they are there.
+    fn switched_off(&self, settings: &Path, folder: &Path) -> Option<String> {
+        let _ = (settings, folder);
+        None
+    }
+
     /// Decodes the event that the agent wrote to stdin.
     ///
     /// # Errors
@@ -172,123 +176,4 @@ pub struct AgentTitle {
     pub versions: &'static str,
     /// The change that the user notices once it is connected.
     pub connected: &'static str,
-}
-
-/// The event that started a hook. `R` is the agent's own permission request.
-#[derive(Debug, Clone, PartialEq)]
-pub enum HookEvent<R = Box<dyn HookRequest>> {
-    /// The agent wants permission, or asks questions.
-    Wants(R),
-    /// A call of this session ran or failed, so its ask is answered elsewhere.
-    Ran {
-        /// The session.
-        session: String,
-        /// The tool.
-        tool: String,
-        /// Its arguments; `None` where the agent does not repeat those that it asked with.
-        input: Option<Value>,
-    },
-    /// The turn is over: no call of the main agent waits any longer.
-    Stopped {
-        /// The session.
-        session: String,
-    },
-    /// The session is over.
-    Ended {
-        /// The session.
-        session: String,
-    },
-    /// An event that needs no action.
-    Notice,
-    /// An event that asks for a decision and cannot be decided here.
-    Misplaced {
-        /// The event's name at the agent.
-        event: String,
-        /// The message for the model and the person at the terminal.
-        message: String,
-    },
-}
-
-/// A permission request of an agent.
-pub trait HookRequest: fmt::Debug + Send {
-    /// The call to submit. `key` is unique to this hook process, so a call that the agent makes
-    /// twice is two asks.
-    ///
-    /// # Errors
-    /// A sentence, if questions cannot be shown.
-    fn call(&self, key: String, host: Option<String>) -> Result<Call, String>;
-
-    /// Encodes a decision for the agent.
-    // FAIL-CLOSED: only a decision of a person or a rule about this call prints anything.
-    fn reply(&self, decided: &Decided) -> HookReply;
-}
-
-/// The hook's output and exit code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use]
-pub enum HookReply {
-    /// Print this to stdout, exit code 0.
-    Print(Value),
-    /// Print nothing, exit code 0.
-    Nothing,
-    /// Print this to stderr, exit code 2: agents read this as a denial, for events that can be
-    /// denied.
-    Block(String),
-}
-
-impl<R> HookEvent<R> {
-    /// Converts the request to another type.
-    pub fn map<S>(self, request: impl FnOnce(R) -> S) -> HookEvent<S> {
-        match self {
-            Self::Wants(wants) => HookEvent::Wants(request(wants)),
-            Self::Ran { session, tool, input } => HookEvent::Ran { session, tool, input },
-            Self::Stopped { session } => HookEvent::Stopped { session },
-            Self::Ended { session } => HookEvent::Ended { session },
-            Self::Notice => HookEvent::Notice,
-            Self::Misplaced { event, message } => HookEvent::Misplaced { event, message },
-        }
-    }
-
-    /// The ids of the agent's open asks that this event closes. Of several identical calls the
-    /// oldest is the one that ran, because they run in the order in which they ask. A call with an
-    /// `agent_id` in its `meta` is a subagent's, which continues after the main agent's turn.
-    #[must_use]
-    pub fn closes<'a>(&self, agent: &str, open: &'a [AskView]) -> Vec<&'a str> {
-        // With a token of its own the agent has the token's name there.
-        let ours = |ask: &&AskView, session: &str| {
-            let name = ask.call.claims.as_ref().unwrap_or(&ask.call.agent);
-            name == agent && ask.call.session == *session
-        };
-        let of_subagent = |ask: &AskView| {
-            ask.call.meta.as_ref().is_some_and(|meta| meta.get("agent_id").is_some())
-        };
-        match self {
-            Self::Ran { session, tool, input } => open
-                .iter()
-                .filter(|ask| ours(ask, session) && ask.call.tool == *tool)
-                .find(|ask| input.as_ref().is_none_or(|input| ran_with(&ask.call.args, input)))
-                .map(|ask| ask.id.as_str())
-                .into_iter()
-                .collect(),
-            Self::Stopped { session } => open
-                .iter()
-                .filter(|ask| ours(ask, session) && !of_subagent(ask))
-                .map(|ask| ask.id.as_str())
-                .collect(),
-            Self::Wants(_) | Self::Ended { .. } | Self::Notice | Self::Misplaced { .. } => {
-                Vec::new()
-            }
-        }
-    }
-}
-
-/// Returns whether a call that ran with `input` is the one that asked with `args`. The input may
-/// have more fields: answers to questions are added to it.
-fn ran_with(args: &Value, input: &Value) -> bool {
-    match (args, input) {
-        (Value::Object(asked), Value::Object(ran)) => {
-            asked.iter().all(|(key, value)| ran.get(key) == Some(value))
-        }
-        (asked, ran) => asked == ran,
-    }
 }

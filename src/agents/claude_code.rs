@@ -15,7 +15,7 @@ use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Claude Code.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +58,14 @@ impl HookAgent for ClaudeCode {
 
     fn others(&self, settings: &str) -> Vec<String> {
         settings::others(settings)
+    }
+
+    fn switched_off(&self, settings: &Path, folder: &Path) -> Option<String> {
+        let project = ["settings.json", "settings.local.json"];
+        let project = project.map(|name| folder.join(".claude").join(name));
+        let mut files = std::iter::once(settings.to_owned()).chain(project);
+        let off = files.find(|file| settings::no_hooks(file))?;
+        Some(format!("`disableAllHooks` in {} switches all hooks off", off.display()))
     }
 
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {

@@ -8,11 +8,13 @@ mod cline;
 mod codex;
 mod copilot;
 mod cursor;
+mod event;
 mod gemini;
 mod home;
 mod hook_call;
 pub mod hosted;
 mod json_settings;
+pub mod line_head;
 mod list;
 mod misplaced;
 mod named_event;
@@ -21,10 +23,9 @@ mod own_file;
 mod pi;
 pub mod wcore;
 
-pub use agent::{
-    AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, HookRequest, Hooks,
-};
+pub use agent::{AgentTitle, HookAgent, HookFile, HookMode, Hooks};
 pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
 pub use codex::{CodexOutput, CodexRun, CodexWatch};
+pub use event::{HookEvent, HookReply, HookRequest};
 pub use hook_call::message as denial_message;
 pub use list::{AGENTS, find};

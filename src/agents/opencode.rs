@@ -3,10 +3,13 @@
 mod request;
 
 use super::{
-    agent::{AgentTitle, HookAgent, HookEvent, HookFile, HookMode, Hooks, TRIAL, TRIAL_SAYS},
+    agent::{
+        AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookRequest, Hooks, TRIAL, TRIAL_SAYS,
+    },
     home,
     own_file::{OwnFile, with_words, words_in},
 };
+use countersign_ask::call::Call;
 use request::{
     NAME, OpencodeWire, PendingQuestions, PermissionAsked, RequestOrigin, RequestSession,
 };
@@ -116,6 +119,13 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         "question.asked" | "question.v2.asked" => {
             let asked = PendingQuestions::deserialize(properties).map_err(unreadable)?;
             HookEvent::Wants(Box::new(asked.of(origin)?))
+        }
+        // The plugin's own event: its reply came after another one.
+        "countersign.overtaken" => {
+            let asked = PermissionAsked::deserialize(properties).map_err(unreadable)?;
+            let call = asked.of(origin)?.call(String::new(), None)?;
+            let Call { session, tool, args: input, .. } = call;
+            HookEvent::Overtaken { session, tool, input }
         }
         "session.deleted" => {
             let id = properties.pointer("/info/id").or_else(|| properties.get("sessionID"));

@@ -162,16 +162,19 @@ pub(super) async fn cancel(
     let body = body?;
     let given = if body.is_empty() { CancelRequest::default() } else { json(&body)? };
     let reason = given.reason.map(|word| word.parse::<CancelReason>()).transpose();
-    let why = match reason.map_err(ApiError::bad_request)? {
-        None | Some(CancelReason::Aborted) => "the agent that asked went away",
-        Some(CancelReason::AnsweredElsewhere) => "it was answered elsewhere",
-        Some(CancelReason::SessionEnded) => "its session ended",
-    };
+    let reason = reason.map_err(ApiError::bad_request)?;
     let ask = find(&api, &id, &reader).await?;
     if !reader.may_cancel(&ask) {
         return Err(ApiError::forbidden("an agent cancels only what it asked itself"));
     }
-    let ask = api.gate.cancel(&ask.id, why).await?.unwrap_or(ask);
+    let now = match reason {
+        Some(CancelReason::AnsweredElsewhere) => api.gate.answered_elsewhere(&ask.id).await?,
+        Some(CancelReason::SessionEnded) => api.gate.cancel(&ask.id, "its session ended").await?,
+        None | Some(CancelReason::Aborted) => {
+            api.gate.cancel(&ask.id, "the agent that asked went away").await?
+        }
+    };
+    let ask = now.unwrap_or(ask);
     Ok(Json(view(&ask)))
 }
 

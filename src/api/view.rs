@@ -136,6 +136,7 @@ fn answer_view(answer: &Answer) -> AnswerView {
         by: answer.by.clone(),
         with: answer.with.clone(),
         at: clock::rfc3339(answer.at),
+        overtaken: answer.overtaken_at.map(clock::rfc3339),
     }
 }
 

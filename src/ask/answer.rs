@@ -40,6 +40,10 @@ pub struct Answer {
     /// What became of the approved call, where its caller reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<Execution>,
+    /// When its caller reported that an answer at the agent itself counted there instead, Unix
+    /// milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overtaken_at: Option<i64>,
 }
 
 /// Which rules an answer stored, and what became of them.
@@ -123,6 +127,7 @@ impl Answer {
             with: Vec::new(),
             at,
             execution: None,
+            overtaken_at: None,
         }
     }
 

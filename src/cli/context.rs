@@ -24,6 +24,11 @@ impl Context {
         Ok(Config::load(self.flag.as_deref())?)
     }
 
+    /// Loads the config of a hook, which takes less from the environment.
+    pub(super) fn config_for_hook(&self) -> Result<Config> {
+        Ok(Config::load_for_hook(self.flag.as_deref())?)
+    }
+
     /// A client with an agent's handle.
     pub(super) fn client(&self) -> Result<Client> {
         Ok(Client::new(&self.config()?.client, Duration::from_secs(5))?)

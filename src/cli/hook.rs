@@ -4,6 +4,8 @@
 //! prompt decides. If the hook is installed under an event without a prompt behind it, or with
 //! `--gate`, it blocks instead.
 
+mod overtaken;
+
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
 use crate::{
     agents::{HookAgent, HookEvent, HookMode, HookReply, HookRequest},
@@ -83,7 +85,7 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     }
     // Loaded after the event is decoded: a broken config must not keep a misplaced event from being
     // blocked.
-    let config = context.config()?;
+    let config = context.config_for_hook()?;
     let watched = config.agents.watched(agent.name()).filter(|_| config.serves_here());
     // The daemon answers this prompt as a client of the agent's own server, beside its terminal.
     if args.mode() == HookMode::Prompts && watched.is_some_and(|home| agent.is_watched(home)) {
@@ -105,9 +107,17 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
             });
         }
         HookEvent::Ran { .. } | HookEvent::Stopped { .. } => {
-            for id in event.closes(agent.name(), &client.pending().await?) {
+            let pending = client.pending().await?;
+            let closed = event.closes(agent.name(), &pending);
+            for id in &closed {
                 client.cancel(id, CancelReason::AnsweredElsewhere).await?;
             }
+            if closed.is_empty() {
+                overtaken::denial(&client, agent.name(), &event).await?;
+            }
+        }
+        HookEvent::Overtaken { .. } => {
+            overtaken::answer(&client, agent.name(), &event).await?;
         }
         HookEvent::Ended { session } => client.end_session(agent.name(), session).await?,
         HookEvent::Notice | HookEvent::Misplaced { .. } => {
@@ -144,11 +154,13 @@ async fn decide(
     };
     opened_as(&id);
     tokio::select! {
-        decided = client.decided(&call, &id) => Ok(request.reply(&decided?)),
+        // First: once the terminal has answered, the agent takes no reply.
+        biased;
         () = signals.any() => {
             client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
             Ok(HookReply::Nothing)
         }
+        decided = client.decided(&call, &id) => Ok(request.reply(&decided?)),
         () = parent.gone() => {
             client.cancel(&id, CancelReason::SessionEnded).await?;
             Err(anyhow!("the agent went away"))

@@ -146,6 +146,7 @@ mod tests {
                     },
                     with: Vec::new(),
                     at: "2026-11-21T00:00:00Z".into(),
+                    overtaken: None,
                 }),
             })))
         );

@@ -12,6 +12,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The variables of the agent's token.
+const TOKEN: &str = "COUNTERSIGN__CLIENT__TOKEN";
+
 impl Config {
     /// Reads the file named by `flag`, or by `$COUNTERSIGN_CONFIG`, or the default file if it
     /// exists. The `COUNTERSIGN__SECTION__KEY` variables override its keys.
@@ -30,6 +33,26 @@ impl Config {
         flag: Option<&Path>,
         platforms: &'static [Registered],
     ) -> Result<Self, ConfigError> {
+        Self::load_with(flag, platforms, |_| true)
+    }
+
+    /// As [`Config::load`], for a hook that an agent starts. Where `flag` names the config, the
+    /// environment gives at most the token.
+    ///
+    /// # Errors
+    /// As there.
+    // SECURITY: agents read a `.env` file of the project they work on into the environment of their
+    // hooks, and a project must not choose the daemon that decides.
+    pub fn load_for_hook(flag: Option<&Path>) -> Result<Self, ConfigError> {
+        let counts = |name: &str| flag.is_none() || name.starts_with(TOKEN);
+        Self::load_with(flag, BUILT_IN, counts)
+    }
+
+    fn load_with(
+        flag: Option<&Path>,
+        platforms: &'static [Registered],
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<Self, ConfigError> {
         let places = Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?;
         let named = named(flag);
         let file = named.clone().unwrap_or_else(|| places.config_file());
@@ -47,7 +70,7 @@ impl Config {
         // Not `vars`, which panics at a variable that is no UTF-8.
         let env = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-            .filter(|(name, _)| name.starts_with(PREFIX))
+            .filter(|(name, _)| name.starts_with(PREFIX) && counts(name))
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
         let config = read::config(file, env, &places, platforms).map_err(ConfigError::Mistakes)?;

@@ -138,6 +138,25 @@ impl Callers {
         Ok(None)
     }
 
+    /// Cancels an ask that was answered at the agent itself. One that has an answer here keeps it,
+    /// with the note that it did not count there. Returns the ask as it is now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    // INVARIANT: the answer stays as it was given; what its caller reports stands beside it.
+    pub(super) async fn answered_elsewhere(&self, id: &str) -> Result<Option<Ask>, StoreError> {
+        while let Some(ask) = self.cancel(id, "it was answered elsewhere").await? {
+            let State::Answered(Answer { overtaken_at: None, .. }) = &ask.state else {
+                return Ok(Some(ask));
+            };
+            if let Closed::Won(ask) = self.open.store.note_overtaken(&ask, clock::now_ms()).await? {
+                self.open.changed();
+                return Ok(Some(ask));
+            }
+        }
+        Ok(None)
+    }
+
     /// Cancels asks whose callers died together with their daemon: nobody would read the answer.
     pub(super) async fn cancel_orphans(&self) {
         let mut pause = RETURN;

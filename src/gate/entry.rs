@@ -54,6 +54,14 @@ impl Gate {
         self.callers.cancel(id, why).await
     }
 
+    /// Cancels an ask that was answered at the agent itself, or notes that at its answer here.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn answered_elsewhere(&self, id: &str) -> Result<Option<Ask>, StoreError> {
+        self.callers.answered_elsewhere(id).await
+    }
+
     /// The words for the agent's model when an ask has ended, as its system words them.
     #[must_use]
     pub fn text_for_model(&self, ask: &Ask) -> Option<String> {

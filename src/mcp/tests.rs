@@ -59,6 +59,7 @@ fn decided(decision: Decision, reason: &str) -> Decided {
         by,
         with: Vec::new(),
         at: String::new(),
+        overtaken: None,
     };
     Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
 }

@@ -139,6 +139,9 @@ pub struct AnswerView {
     pub with: Vec<By>,
     /// When, RFC 3339.
     pub at: String,
+    /// When its caller reported that an answer at the agent itself counted there instead, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overtaken: Option<String>,
 }
 
 /// A page of asks.

@@ -1,4 +1,4 @@
-//! Started and finished calls: one compare-and-set each, with its event.
+//! What callers report about answered asks: one compare-and-set each, with its event.
 
 use super::{
     Closed, Store, StoreError,
@@ -6,8 +6,8 @@ use super::{
     cards, events,
     undo::{replace, with_answer},
 };
-use crate::ask::{Ask, execution::Execution};
-use serde_json::json;
+use crate::ask::{Answer, Ask, execution::Execution};
+use serde_json::{Value, json};
 
 impl Store {
     /// Notes that the call of this answered ask was started, or has ended, if the row is still as
@@ -25,9 +25,26 @@ impl Store {
             None => ("started", execution.started_at, json!({"digest": seen.digest})),
             Some(end) => ("finished", end.at, json!({"exit": end.exit})),
         };
-        let mut answer = answer.clone();
-        answer.execution = Some(execution);
-        let after = with_answer(seen, answer);
+        let answer = Answer { execution: Some(execution), ..answer.clone() };
+        self.note_at_answer(with_answer(seen, answer), (kind, at, data)).await
+    }
+
+    /// Notes that the answer of this ask did not count, because somebody answered at the agent
+    /// itself, if the row is still as seen.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn note_overtaken(&self, seen: &Ask, at: i64) -> Result<Closed, StoreError> {
+        let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
+        let answer = Answer { overtaken_at: Some(at), ..answer.clone() };
+        self.note_at_answer(with_answer(seen, answer), ("overtaken", at, json!({}))).await
+    }
+
+    async fn note_at_answer(
+        &self,
+        after: Ask,
+        (kind, at, data): (&'static str, i64, Value),
+    ) -> Result<Closed, StoreError> {
         let changed = self.write(move |tx| {
             Box::pin(async move {
                 if !replace(tx, &after).await? {

@@ -1,5 +1,5 @@
 //! The real agents with our hooks, against a scripted model. They are not shipped with this
-//! repository: set `COUNTERSIGN_TEST_OPENCODE` and `COUNTERSIGN_TEST_COPILOT` to their binaries,
+//! repository: set `COUNTERSIGN_TEST_OPENCODE`, `…_COPILOT` and `…_CLINE` to their binaries,
 //! `COUNTERSIGN_TEST_GEMINI` and `COUNTERSIGN_TEST_PI` to their scripts for node (all from npm), and
 //! `COUNTERSIGN_TEST_OMP` to oh-my-pi's script with `bun` on the path.
 
@@ -9,25 +9,30 @@ use std::{fs, path::PathBuf, process::Stdio};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
     process::{Child, Command},
+    time::timeout,
 };
 
 /// An agent that is tried.
 #[derive(Clone, Copy, PartialEq)]
-enum Real {
+pub enum Real {
     Opencode,
     Copilot,
     Gemini,
     Pi,
     OhMyPi,
+    Cline,
 }
 
-const ALL: [Real; 5] = [Real::Opencode, Real::Copilot, Real::Gemini, Real::Pi, Real::OhMyPi];
+const ALL: [Real; 6] =
+    [Real::Opencode, Real::Copilot, Real::Gemini, Real::Pi, Real::OhMyPi, Real::Cline];
 
 /// A run of an agent in a folder of its own.
-struct Run {
-    model: ChatModel,
-    work: PathBuf,
+pub struct Run {
+    pub model: ChatModel,
+    pub work: PathBuf,
     child: Child,
+    /// The address of its own server, where it has one.
+    pub url: Option<String>,
 }
 
 impl Real {
@@ -38,26 +43,38 @@ impl Real {
             Self::Gemini => "gemini",
             Self::Pi => "pi",
             Self::OhMyPi => "oh-my-pi",
+            Self::Cline => "cline",
+        }
+    }
+
+    /// Its tool for commands, and the input that creates a file.
+    fn call(self) -> (&'static str, Value) {
+        let command = "touch made-by-agent.txt";
+        match self {
+            Self::Gemini => {
+                ("run_shell_command", json!({"command": command, "description": "Create a file"}))
+            }
+            Self::Cline => ("run_commands", json!({"commands": [command]})),
+            _ => ("bash", json!({"command": command, "description": "Create a file"})),
         }
     }
 
     /// Starts it on one prompt, connected as a person connects it; `None`, and a word about it, where
     /// it is not here.
-    async fn start(self, daemon: &Daemon) -> Option<Run> {
+    pub async fn start(self, daemon: &Daemon) -> Option<Run> {
         let short = if self == Self::OhMyPi { "omp" } else { self.name() };
         let variable = format!("COUNTERSIGN_TEST_{}", short.to_uppercase());
         let Some(program) = std::env::var_os(&variable) else {
             eprintln!("SKIPPED: set {variable} to try the real {}", self.name());
             return None;
         };
-        let tool = if self == Self::Gemini { "run_shell_command" } else { "bash" };
-        let input = json!({"command": "touch made-by-agent.txt", "description": "Create a file"});
+        let (tool, input) = self.call();
         let model = ChatModel::calling(tool, input).await;
         let work = daemon.dir.path().join(format!("work-{}", self.name()));
         fs::create_dir(&work).unwrap();
         assert!(Command::new("git").args(["init", "-q"]).current_dir(&work).status().await.is_ok());
         let mut command = match self {
-            Self::Opencode | Self::Copilot => Command::new(&program),
+            Self::Opencode | Self::Copilot | Self::Cline => Command::new(&program),
             Self::Gemini | Self::Pi => Command::new("node"),
             Self::OhMyPi => Command::new("bun"),
         };
@@ -66,16 +83,37 @@ impl Real {
         }
         command.current_dir(&work).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", daemon.dir.path()).env("NO_PROXY", "127.0.0.1,localhost");
+        // opencode and its like install packages at their first start.
+        for name in ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"] {
+            command.envs(std::env::var_os(name).map(|file| (name, file)));
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         self.set_up(daemon, &model.url, &mut command);
         let connected = run(daemon, &["connect", self.name(), "--yes"]).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
+        if self == Self::Cline {
+            let url = format!("{}/v1", model.url);
+            let options = ["-p", "openai-compatible", "-k", "none", "-m", "fake-model", "-b", &url];
+            let mut known = Command::new(&program);
+            known.arg("auth").args(Self::cline_state(daemon)).args(options);
+            known.env("HOME", daemon.dir.path()).stdin(Stdio::null());
+            assert!(known.output().await.unwrap().status.success());
+        }
         command.process_group(0);
         let mut child = command.kill_on_drop(true).spawn().unwrap();
-        if self == Self::Opencode {
-            prompt(daemon, &mut child).await;
+        let url = match self {
+            Self::Opencode => Some(listening(&mut child).await),
+            _ => None,
+        };
+        if let Some(url) = &url {
+            prompt(daemon, url).await;
         }
-        Some(Run { model, work, child })
+        Some(Run { model, work, child, url })
+    }
+
+    /// Cline's own folder, without which it leaves a server running.
+    fn cline_state(daemon: &Daemon) -> [String; 2] {
+        ["--data-dir".to_owned(), daemon.dir.path().join(".cline-data").display().to_string()]
     }
 
     /// Points it at the model.
@@ -129,19 +167,30 @@ impl Real {
                 write(".omp/agent/models.yml", &json!({"providers": {"fake": provider}}));
                 command.args(["--model", "fake/fake-model", "-p", "do it"]);
             }
+            Self::Cline => {
+                command.args(Self::cline_state(daemon));
+                command.args(["-P", "openai-compatible", "-m", "fake-model", "do it"]);
+            }
         }
     }
 }
 
-/// Gives opencode's server its prompt.
-async fn prompt(daemon: &Daemon, child: &mut Child) {
+/// The address of opencode's server.
+async fn listening(child: &mut Child) -> String {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let base = loop {
+    let url = loop {
         let line = lines.next_line().await.unwrap().expect("opencode does not listen");
         if let Some((_, url)) = line.split_once("listening on ") {
             break url.trim().to_owned();
         }
     };
+    // Read on: a closed pipe could end it.
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    url
+}
+
+/// Gives opencode's server a prompt, in a session of its own.
+pub async fn prompt(daemon: &Daemon, base: &str) {
     let post = |path: String, body: Value| daemon.http.post(format!("{base}{path}")).json(&body);
     let session = post("/session".into(), json!({"title": "t"})).send().await.unwrap();
     let session: Value = session.json().await.unwrap();
@@ -151,7 +200,7 @@ async fn prompt(daemon: &Daemon, child: &mut Child) {
 }
 
 /// The ask of the agent's call.
-async fn asked(daemon: &Daemon, agent: Real) -> String {
+pub async fn asked(daemon: &Daemon, agent: Real) -> String {
     let asks = daemon.until("/v1/asks?state=open", |reply| reply["asks"] != json!([])).await;
     let call = &asks["asks"][0]["call"];
     assert_eq!(
@@ -180,8 +229,14 @@ async fn a_denied_call_of_a_real_agent_does_not_run_and_its_model_reads_why() {
         let Some(mut started) = agent.start(&daemon).await else { continue };
         let id = asked(&daemon, agent).await;
         assert_eq!(run(&daemon, &["deny", &id, "--reason", "make no files"]).await.code, Some(0));
-        let told = started.model.is_told().await;
-        assert!(told.contains("make no files"), "{}: {told}", agent.name());
+        if agent == Real::Cline {
+            // A denial ends the turn, and its model is told nothing.
+            let ended = timeout(crate::daemon::LONG * 2, started.child.wait()).await;
+            assert!(ended.unwrap().is_ok());
+        } else {
+            let told = started.model.is_told().await;
+            assert!(told.contains("make no files"), "{}: {told}", agent.name());
+        }
         assert!(!started.work.join("made-by-agent.txt").exists(), "{}", agent.name());
     }
 }

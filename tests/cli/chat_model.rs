@@ -43,6 +43,12 @@ impl ChatModel {
         let told = timeout(crate::daemon::LONG * 3, self.told.wait_for(Option::is_some)).await;
         told.expect("the model is told nothing").unwrap().clone().unwrap()
     }
+
+    /// Waits until the model is told something after this was asked before.
+    pub async fn is_told_next(&mut self) {
+        let told = timeout(crate::daemon::LONG * 3, self.told.changed()).await;
+        told.expect("the model is told nothing").unwrap();
+    }
 }
 
 async fn reply(State(turn): State<Arc<Turn>>, Json(request): Json<Value>) -> Response {

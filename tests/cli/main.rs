@@ -26,6 +26,7 @@ mod chat_model;
 #[cfg(feature = "telegram")]
 mod chats;
 mod claude_real;
+mod claude_terminal;
 mod codex;
 mod codex_real;
 mod execution;
@@ -41,6 +42,8 @@ mod mcp_http;
 mod mcp_proxy;
 mod model;
 mod opencode;
+mod opencode_races;
+mod overtaken;
 #[cfg(feature = "telegram")]
 mod phone;
 mod policy;
@@ -48,6 +51,7 @@ mod process;
 mod programs;
 mod proven_log;
 mod records;
+mod remote_page;
 mod responses_model;
 mod settings;
 mod setup;

@@ -17,14 +17,16 @@ const HOST: &str = "
 const { Countersign } = await import(process.argv[1]);
 const print = (what) => process.stdout.write(JSON.stringify(what) + '\\n');
 const sessions = { ses_child: { parentID: 'ses_root', title: 'Explore' }, ses_root: { title: 'x' } };
+let late = false;
 const client = {
     session: { get: async ({ path }) => ({ data: sessions[path.id] }) },
-    _client: { post: async (request) => print(request) },
+    _client: { post: async (request) => (print(request), late ? { error: {} } : {}) },
 };
 const plugin = await Countersign({ client, directory: '/home/ana/shop' });
 const lines = (await import('node:readline')).createInterface({ input: process.stdin });
 lines.on('line', async (line) => {
     const event = JSON.parse(line);
+    late ||= event.type === 'host.late';
     await plugin.event({ event });
 });
 print('ready');
@@ -162,6 +164,19 @@ async fn an_answer_in_the_dialog_takes_the_ask_back_and_nothing_is_posted() {
     let closed = daemon.closed(ask["id"].as_str().unwrap()).await;
     assert_eq!(closed["reason"], "cancelled: it was answered elsewhere");
     assert_eq!(host.ends().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_reply_that_opencode_does_not_take_is_told_on_the_card() {
+    let daemon = Daemon::start("").await;
+    let Some(mut host) = Host::start(&daemon).await else { return };
+    host.sees(&json!({"type": "host.late", "properties": {}})).await;
+    host.sees(&frame("01_once", 0)).await;
+    let ask = open(&daemon).await;
+    answer(&daemon, &ask, &["approve"]).await;
+    assert_eq!(host.ends().await, [posted("01_once")]);
+    let ask = daemon.read(ask["id"].as_str().unwrap()).await;
+    assert!(ask["answer"]["overtaken"].is_string(), "{ask}");
 }
 
 #[tokio::test]

@@ -78,6 +78,13 @@ impl Process {
         assert!(sent.unwrap().success());
     }
 
+    /// Sends it and all that it started a signal, where it began a group of its own.
+    pub fn signal_group(&self, name: &str) {
+        let group = format!("-{}", self.child.id().unwrap());
+        let kill = [&format!("-{name}"), "--", &group];
+        assert!(std::process::Command::new("kill").args(kill).status().unwrap().success());
+    }
+
     /// How it ended.
     pub async fn ends(mut self) -> Ended {
         drop(self.stdin.take());

@@ -69,3 +69,18 @@ async fn row_13a_what_only_tells_is_passed_over_without_a_word() {
         assert_eq!(ended, silent, "{name}");
     }
 }
+
+#[tokio::test]
+async fn row_13b_the_environment_of_a_project_chooses_no_other_daemon() {
+    let (daemon, other) = (Daemon::start("").await, Daemon::start("").await);
+    let mut hook = daemon.command(&HOOK);
+    hook.arg("-v").env("COUNTERSIGN_CONFIG", other.config());
+    hook.env("COUNTERSIGN__CLIENT__URL", &other.url);
+    hook.env("COUNTERSIGN__CLIENT__TOKEN", crate::daemon::AGENT);
+    let event = json!({"session_id": "s", "hook_event_name": "PermissionRequest",
+        "tool_name": "Bash", "tool_input": {"command": "make x"}});
+    let mut hook = crate::process::Process::start(hook).input(&event.to_string()).await;
+    let ask = hook.waits_for().await;
+    assert_eq!(daemon.read(&ask).await["state"], "open");
+    assert_eq!(other.open().await, Vec::<Value>::new());
+}

@@ -54,6 +54,7 @@ mod log;
 mod names;
 mod own_program;
 mod page;
+mod proxies;
 mod questions;
 mod receiving;
 mod retention;

@@ -54,6 +54,13 @@ pub(super) fn reply(id: &Value, result: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
 }
 
+/// A line that refuses a request which cannot be read.
+pub(super) fn refusal(id: &Value) -> String {
+    let message = "countersign cannot read this request, so it is not allowed";
+    let error = json!({ "code": -32602, "message": message });
+    json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
+}
+
 /// A line with a notification.
 pub(super) fn notification(method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()

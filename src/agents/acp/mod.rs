@@ -14,6 +14,7 @@ mod late;
 mod message;
 mod permission;
 mod proxy;
+mod refused;
 mod request;
 mod session;
 mod tool_calls;

@@ -47,9 +47,13 @@ pub(super) struct PermissionOptions(Vec<PermissionOption>);
 
 impl PermissionOptions {
     /// Reads `options`; those that cannot be read are left out, so they are never chosen.
+    // SECURITY: so are options that share an id: a denial could choose the one that allows.
     pub(super) fn read(options: Option<&Value>) -> Self {
-        let list = options.and_then(Value::as_array).into_iter().flatten();
-        Self(list.filter_map(|option| PermissionOption::deserialize(option).ok()).collect())
+        let list = || options.and_then(Value::as_array).into_iter().flatten();
+        let id = |option: &Value| option.get("optionId").cloned();
+        let is_one = |option: &&Value| list().filter(|it| id(it) == id(option)).count() == 1;
+        let read = |option: &Value| PermissionOption::deserialize(option).ok();
+        Self(list().filter(is_one).filter_map(read).collect())
     }
 
     /// The reply that allows the call once.

@@ -4,7 +4,9 @@ use super::{
     call::AcpCall,
     form::Form,
     late::LateReplies,
-    message::{AcpMessage, CANCEL, CANCEL_REQUEST, FORM, PERMISSION, UPDATE, notification, reply},
+    message::{
+        AcpMessage, CANCEL, CANCEL_REQUEST, FORM, PERMISSION, UPDATE, notification, refusal, reply,
+    },
     permission::PermissionOptions,
     request::{AcpRequestKind, AgentRequest, QUESTION, RequestResult},
     tool_calls::ToolCalls,
@@ -72,7 +74,15 @@ impl AcpProxy {
     }
 
     pub(super) fn of_agent(&mut self, value: &Value, size: usize) -> (Forward, Vec<Step>) {
-        let Some(message) = AcpMessage::read(value) else { return (Forward::On, Vec::new()) };
+        let Some(message) = AcpMessage::read(value) else {
+            // FAIL-CLOSED: such as a request for permission whose `params` is a list.
+            let method = value.get("method").and_then(Value::as_str);
+            let id = value.get("id").filter(|_| matches!(method, Some(PERMISSION | FORM)));
+            return match id {
+                Some(id) => (Forward::Stays, vec![Step::Send(refusal(id))]),
+                None => (Forward::On, Vec::new()),
+            };
+        };
         if message.asks_for(PERMISSION) {
             return (Forward::Stays, self.permission(value, &message));
         }
@@ -190,15 +200,24 @@ impl AcpProxy {
     }
 
     /// A reply of the editor: to a request that stood there too, or to another one.
+    // SECURITY: a late reply to an earlier request must not answer a later one with the same id.
     fn answered_there(&mut self, id: &Value) -> (Forward, Vec<Step>) {
-        let theirs = |open: &AgentRequest| open.stands_in_editor() && open.id == *id;
-        let key = self.open.iter().find(|(_, open)| theirs(open)).map(|(key, _)| key.clone());
-        if let Some(key) = key {
+        if self.late.forward(id) == Forward::Stays {
+            return (Forward::Stays, Vec::new());
+        }
+        let is_it = |(_, open): &(&String, &AgentRequest)| open.id == *id;
+        let found = self.open.iter().find(is_it);
+        if let Some((key, in_editor)) = found.map(|(key, it)| (key.clone(), it.stands_in_editor()))
+        {
+            // SECURITY: the editor never got this request, so it has no answer to it.
+            if !in_editor {
+                return (Forward::Stays, Vec::new());
+            }
             self.open.remove(&key);
             let why = CancelReason::AnsweredElsewhere;
             return (Forward::On, vec![Step::Cancel { key, why }]);
         }
-        (self.late.forward(id), Vec::new())
+        (Forward::On, Vec::new())
     }
 
     /// The editor ends the turn: every request of the session is cancelled, as the protocol wants.

@@ -3,6 +3,7 @@
 use super::{
     batch::each,
     proxy::{AcpProxy, Prompts},
+    refused::refused,
 };
 use crate::{
     agents::hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
@@ -25,7 +26,10 @@ impl HostedSession for AcpProxy {
     }
 
     fn engine_line(&mut self, bytes: &[u8]) -> (Forward, Vec<Step>) {
-        each(bytes, Step::Tell, |value| self.of_agent(value, bytes.len()))
+        match refused(bytes) {
+            Some(steps) => (Forward::Stays, steps),
+            None => each(bytes, Step::Tell, |value| self.of_agent(value, bytes.len())),
+        }
     }
 
     fn host_line(&mut self, bytes: &[u8]) -> (Forward, Vec<Step>) {

@@ -5,6 +5,7 @@ use super::super::{
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// A day: longer than any deadline, so that Claude does not give up before the daemon does.
 const TIMEOUT_S: u32 = 86_400;
@@ -69,6 +70,12 @@ pub fn installed(text: &str) -> Result<Option<Hooks>, String> {
 /// The commands of other programs that decide on Claude Code's prompts.
 pub fn others(text: &str) -> Vec<String> {
     SETTINGS.others(text, EVENTS[0])
+}
+
+/// Whether this file switches all hooks off.
+pub fn no_hooks(file: &Path) -> bool {
+    let settings = std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    settings.is_some_and(|settings: Value| settings["disableAllHooks"] == true)
 }
 
 fn handler(event: &str, command: &str) -> Value {

@@ -48,6 +48,7 @@ fn answered(decision: Decision, reason: &str) -> Decided {
         by,
         with: Vec::new(),
         at: String::new(),
+        overtaken: None,
     };
     Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
 }
@@ -316,4 +317,24 @@ fn what_asks_for_a_decision_elsewhere_is_blocked_and_what_only_tells_is_passed_o
     assert_eq!(read(r#"{"tool_name":"Bash"}"#), nameless);
     assert_eq!(read(r#"{"hook_event_name":null,"toolName":"bash"}"#), nameless);
     assert!(read(r#"{"hook_event_name":"PermissionRequest","session_id":5}"#).is_err());
+}
+
+#[test]
+fn hooks_that_a_file_switches_off_are_named_with_the_file() {
+    let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let settings = home.path().join("settings.json");
+    std::fs::create_dir(project.path().join(".claude")).unwrap();
+    let local = project.path().join(".claude/settings.local.json");
+    for (file, text, off) in [
+        (&settings, "{}", false),
+        (&local, "{\"disableAllHooks\": false}", false),
+        (&local, "{\"disableAllHooks\": true}", true),
+        (&local, "{", false),
+        (&settings, "{\"disableAllHooks\": true}", true),
+    ] {
+        std::fs::write(file, text).unwrap();
+        let says = ClaudeCode.switched_off(&settings, project.path());
+        let expected = format!("`disableAllHooks` in {} switches all hooks off", file.display());
+        assert_eq!(says, off.then_some(expected), "{text}");
+    }
 }

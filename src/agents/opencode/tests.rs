@@ -52,6 +52,7 @@ fn answered(decision: Decision, reason: &str, change: impl FnOnce(&mut AnswerVie
         by,
         with: Vec::new(),
         at: String::new(),
+        overtaken: None,
     };
     change(&mut answer);
     Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }

@@ -59,6 +59,7 @@ fn by_ana(scope: Option<&str>, stop: bool, answers: Option<Value>) -> Ending {
         explain: false,
         with: Vec::new(),
         at: String::new(),
+        overtaken: None,
         updated_input: None,
         updated_digest: None,
         answers: answers.map(|answers| answers.as_object().cloned().unwrap_or_else(Map::new)),

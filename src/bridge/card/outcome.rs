@@ -17,7 +17,15 @@ pub(super) fn of(ask: &Ask, answer: &Answer) -> String {
         .undone
         .as_ref()
         .map(|undone| format!(" · undone by {}, {}", who(&undone.by), clock::short(undone.at)));
-    ended(ask, answer) + &ran(answer) + &undone.unwrap_or_default()
+    ended(ask, answer) + &ran(answer) + overtaken(answer) + &undone.unwrap_or_default()
+}
+
+/// What the agent claims about an answer that did not count there.
+fn overtaken(answer: &Answer) -> &'static str {
+    match answer.overtaken_at {
+        Some(_) => " · too late, says the agent: it was answered there",
+        None => "",
+    }
 }
 
 /// When its call was started, and how it ended.

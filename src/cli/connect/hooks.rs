@@ -9,6 +9,7 @@ use crate::{
         policy::outlook,
         say::{self, Colour, paint},
     },
+    config::Config,
     text::visible,
 };
 use anyhow::{Context as _, Result, anyhow};
@@ -172,7 +173,10 @@ fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {
     let program = std::env::current_exe().context("this program cannot find itself")?;
     let mut words = vec![text(&program)?, "hook".into(), agent.name().into()];
     // The hook gets neither our arguments nor our environment.
-    if let Some(config) = context.named() {
+    // SECURITY: the default file is named too, because the environment of an agent may be that of a
+    // project.
+    let default = || Config::file(None).ok().filter(|file| file.exists());
+    if let Some(config) = context.named().or_else(default) {
         words.extend(["--config".into(), text(&config)?]);
     }
     shlex::try_join(words.iter().map(String::as_str)).context("a path holds a NUL character")

@@ -19,6 +19,9 @@ use std::{
 };
 use tokio::{process::Command, time::timeout};
 
+/// What says more about the settings of agents.
+const DOCS: &str = "docs/connect.md";
+
 /// How long an agent has to tell its version.
 const VERSION: Duration = Duration::from_secs(3);
 
@@ -80,6 +83,11 @@ fn hooks(
     if agent.watched_home().is_some() && !watches {
         let says = format!("the daemon does not watch the server of {}", title.name);
         todo.push(warn(name, says, &connect));
+    }
+    let folder = env::current_dir().unwrap_or_default();
+    if let Some(off) = agent.switched_off(&file, &folder) {
+        let fix = format!("remove it; managed settings cannot be switched off like this ({DOCS})");
+        todo.push(warn(name, off, fix));
     }
     let first = agent.others(&text).into_iter().map(|other| {
         let says =

@@ -1,11 +1,14 @@
 //! Reads a client's line so that nothing in it can be a tool call for the server and something else
 //! for us.
 
-use serde::Deserialize;
+use crate::agents::line_head::{LineHead, is_misspelt};
 use serde_json::{Map, Value};
 
 /// The method that is decided on.
 const CALL: &str = "tools/call";
+/// What other readers may take.
+const UNREADABLE: &str = "it holds a number out of range, half of a surrogate pair, too many \
+                          levels, or bytes that are no UTF-8";
 
 /// A line of the client.
 #[derive(Debug, PartialEq)]
@@ -32,18 +35,6 @@ pub(super) enum ClientLine {
     },
 }
 
-/// The fields that make a message a call. A field that comes twice is an error of this type.
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "only whether it can be read matters")]
-struct CallHead {
-    #[serde(default)]
-    method: Option<Value>,
-    #[serde(default)]
-    id: Option<Value>,
-    #[serde(default)]
-    params: Option<Value>,
-}
-
 /// Reads a line.
 // SECURITY: a server may take the first of two equal fields where we take the last, compare names
 // without case (Go), end a line at a carriage return (Python, Node), or read what is no JSON.
@@ -59,13 +50,17 @@ pub(super) fn read(line: &[u8]) -> ClientLine {
             "it holds a carriage return, which some servers take for the end of a line",
         );
     }
+    let head = LineHead::read(line);
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
-        return refused("it is not JSON");
-    };
-    // By its form: a list could be read as the fields of one message, in order.
-    let once = match &value {
-        Value::Array(_) => serde_json::from_slice::<Vec<CallHead>>(line).is_ok(),
-        _ => serde_json::from_slice::<CallHead>(line).is_ok(),
+        return match head {
+            LineHead::NotJson => refused("it is not JSON"),
+            // Under its id, so that its sender does not wait for ever.
+            LineHead::Messages(heads) if heads.len() == 1 => ClientLine::Refused {
+                id: heads.into_iter().next().and_then(|head| head.id).unwrap_or_default(),
+                why: UNREADABLE,
+            },
+            LineHead::Messages(_) | LineHead::Ambiguous => refused(UNREADABLE),
+        };
     };
     let messages = match value {
         Value::Object(message) => vec![message],
@@ -81,11 +76,8 @@ pub(super) fn read(line: &[u8]) -> ClientLine {
         }
         _ => return refused("a message is a JSON object"),
     };
-    if !once {
-        return refused("`method`, `id` or `params` comes twice");
-    }
-    if messages.iter().any(|message| misspelt(message, &["method", "id", "params", "jsonrpc"])) {
-        return refused("a field differs from one of JSON-RPC in case only");
+    if head == LineHead::Ambiguous {
+        return refused("a field of JSON-RPC comes twice, or differs in case only");
     }
     sorted(messages)
 }
@@ -122,12 +114,5 @@ fn sorted(messages: Vec<Map<String, Value>>) -> ClientLine {
 
 /// Returns whether a field differs from one of these names in case only.
 fn misspelt(fields: &Map<String, Value>, names: &[&str]) -> bool {
-    let differs = |field: &str, name: &str| field != name && folded(field) == name;
-    fields.keys().any(|field| names.iter().any(|name| differs(field, name)))
-}
-
-/// The text in lower case, as a comparison without case folds it: `K` may be the sign of kelvin,
-/// and `s` the long one.
-fn folded(text: &str) -> String {
-    text.to_lowercase().replace('\u{17f}', "s")
+    fields.keys().any(|field| is_misspelt(field, names))
 }

@@ -41,6 +41,7 @@ fn answered(decision: Decision, scope: Option<Scope>, reason: Option<&str>) -> D
         by,
         with: Vec::new(),
         at: "2026-11-23T00:00:00Z".into(),
+        overtaken: None,
     };
     let (reason, ending) = ("denied by Ana: no".to_owned(), Ending::Answered(answer));
     Decided { decision, reason, message: None, ending }

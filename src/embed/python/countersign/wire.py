@@ -218,6 +218,8 @@ class AnswerView(_AnswerView, _AnswerViewKeywords, total=False):
     updated_input: Any
     # SHA-256 of the call with them.
     updated_digest: str | None
+    # When its caller reported that an answer at the agent itself counted there instead, RFC 3339.
+    overtaken: str | None
 
 
 class _CallReply(TypedDict):

@@ -124,6 +124,12 @@ class Web(Sample):
 class Shell(Sample, ExampleCase):
     command = ("sh", str(SAMPLES / "ask.sh"))
 
+    async def test_without_a_daemon_nothing_runs(self) -> None:
+        self.daemon.kill()
+        said = await self.outcome(await self.run_sample())
+        self.assertRegex(said, "(?s)^1 not run: .*no countersign daemon")
+        self.assertEqual(self.ran(), "")
+
 
 @unittest.skipUnless(shutil.which("curl") and shutil.which("jq"), "there is no curl or no jq")
 class Curl(Web, ExampleCase):

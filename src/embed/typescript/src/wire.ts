@@ -170,6 +170,9 @@ export interface AnswerView {
   with?: By[];
   /** When, RFC 3339. */
   at: string;
+  /** When its caller reported that an answer at the agent itself counted there instead, RFC
+   * 3339. */
+  overtaken?: string | null;
 }
 
 /** What comes back from a submitted call. */

@@ -1,0 +1,153 @@
+//! The real Claude Code in a terminal: its dialog and our card, in every order of answers. Set
+//! `COUNTERSIGN_TEST_CLAUDE` to its binary.
+
+use crate::{
+    daemon::{APPROVER, Daemon},
+    model::Model,
+    process::run,
+    terminal::Terminal,
+};
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf, time::Duration};
+use tokio::process::Command;
+
+/// The line of its dialog.
+const DIALOG: &str = "Do you want to proceed?";
+
+/// Claude Code with its dialog on the screen, and the ask beside it.
+struct Claude {
+    terminal: Terminal,
+    /// It ends with the test.
+    _model: Model,
+    work: PathBuf,
+    ask: String,
+}
+
+impl Claude {
+    /// Starts it on one prompt; `None`, and a word about it, where it is not here.
+    async fn asking(daemon: &Daemon) -> Option<Self> {
+        let Some(program) = std::env::var_os("COUNTERSIGN_TEST_CLAUDE") else {
+            eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");
+            return None;
+        };
+        let home = daemon.dir.path();
+        assert_eq!(run(daemon, &["connect", "claude-code", "--yes"]).await.code, Some(0));
+        let work = home.join("work");
+        fs::create_dir_all(&work).unwrap();
+        let _ = fs::remove_file(work.join("made-by-agent.txt"));
+        // Past its first-start questions, such as the theme.
+        let trusted =
+            json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true});
+        let known = json!({"hasCompletedOnboarding": true, "theme": "dark",
+            "customApiKeyResponses": {"approved": ["sk-ant-none"], "rejected": []},
+            "projects": {work.to_str().unwrap(): trusted}});
+        fs::write(home.join(".claude.json"), known.to_string()).unwrap();
+        let input = json!({"command": "touch made-by-agent.txt && git diff --stat",
+            "description": "Create a marker file"});
+        let model = Model::calling("Bash", input).await;
+        let mut claude = Command::new(program);
+        claude
+            .args(["--model", "claude-sonnet-4-5", "do it"])
+            .current_dir(&work)
+            .env_clear()
+            .env("IS_SANDBOX", "1")
+            .env("TERM", "xterm-256color")
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", home)
+            .env("ANTHROPIC_BASE_URL", &model.url)
+            .env("ANTHROPIC_API_KEY", "sk-ant-none")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_TELEMETRY", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            .kill_on_drop(true);
+        let mut terminal = Terminal::of(claude, 120);
+        terminal.shows(DIALOG).await;
+        let asks = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
+        let ask = asks["asks"][0]["id"].as_str().unwrap().to_owned();
+        Some(Self { terminal, _model: model, work, ask })
+    }
+
+    fn ran(&self) -> bool {
+        self.work.join("made-by-agent.txt").exists()
+    }
+
+    /// The end of the card's story.
+    async fn card(&self, daemon: &Daemon) -> String {
+        let path = format!("/v1/asks/{}?card=true", self.ask);
+        let (_, ask) = daemon.get(&path, APPROVER).await;
+        ask["card"]["blocks"][0]["text"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_person_answers_first_and_the_dialog_of_a_real_claude_closes() {
+    let daemon = Daemon::start("").await;
+    for (answer, ran, words) in [("approve", true, "Allowed by"), ("deny", false, "Denied by")] {
+        let Some(mut claude) = Claude::asking(&daemon).await else { return };
+        run(&daemon, &[answer, &claude.ask]).await;
+        claude.terminal.shows("All done.").await;
+        let screen = claude.terminal.shows(words).await;
+        assert!(!screen.contains(DIALOG), "{screen}");
+        assert_eq!(claude.ran(), ran, "{answer}");
+        // The terminal is too late.
+        claude.terminal.types("\r");
+        let ask = daemon.read(&claude.ask).await;
+        assert_eq!(ask["answer"]["overtaken"], Value::Null, "{ask}");
+    }
+}
+
+#[tokio::test]
+async fn the_dialog_of_a_real_claude_is_answered_first_and_the_card_closes_and_says_so() {
+    let daemon = Daemon::start("").await;
+    // Return approves, Escape denies.
+    for (key, ran) in [("\r", true), ("\u{1b}", false)] {
+        let Some(mut claude) = Claude::asking(&daemon).await else { return };
+        claude.terminal.types(key);
+        let closed = daemon.ask_reaches(&claude.ask, "cancelled").await;
+        assert_eq!(closed["reason"], "cancelled: it was answered elsewhere");
+        assert!(claude.card(&daemon).await.ends_with(": it was answered elsewhere"));
+        let (_, late) = daemon.answer(&claude.ask, &json!({"decision": "deny"})).await;
+        assert_eq!(late["applied"], false, "{late}");
+        assert_eq!(claude.ran(), ran, "{key:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_denial_and_a_key_at_once_one_counts_at_a_real_claude_and_the_card_says_which() {
+    let daemon = Daemon::start("").await;
+    let mut outcomes = Vec::new();
+    for round in 0..10 {
+        let Some(mut claude) = Claude::asking(&daemon).await else { return };
+        // From the key 60 ms before the answer to 30 ms after it.
+        let key = Duration::from_millis(round * 10);
+        let deny = json!({"decision": "deny"});
+        let press = async {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            daemon.answer(&claude.ask, &deny).await
+        };
+        let terminal = &mut claude.terminal;
+        let ((_, pressed), ()) = tokio::join!(press, async {
+            tokio::time::sleep(key).await;
+            terminal.types("\r");
+        });
+        claude.terminal.shows("All done.").await;
+        let path = format!("/v1/asks/{}", claude.ask);
+        let ran = claude.ran();
+        // What a hook reports comes a moment after the call has run.
+        let ask = daemon
+            .until(&path, |ask| {
+                let denied = ask["state"] == "answered" && ask["answer"]["overtaken"].is_null();
+                denied != ran
+            })
+            .await;
+        let card = claude.card(&daemon).await;
+        assert_eq!(pressed["applied"] == true, ask["state"] == "answered", "{ask}");
+        match (ran, pressed["applied"] == true) {
+            (true, true) => assert!(card.ends_with("says the agent: it was answered there")),
+            (true, false) => assert!(card.ends_with(": it was answered elsewhere"), "{card}"),
+            (false, _) => assert!(card.starts_with("denied by "), "{card}"),
+        }
+        outcomes.push((ran, pressed["applied"] == true));
+    }
+    eprintln!("ran, and the denial was applied: {outcomes:?}");
+}
