@@ -15,6 +15,7 @@ mod load;
 mod log;
 mod model;
 mod node;
+mod otel;
 mod people;
 mod read;
 mod rotas;
@@ -37,4 +38,5 @@ pub use model::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
     PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
 };
+pub use otel::OtelSettings;
 pub use template::template;

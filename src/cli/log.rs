@@ -30,8 +30,8 @@ const KNOWN: usize = 4_096;
 Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, refused
 (somebody who may not answer tried to), ruled (policy denied a call), allowed (policy allowed one),
 signed_in (to the inbox), saved (a rule), revoked, mode, paused, resumed, config, rules, forgot
-(old rows were deleted), log_cut. Without --all and --kind, allowed, shown, config, rules and forgot
-are left out.
+(old rows were deleted), untraced (spans that a collector did not get), log_cut. Without --all and
+--kind, allowed, shown, config, rules and forgot are left out.
 It reads a stream, which only the daemon's socket and https prove.
 Every event is a row of a chain of hashes that the daemon signs: see docs/log.md.")]
 #[command(args_conflicts_with_subcommands = true)]

@@ -2,6 +2,7 @@
 
 use super::limits::LimitSettings;
 use super::log::LogSettings;
+use super::otel::OtelSettings;
 use crate::{
     gate::{Routes, answer_rules::AnswerRule, approvers::Members, people::People},
     platforms::Registered,
@@ -50,6 +51,8 @@ pub struct Config {
     pub agents: AgentSettings,
     /// Where the rows of the log are sent.
     pub log: LogSettings,
+    /// The collector that gets traces and metrics.
+    pub otel: Option<OtelSettings>,
 }
 
 impl AgentSettings {

@@ -25,8 +25,18 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 9] =
-    ["approvers", "people", "groups", "answer_rules", "routes", "rotas", "limits", "agents", "log"];
+const LAST_SECTIONS: [&str; 10] = [
+    "approvers",
+    "people",
+    "groups",
+    "answer_rules",
+    "routes",
+    "rotas",
+    "limits",
+    "agents",
+    "log",
+    "otel",
+];
 
 /// Reads a config.
 ///
@@ -78,6 +88,7 @@ pub(super) fn config(
         limits: super::limits::read(reader.section("limits")),
         agents: super::agents::read(reader.section("agents"), resolve),
         log: super::log::read(reader.section("log"), resolve),
+        otel: super::otel::read(reader.section("otel"), resolve),
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }

@@ -163,6 +163,7 @@ fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
         ("people.token", started.approvers.people.tokens() != wanted.approvers.people.tokens()),
         ("store.url", started.store.database != wanted.store.database),
         ("log", started.log != wanted.log),
+        ("otel", started.otel != wanted.otel),
         ("limits.connections", limits.connections != wanted_limits.connections),
         ("limits.connections_per_peer", limits.per_peer != wanted_limits.per_peer),
     ];

@@ -30,6 +30,7 @@ mod codex;
 mod codex_real;
 mod execution;
 mod gate;
+mod guides;
 mod hook;
 mod host_claude;
 mod host_codex;
@@ -41,6 +42,7 @@ mod mcp_http;
 mod mcp_proxy;
 mod model;
 mod opencode;
+mod otel;
 #[cfg(feature = "telegram")]
 mod phone;
 mod policy;
