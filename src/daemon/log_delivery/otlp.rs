@@ -1,5 +1,6 @@
 //! Sends traces and metrics to a collector (OpenTelemetry, OTLP over HTTP with JSON).
 
+mod attributes;
 mod metrics;
 mod spans;
 
@@ -8,8 +9,8 @@ use crate::{
     clock,
     config::OtelSettings,
     store::{Store, StoreError},
-    text::{brief, line},
 };
+use attributes::attribute;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -21,8 +22,6 @@ const METRICS: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(10);
 /// What is older is not sent any more: collectors do not take it, and a dead one shall not fill up.
 const OLDEST_MS: i64 = 3_600_000;
-/// How much of a text of an agent an attribute has; characters.
-const LONGEST: usize = 200;
 
 /// Why a collector did not take something.
 enum NotTaken {
@@ -128,15 +127,6 @@ fn resource(daemon: &str) -> Value {
 
 fn scope() -> Value {
     json!({"name": "countersign", "version": env!("CARGO_PKG_VERSION")})
-}
-
-fn attribute(key: &str, value: Value) -> Value {
-    json!({"key": key, "value": value})
-}
-
-/// A text as an attribute.
-fn text(key: &str, value: &str) -> Value {
-    attribute(key, json!({"stringValue": brief(&line(value), LONGEST)}))
 }
 
 async fn post(settings: &OtelSettings, signal: &str, body: &Value) -> Result<(), NotTaken> {

@@ -22,7 +22,9 @@ use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
 use events::{VoteEvent, VotePress, event, rule, setup};
 use proptest::prelude::*;
-use reference::{DEADLINE, ESCALATION, Heard, Reference, Setup, VoteEnd, VoteRule, VoteWish};
+use reference::{
+    DEADLINE, ESCALATION, Heard, VoteEnd, VoteReference, VoteRule, VoteSetup, VoteWish,
+};
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -38,7 +40,7 @@ const ACCOUNTS: [(&str, &str); 6] = [
     ("radio", "6"),
 ];
 
-fn choices(setup: &Setup, rules: &[VoteRule]) -> Choices {
+fn choices(setup: &VoteSetup, rules: &[VoteRule]) -> Choices {
     let people = (0..4).filter(|person| setup.present[*person]).map(|person| {
         let mut identities: BTreeMap<String, std::collections::BTreeSet<String>> = BTreeMap::new();
         let owned = |account: &usize| setup.owner(*account) == Some(person);
@@ -133,11 +135,11 @@ fn end_in_row(ask: &Ask) -> VoteEnd {
     }
 }
 
-async fn run(first: Setup, rules: Vec<VoteRule>, known_host: bool, events: Vec<VoteEvent>) {
+async fn run(first: VoteSetup, rules: Vec<VoteRule>, known_host: bool, events: Vec<VoteEvent>) {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     let mut setups = [first.clone(), first.clone()];
-    let new = |setup: &Setup| Gate::new(store.clone(), choices(setup, &rules));
+    let new = |setup: &VoteSetup| Gate::new(store.clone(), choices(setup, &rules));
     let mut gates = [new(&first), new(&first)];
     let host = if known_host { "ana-laptop" } else { "build-7" };
     let call = json!({"agent": "a", "session": "s", "tool": "shell_exec", "host": host,
@@ -145,11 +147,11 @@ async fn run(first: Setup, rules: Vec<VoteRule>, known_host: bool, events: Vec<V
     let asked = gates[0].submit(serde_json::from_value(call).unwrap(), false).await.unwrap();
     let SubmitOutcome::Asked(ask, _) = asked else { panic!("{asked:?}") };
     let requester_known = known_host && first.present[0];
-    let mut possible = vec![Reference::new(rules.clone(), requester_known)];
+    let mut possible = vec![VoteReference::new(rules.clone(), requester_known)];
     for event in events {
         let seen = store.ask(&ask.id).await.unwrap().unwrap();
         let one = |press: &VotePress| (press.account, press.wish, press.role);
-        let next: Vec<Reference> = match &event {
+        let next: Vec<VoteReference> = match &event {
             VoteEvent::Press(press) => {
                 let heard = pressed(&gates[press.at], seen, press, action(press.wish)).await;
                 let setup = &setups[press.at];
@@ -171,7 +173,7 @@ async fn run(first: Setup, rules: Vec<VoteRule>, known_host: bool, events: Vec<V
                     let (reverse, d, c) = both(second, first);
                     [(straight, a, b), (reverse, c, d)]
                 });
-                let fits = |it: &(Reference, Heard, Heard)| it.1 == heard && it.2 == also;
+                let fits = |it: &(VoteReference, Heard, Heard)| it.1 == heard && it.2 == also;
                 orders.filter(fits).map(|it| it.0).collect()
             }
             VoteEvent::Meanwhile(press, setup) => {
@@ -213,7 +215,7 @@ async fn run(first: Setup, rules: Vec<VoteRule>, known_host: bool, events: Vec<V
             }
             VoteEvent::Cancel => {
                 let _ = gates[0].cancel(&ask.id, "its caller went away").await.unwrap();
-                possible.iter().map(Reference::cancel).collect()
+                possible.iter().map(VoteReference::cancel).collect()
             }
         };
         let row = store.ask(&ask.id).await.unwrap().unwrap();

@@ -1,6 +1,6 @@
 //! What is counted, as metrics of OTLP.
 
-use super::text;
+use super::attributes::text;
 use crate::{
     clock,
     store::{Store, StoreError},

@@ -3,7 +3,7 @@
 //!
 //! Ids are computed from the store and the ask, so a row that is sent twice is the same span.
 
-use super::{attribute, text};
+use super::attributes::{attribute, text};
 use crate::{
     ask::{Answer, Ask, Decision, State},
     audit::LogRow,

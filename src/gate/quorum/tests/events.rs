@@ -1,6 +1,6 @@
 //! What happens to an ask of several people.
 
-use super::reference::{Setup, VoteRule, VoteWish};
+use super::reference::{VoteRule, VoteSetup, VoteWish};
 use proptest::prelude::*;
 
 /// What happens.
@@ -10,8 +10,8 @@ pub(super) enum VoteEvent {
     /// Both have read the row before either is recorded.
     Together(VotePress, VotePress),
     /// A reload and a press at the same moment.
-    Meanwhile(VotePress, Setup),
-    Reload(usize, Setup),
+    Meanwhile(VotePress, VoteSetup),
+    Reload(usize, VoteSetup),
     Restart(usize),
     Minutes(i64),
     Undo(VotePress),
@@ -41,10 +41,10 @@ fn press() -> impl Strategy<Value = VotePress> {
     })
 }
 
-pub(super) fn setup() -> impl Strategy<Value = Setup> {
+pub(super) fn setup() -> impl Strategy<Value = VoteSetup> {
     let mostly = || prop::array::uniform4(prop::bool::weighted(0.8));
     (mostly(), mostly(), prop::array::uniform4(any::<bool>()), 0..5usize, any::<bool>()).prop_map(
-        |(present, ops, leads, second, renamed)| Setup { present, ops, leads, second, renamed },
+        |(present, ops, leads, second, renamed)| VoteSetup { present, ops, leads, second, renamed },
     )
 }
 

@@ -9,7 +9,7 @@ pub(super) const ESCALATION: i64 = 10;
 
 /// The people of a config: four of them, the first of whom asks.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Setup {
+pub(super) struct VoteSetup {
     pub(super) present: [bool; 4],
     pub(super) ops: [bool; 4],
     pub(super) leads: [bool; 4],
@@ -58,7 +58,7 @@ pub(super) enum VoteEnd {
 pub(super) type CastVote = (usize, VoteWish, bool);
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reference {
+pub(super) struct VoteReference {
     rules: Vec<VoteRule>,
     requester_known: bool,
     ran: i64,
@@ -73,7 +73,7 @@ struct Somebody {
     leads: bool,
 }
 
-impl Setup {
+impl VoteSetup {
     /// The person who has an account.
     pub(super) fn owner(&self, account: usize) -> Option<usize> {
         let owner = if account == 4 { self.second } else { account };
@@ -93,21 +93,21 @@ impl Setup {
     }
 }
 
-impl Reference {
+impl VoteReference {
     pub(super) fn new(rules: Vec<VoteRule>, requester_known: bool) -> Self {
         Self { rules, requester_known, ran: 0, cast: vec![], end: VoteEnd::Open }
     }
 
     /// Whether the requester is known, so that it suffices to leave them out.
-    fn knows_requester(&self, setup: &Setup) -> bool {
+    fn knows_requester(&self, setup: &VoteSetup) -> bool {
         self.requester_known && setup.present[0]
     }
 
-    fn needed(&self, rule: &VoteRule, setup: &Setup) -> usize {
+    fn needed(&self, rule: &VoteRule, setup: &VoteSetup) -> usize {
         rule.approvals + usize::from(rule.four_eyes && !self.knows_requester(setup))
     }
 
-    fn admits(&self, rule: &VoteRule, setup: &Setup, who: &Somebody) -> bool {
+    fn admits(&self, rule: &VoteRule, setup: &VoteSetup, who: &Somebody) -> bool {
         let escalated = self.ran >= ESCALATION;
         let in_group = !rule.group || who.ops || (escalated && who.leads);
         let several = self.needed(rule, setup) > 1 || rule.deny > 1;
@@ -116,13 +116,13 @@ impl Reference {
         in_group && (who.person.is_some() || !needs_name) && !own
     }
 
-    fn may_answer(&self, setup: &Setup, account: usize, role: bool) -> bool {
+    fn may_answer(&self, setup: &VoteSetup, account: usize, role: bool) -> bool {
         let somebody = setup.somebody(account, role);
         somebody.is_some_and(|who| self.rules.iter().any(|rule| self.admits(rule, setup, &who)))
     }
 
     /// The votes that count for a rule: the last of each person, or of each account.
-    fn counted(&self, rule: &VoteRule, setup: &Setup) -> Vec<CastVote> {
+    fn counted(&self, rule: &VoteRule, setup: &VoteSetup) -> Vec<CastVote> {
         let mut last: BTreeMap<(bool, usize), CastVote> = BTreeMap::new();
         for vote in &self.cast {
             let Some(who) = setup.somebody(vote.0, vote.2) else { continue };
@@ -138,7 +138,7 @@ impl Reference {
         last.into_values().collect()
     }
 
-    pub(super) fn press(&self, setup: &Setup, vote: CastVote) -> (Self, Heard) {
+    pub(super) fn press(&self, setup: &VoteSetup, vote: CastVote) -> (Self, Heard) {
         if !self.may_answer(setup, vote.0, vote.2) {
             return (self.clone(), Heard::NotAllowed);
         }
@@ -170,7 +170,7 @@ impl Reference {
         (next, heard)
     }
 
-    pub(super) fn undo(&self, setup: &Setup, who: (usize, bool)) -> (Self, Heard) {
+    pub(super) fn undo(&self, setup: &VoteSetup, who: (usize, bool)) -> (Self, Heard) {
         if !self.may_answer(setup, who.0, who.1) {
             return (self.clone(), Heard::NotAllowed);
         }
