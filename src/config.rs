@@ -16,6 +16,7 @@ mod log;
 mod model;
 mod node;
 mod oidc;
+mod otel;
 mod people;
 mod read;
 mod rotas;
@@ -39,4 +40,5 @@ pub use model::{
     PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
 };
 pub use oidc::{ClaimSetting, OidcSettings};
+pub use otel::OtelSettings;
 pub use template::template;

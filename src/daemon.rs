@@ -17,6 +17,7 @@ pub(crate) use listen::token_file as inbox_token_file;
 
 pub use gate::{approvers, rules_path};
 pub use inherited::Inherited;
+pub use log_delivery::try_collector;
 pub use ours::guardrail;
 
 use crate::{
@@ -150,7 +151,7 @@ pub async fn run(
     let in_force =
         InForceLog { store: store.clone(), gate: gate.clone(), reloader: reloader.clone() };
     tasks.spawn(in_force.keep(stop.clone()));
-    let (settings, name) = (config.log.clone(), daemon.clone());
+    let (settings, name) = ((config.log.clone(), config.otel.clone()), daemon.clone());
     tasks.spawn(log_delivery::deliver(settings, store.clone(), name, stop.clone()));
     let (sealer, stops) = (log.clone(), stop.clone());
     tasks.spawn(async move { sealer.keep_sealed(stops).await });

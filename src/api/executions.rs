@@ -61,7 +61,11 @@ pub(super) async fn report(
 fn refused(why: RefusedToken) -> ApiError {
     let status = match why {
         RefusedToken::Unreadable => StatusCode::BAD_REQUEST,
-        RefusedToken::Signature | RefusedToken::OtherCall => StatusCode::FORBIDDEN,
+        RefusedToken::Signature
+        | RefusedToken::OtherCall
+        | RefusedToken::Undone
+        | RefusedToken::Agent(_)
+        | RefusedToken::Paused => StatusCode::FORBIDDEN,
         RefusedToken::Expired => StatusCode::GONE,
         RefusedToken::Used => StatusCode::CONFLICT,
     };

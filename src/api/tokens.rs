@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clock,
     gate::{AgentResumed, TokenOutcome},
-    store::{AgentLimits, AgentToken, Reads},
+    store::{self, AgentLimits, AgentToken, Reads},
     text::line,
 };
 use axum::{
@@ -17,11 +17,12 @@ use axum::{
     extract::{Path, State, rejection::BytesRejection},
     http::StatusCode,
 };
+use countersign_profiles::Profile;
 use countersign_protocol::{
     AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,
-    RotateTokenRequest, TokenLimits, TokenState, TokenView, TokensPage,
+    RotateTokenRequest, TokenLimits, TokenScope, TokenState, TokenView, TokensPage,
 };
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 /// The longest time for which the token before a rotation is accepted too.
 const LONGEST_OVERLAP: u64 = 3_600;
@@ -44,12 +45,14 @@ pub(super) async fn add(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<NewTokenReply>, ApiError> {
     let who = handle.answerer()?;
-    let AddTokenRequest { name, expires_in_s, sees_all, limits } = json(&body?)?;
+    let AddTokenRequest { name, expires_in_s, sees_all, limits, scope } = json(&body?)?;
     is_agent_name(&name)?;
     let reads = if sees_all { Reads::All } else { Reads::Own };
     let expires_at = expires_in_s.map(end).transpose()?;
     let limits = agent_limits(limits)?;
-    new_token(&name, api.gate.agent_tokens().add(&name, reads, expires_at, limits, who).await?)
+    let scope = token_scope(scope)?;
+    let tokens = api.gate.agent_tokens();
+    new_token(&name, tokens.add(&name, reads, expires_at, limits, scope, who).await?)
 }
 
 pub(super) async fn rotate(
@@ -123,6 +126,7 @@ fn done(name: &str, outcome: TokenOutcome) -> Result<(TokenView, Option<String>)
             StatusCode::CONFLICT,
             format!("the agent `{name}` has a token already; rotate it, or revoke it first"),
         )),
+        TokenOutcome::Unfit(why) => Err(ApiError::bad_request(why)),
         TokenOutcome::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }
 }
@@ -157,6 +161,16 @@ fn agent_limits(limits: TokenLimits) -> Result<AgentLimits, ApiError> {
     Ok(AgentLimits { open, per_minute, per_task })
 }
 
+/// What a token is for, as it is stored.
+fn token_scope(scope: TokenScope) -> Result<store::AgentScope, ApiError> {
+    let TokenScope { profile, target } = scope;
+    if let Some(name) = &profile {
+        Profile::from_str(name)
+            .map_err(|why| ApiError::bad_request(format!("`scope.profile`: {}", line(&why))))?;
+    }
+    Ok(store::AgentScope { profile, target })
+}
+
 /// The end of a time that begins now.
 fn end(seconds: u64) -> Result<i64, ApiError> {
     let ms = i64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1_000));
@@ -185,6 +199,10 @@ fn view(token: &AgentToken) -> TokenView {
         last_used_at: token.used_at.map(clock::rfc3339),
         former_until: former.map(|(_, until)| clock::rfc3339(*until)),
         limits: limits_view(token.limits),
+        scope: TokenScope {
+            profile: token.scope.profile.clone(),
+            target: token.scope.target.clone(),
+        },
         paused: token.pause.as_ref().map(|pause| AgentPauseView {
             since: clock::rfc3339(pause.since),
             why: pause.why.clone(),

@@ -40,6 +40,15 @@ pub enum RefusedToken {
     /// It has been used.
     #[error("this token was used before; each lets a call run once")]
     Used,
+    /// Somebody undid the approval.
+    #[error("the approval behind this token was undone; ask again")]
+    Undone,
+    /// The agent that asked may not ask any more.
+    #[error("the agent that asked for this may not any more: {0}")]
+    Agent(&'static str),
+    /// Everything is paused.
+    #[error("everything is paused: nothing starts until it is resumed")]
+    Paused,
 }
 
 impl ExecutionToken {

@@ -9,7 +9,9 @@ use super::{
 };
 use anyhow::{Result, bail};
 use clap::Subcommand;
-use countersign_protocol::{AddTokenRequest, NewTokenReply, TokenLimits, TokenState, TokenView};
+use countersign_protocol::{
+    AddTokenRequest, NewTokenReply, TokenLimits, TokenScope, TokenState, TokenView,
+};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
@@ -44,6 +46,12 @@ enum TokenCommand {
         /// How many asks one of its sessions may have; one more pauses it
         #[arg(long, value_name = "N", value_parser = limit())]
         per_task: Option<u32>,
+        /// Only a daemon with this profile takes the agent's calls
+        #[arg(long, value_name = "PROFILE")]
+        profile: Option<String>,
+        /// Only this target or route shows what it asks, besides the inbox
+        #[arg(long, value_name = "NAME")]
+        target: Option<String>,
         /// Print it as JSON
         #[arg(long)]
         json: bool,
@@ -83,9 +91,20 @@ enum TokenCommand {
 pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
     let client = token::approver(context)?;
     match args.command {
-        TokenCommand::Add { agent, expires, sees_all, max_open, per_minute, per_task, json } => {
+        TokenCommand::Add {
+            agent: name,
+            expires: expires_in_s,
+            sees_all,
+            max_open,
+            per_minute,
+            per_task,
+            profile,
+            target,
+            json,
+        } => {
             let limits = TokenLimits { max_open, per_minute, per_task };
-            let new = AddTokenRequest { name: agent, expires_in_s: expires, sees_all, limits };
+            let scope = TokenScope { profile, target };
+            let new = AddTokenRequest { name, expires_in_s, sees_all, limits, scope };
             show_new(&client.add_token(&new).await?, json)?;
         }
         TokenCommand::Rotate { agent, overlap, json } => {
@@ -155,6 +174,7 @@ fn row(token: &TokenView) -> Vec<Cell> {
         Cell::plain(&used),
         Cell::plain(&end),
         Cell::plain(&limits(token)),
+        Cell::plain(&scope(&token.scope)),
     ]
 }
 
@@ -174,6 +194,14 @@ fn limits(token: &TokenView) -> String {
         }
         None => limits,
     }
+}
+
+/// What a token is for.
+fn scope(scope: &TokenScope) -> String {
+    let profile = scope.profile.as_ref().map(|name| format!("profile {}", say::literal(name)));
+    let target = scope.target.as_ref().map(|name| format!("shown at {}", say::literal(name)));
+    let all: Vec<String> = profile.into_iter().chain(target).collect();
+    if all.is_empty() { "for everything".to_owned() } else { all.join(", ") }
 }
 
 fn limit() -> clap::builder::RangedI64ValueParser<u32> {

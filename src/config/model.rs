@@ -3,6 +3,7 @@
 use super::limits::LimitSettings;
 use super::log::LogSettings;
 use super::oidc::OidcSettings;
+use super::otel::OtelSettings;
 use crate::{
     gate::{Routes, answer_rules::AnswerRule, approvers::Members, people::People},
     platforms::Registered,
@@ -53,6 +54,8 @@ pub struct Config {
     pub log: LogSettings,
     /// The identity provider that people sign in to the inbox with.
     pub oidc: Option<OidcSettings>,
+    /// The collector that gets traces and metrics.
+    pub otel: Option<OtelSettings>,
 }
 
 impl AgentSettings {

@@ -67,6 +67,7 @@ fn person(
     identities.extend(token.iter().map(|token| ("api".to_owned(), [token.id()].into())));
     let groups = section.get("groups", |node| list(node)?.iter().map(group_name).collect());
     let hosts = section.get("hosts", |node| each(node).iter().map(text).collect());
+    let agents = section.get("agents", |node| each(node).iter().map(text).collect());
     let zone = section.get("zone", zone);
     let quiet = quiet(section, zone.as_ref());
     let name = name?;
@@ -77,7 +78,8 @@ fn person(
         ));
     }
     let (groups, hosts) = (groups.unwrap_or_default(), hosts.unwrap_or_default());
-    Some(NamedPerson { name, identities, token, groups, hosts, zone, quiet })
+    let agents = agents.unwrap_or_default();
+    Some(NamedPerson { name, identities, token, groups, hosts, agents, zone, quiet })
 }
 
 /// When a person gets no direct messages.
@@ -197,6 +199,12 @@ fn conflicts<'a>(
                 other.name, person.name
             )
         });
-        name.into_iter().chain(shared).chain(host).collect::<Vec<_>>()
+        let agent = person.agents.intersection(&other.agents).next().map(|agent| {
+            format!(
+                "[[people]] gives the agent `{agent}` to `{}` and to `{}`; it works for one person",
+                other.name, person.name
+            )
+        });
+        name.into_iter().chain(shared).chain(host).chain(agent).collect::<Vec<_>>()
     })
 }

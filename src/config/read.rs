@@ -25,7 +25,7 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 10] = [
+const LAST_SECTIONS: [&str; 11] = [
     "approvers",
     "people",
     "groups",
@@ -36,6 +36,7 @@ const LAST_SECTIONS: [&str; 10] = [
     "agents",
     "log",
     "oidc",
+    "otel",
 ];
 
 /// Reads a config.
@@ -90,6 +91,7 @@ pub(super) fn config(
         agents: super::agents::read(reader.section("agents"), resolve),
         log: super::log::read(reader.section("log"), resolve),
         oidc,
+        otel: super::otel::read(reader.section("otel"), resolve),
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }

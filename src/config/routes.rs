@@ -67,6 +67,8 @@ pub(super) fn read(
             None => list.push(route),
         }
     }
+    let named = names.chats.iter().flat_map(|chat| chat.names.iter().map(|it| planned(chat, it)));
+    let named = named.map(|target| (target.name.clone(), target)).collect();
     let direct = names.direct;
     let written_to = written_to(&list, people, &rotas);
     for chat in chats {
@@ -74,7 +76,7 @@ pub(super) fn read(
         let here = of_them.flat_map(|(_, it)| it).filter(|it| it.adapter == chat.name());
         chat.direct = here.map(|it| Target(it.target.clone())).collect();
     }
-    Routes { list, direct, rotas }
+    Routes { list, direct, rotas, chats: named }
 }
 
 fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> TargetRoute {
@@ -139,9 +141,7 @@ impl RouteNames<'_> {
 
     fn chat(&self, wanted: &str) -> Result<RouteTarget, String> {
         let named = |chat: &ChatAccount| {
-            let found = chat.names.iter().find(|(name, _)| name == wanted)?;
-            let (adapter, target) = (chat.name().to_owned(), found.1.0.clone());
-            Some(PlannedTarget { adapter, target, name: wanted.to_owned() })
+            Some(planned(chat, chat.names.iter().find(|(name, _)| name == wanted)?))
         };
         if let Some(target) = self.chats.iter().find_map(named) {
             return Ok(RouteTarget::Chat(target));
@@ -194,6 +194,11 @@ impl RouteNames<'_> {
             false => Err(format!("names the group `{group}`, of whom nobody is in a chat by name")),
         }
     }
+}
+
+fn planned(chat: &ChatAccount, (name, target): &(String, Target)) -> PlannedTarget {
+    let (adapter, target) = (chat.name().to_owned(), target.0.clone());
+    PlannedTarget { adapter, target, name: name.clone() }
 }
 
 /// Where a person is written to: once on each platform.

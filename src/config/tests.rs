@@ -106,6 +106,7 @@ fn defaults() -> Config {
         agents: AgentSettings::default(),
         log: LogSettings::default(),
         oidc: None,
+        otel: None,
     }
 }
 
@@ -127,7 +128,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (59, 4));
+    assert_eq!((keys.count(), sections.count()), (61, 4));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -276,6 +277,9 @@ fn everything_can_be_set() {
         group = "approvers"
         scopes = ["groups"]
         session = "8h"
+        [otel]
+        endpoint = "http://otel.example:4318/"
+        headers_file = "otel.headers"
         "#,
     )
     .unwrap();
@@ -360,6 +364,10 @@ fn everything_can_be_set() {
             scopes: vec!["groups".into()],
             session: Duration::from_secs(8 * 3600),
         }),
+        otel: Some(OtelSettings {
+            endpoint: "http://otel.example:4318".into(),
+            headers_file: Some("/etc/otel.headers".into()),
+        }),
     };
     assert_eq!(config, expected);
 }
@@ -401,7 +409,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
-             answer_rules, routes, rotas, limits, agents, log",
+             answer_rules, routes, rotas, limits, agents, log, otel",
         ]
     );
     assert_eq!(
@@ -657,6 +665,7 @@ fn people_are_read_with_their_identities_and_groups() {
         discord = ["7", "8"]
         groups = ["ops", "leads"]
         hosts = "mill"
+        agents = "ana-bot"
         [[people]]
         name = "Ben"
         token = "a token of Ben's own"
@@ -673,6 +682,7 @@ fn people_are_read_with_their_identities_and_groups() {
         token: None,
         groups: ids(&["ops", "leads"]),
         hosts: ids(&["mill"]),
+        agents: ids(&["ana-bot"]),
         ..NamedPerson::default()
     };
     let ben = NamedPerson {
@@ -681,6 +691,7 @@ fn people_are_read_with_their_identities_and_groups() {
         token: Some(token),
         groups: ids(&[]),
         hosts: ids(&[]),
+        agents: ids(&[]),
         ..NamedPerson::default()
     };
     let roles = [("discord".to_owned(), ids(&["118"]))].into();
@@ -883,7 +894,9 @@ fn routes_name_targets_people_and_groups_and_chats_know_whom_they_write_to() {
         ..TargetRoute::default()
     };
     let direct = [("Ana".to_owned(), ana), ("Ben".to_owned(), vec![])].into();
-    assert_eq!(config.routes, Routes { list: vec![night, rest], direct, rotas: vec![] });
+    let named = [("deploys", "-100/7"), ("room", "-100")];
+    let chats = named.map(|(name, at)| (name.to_owned(), planned("telegram", at, name))).into();
+    assert_eq!(config.routes, Routes { list: vec![night, rest], direct, rotas: vec![], chats });
     let direct: Vec<_> = config.chats.iter().map(|chat| chat.direct.clone()).collect();
     assert_eq!(direct, [[Target("11".into())], [Target("@22".into())]]);
     // Nobody is written to for nothing.
@@ -953,4 +966,8 @@ fn where_the_log_is_sent_is_checked_when_it_is_read() {
     let unsigned = mistakes("[log]\nwebhook = \"https://logs.example\"\n");
     assert!(unsigned.len() == 1 && unsigned[0].contains("`webhook_secret`"), "{unsigned:?}");
     assert_eq!(mistakes("[log]\nwebhook = \"ftp://x\"\nwebhook_secret = \"s\"\n").len(), 1);
+    for no in ["collector:4318", "http://x/?token=1", "ftp://x"] {
+        assert_eq!(mistakes(&format!("[otel]\nendpoint = \"{no}\"\n")).len(), 1, "{no}");
+    }
+    assert_eq!(mistakes("[otel]\nheaders_file = \"x\"\n").len(), 1);
 }

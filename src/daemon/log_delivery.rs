@@ -1,15 +1,16 @@
-//! Sends the rows of the log to a file, a syslog receiver and a web address.
+//! Sends the rows of the log to a file, a syslog receiver, a web address and a collector.
 //!
 //! Rows are read from the store once they are signed, so nothing here can delay a call: a
 //! destination that is down gets them later. Each row is sent at least once, in order.
 
 mod file;
+mod otlp;
 mod syslog;
 mod webhook;
 
 use crate::{
     audit::LogLine,
-    config::{LogSettings, LogWebhook, SyslogAddress},
+    config::{LogSettings, LogWebhook, OtelSettings, SyslogAddress},
     store::{LogPage, Store, StoreError},
 };
 use std::{path::PathBuf, time::Duration};
@@ -28,11 +29,12 @@ enum LogDestination {
     File(PathBuf),
     Syslog(SyslogAddress),
     Webhook(Box<LogWebhook>),
+    Collector(OtelSettings),
 }
 
 /// Sends the log to what the config names, until told to stop.
 pub(super) async fn deliver(
-    settings: LogSettings,
+    (settings, otel): (LogSettings, Option<OtelSettings>),
     store: Store,
     daemon: String,
     stop: CancellationToken,
@@ -42,14 +44,28 @@ pub(super) async fn deliver(
         file.map(LogDestination::File),
         syslog.map(LogDestination::Syslog),
         webhook.map(|webhook| LogDestination::Webhook(Box::new(webhook))),
+        otel.clone().map(LogDestination::Collector),
     ];
     let mut tasks = JoinSet::new();
+    if let Some(otel) = otel {
+        let metrics = otlp::keep_metrics(otel, store.clone(), daemon.clone());
+        let stop = stop.clone();
+        tasks.spawn(async move { stop.run_until_cancelled(metrics).await });
+    }
     for destination in destinations.into_iter().flatten() {
         let delivery = LogDelivery { destination, store: store.clone(), daemon: daemon.clone() };
         let stop = stop.clone();
         tasks.spawn(async move { stop.run_until_cancelled(delivery.keep()).await });
     }
     while tasks.join_next().await.is_some() {}
+}
+
+/// Checks that a collector takes what it is sent.
+///
+/// # Errors
+/// Why it does not.
+pub async fn try_collector(settings: &OtelSettings) -> Result<(), String> {
+    otlp::try_out(settings).await
 }
 
 /// One destination and what it needs.
@@ -95,6 +111,7 @@ impl LogDelivery {
 
     // INVARIANT: rows count as sent only once the destination has taken them.
     async fn send_pages(&self, name: &str) -> Result<(), String> {
+        let sent = self.store.log_sent(name).await.map_err(|error| error.to_string())?;
         while let Some(page) = self.unsent(name).await? {
             let rows = page.lines.iter().filter_map(|line| match line {
                 LogLine::Row(row, _) => Some(row.seq),
@@ -105,6 +122,9 @@ impl LogDelivery {
                 LogDestination::File(path) => file::append(path.clone(), &page.lines).await?,
                 LogDestination::Syslog(address) => syslog::send(address, &page.lines).await?,
                 LogDestination::Webhook(webhook) => webhook::post(webhook, &page.lines).await?,
+                LogDestination::Collector(otel) => {
+                    otlp::send(otel, &self.store, &self.daemon, &page.lines, sent == 0).await?;
+                }
             }
             let noted = self.store.note_log_sent(name, last).await;
             noted.map_err(|error| error.to_string())?;
@@ -129,13 +149,16 @@ impl LogDestination {
             Self::Syslog(SyslogAddress::Tcp(host)) => format!("syslog tcp {host}"),
             Self::Syslog(SyslogAddress::Unix(path)) => format!("syslog {}", path.display()),
             // An address may contain a token in its path or query.
-            Self::Webhook(webhook) => {
-                let host = reqwest::Url::parse(&webhook.url).ok();
-                let host = host.and_then(|url| url.host_str().map(str::to_owned));
-                let digest = crate::digest::sha256_hex(webhook.url.as_bytes());
-                let digest: String = digest.chars().take(8).collect();
-                format!("webhook {} {digest}", host.unwrap_or_default())
-            }
+            Self::Webhook(webhook) => named("webhook", &webhook.url),
+            Self::Collector(otel) => named("collector", &otel.endpoint),
         }
     }
+}
+
+/// The name of a web address: its host, and enough of a digest.
+fn named(kind: &str, url: &str) -> String {
+    let host = reqwest::Url::parse(url).ok();
+    let host = host.and_then(|url| url.host_str().map(str::to_owned));
+    let digest: String = crate::digest::sha256_hex(url.as_bytes()).chars().take(8).collect();
+    format!("{kind} {} {digest}", host.unwrap_or_default())
 }

@@ -8,11 +8,12 @@ use super::{
     call::Call,
     in_force::InForce,
     open_asks::{OpenAsks, to_the_end},
+    token_scopes::not_for_this,
 };
 use crate::{
     clock, ids,
     secret::{Secret, TokenHash},
-    store::{AgentLimits, AgentToken, NewAgentToken, NewAsk, Reads, StoreError},
+    store::{AgentLimits, AgentScope, AgentToken, NewAgentToken, NewAsk, Reads, StoreError},
     text::line,
 };
 use std::{sync::Arc, time::Duration};
@@ -31,6 +32,8 @@ pub enum TokenOutcome {
     Unknown,
     /// An agent of this name has one.
     NameTaken,
+    /// This daemon does not have what it would be for; the sentence says what.
+    Unfit(String),
     /// Only approvers change tokens.
     NotAllowed(Stranger),
 }
@@ -54,15 +57,19 @@ impl AgentTokens {
         reads: Reads,
         expires_at: Option<i64>,
         limits: AgentLimits,
+        scope: AgentScope,
         who: Who,
     ) -> Result<TokenOutcome, StoreError> {
         let by = match self.person(who) {
             Ok(by) => by,
             Err(stranger) => return Ok(TokenOutcome::NotAllowed(stranger)),
         };
+        if let Err(why) = scope.fits(&self.in_force.now()) {
+            return Ok(TokenOutcome::Unfit(format!("the token {why}")));
+        }
         let (secret, hash) = fresh();
         let (id, name) = (ids::nonce(), name.to_owned());
-        let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits };
+        let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits, scope };
         Ok(match self.open.store.add_agent_token(new, clock::now_ms()).await? {
             Some(token) => TokenOutcome::Done(Box::new(token), Some(secret)),
             None => TokenOutcome::NameTaken,
@@ -135,6 +142,7 @@ impl AgentTokens {
         let accepted = accepted
             .and_then(|token| token.is_accepted(clock::now_ms()).map(|()| token))
             .map_err(|why| SubmitError::NotThisAgent(format!("this agent is refused: {why}")))?;
+        accepted.scope.fits(&self.in_force.now()).map_err(|why| not_for_this(&why))?;
         let claims = Some(call.agent).filter(|claims| *claims != accepted.name);
         Ok((Call { agent: accepted.name.clone(), claims, ..call }, Some(accepted)))
     }
@@ -201,7 +209,7 @@ async fn cancel_of(open: &OpenAsks, callers: &Callers, name: &str) -> Result<(),
     Ok(())
 }
 
-fn why_refused(token: Option<&AgentToken>) -> Option<&'static str> {
+pub(super) fn why_refused(token: Option<&AgentToken>) -> Option<&'static str> {
     match token {
         Some(token) => token.is_accepted(clock::now_ms()).err(),
         None => Some("its token is not known any more"),

@@ -149,11 +149,11 @@ impl AnswerRule {
         // A question is answered, and one answer is enough for that.
         let is_question = !call.questions.is_empty();
         let at_most = if is_question { 1 } else { u32::MAX };
-        let requester = || call.host.as_deref().and_then(|host| people.of_host(host));
         let exclude = match self.exclude {
             None => Exclusion::Nobody,
             Some(Excluded::Requester) => {
-                let person = requester().map(|person| person.name.clone());
+                let person =
+                    people.requester(call, call.owner.as_ref()).map(|person| person.name.clone());
                 Exclusion::Requester { person }
             }
         };

@@ -1,14 +1,9 @@
 //! The one function that answers asks, for every surface.
 
 use super::{
-    SubmitError,
-    answer::{Action, Change, EditStep, NO_EDIT, Refusal, TextPurpose, apply, person},
-    approvers::{Approver, Who},
-    ask::{
-        Ask, Decision, Scope, State,
-        edit::{ProposedEdit, edited, edited_text},
-        votes::Vote,
-    },
+    answer::{Action, Change, Refusal, apply, person},
+    approvers::Who,
+    ask::{Ask, Decision, Scope, State, votes::Vote},
     call::Call,
     evaluate::Evaluator,
     expire::Deadlines,
@@ -28,12 +23,19 @@ use crate::{
     clock,
     store::{Closed, StoreError, UNDO_MS},
 };
-use countersign_policy::Verdict;
 use serde_json::json;
 use std::sync::Arc;
 
 /// More lost races than this mean that something is wrong.
 const TRIES: usize = 16;
+
+/// What one try came to.
+enum Attempt {
+    /// There is nothing more to do.
+    Over(Reply),
+    /// What became of the row, and of which action.
+    Done(Closed, Action),
+}
 
 /// Answers asks.
 #[derive(Debug)]
@@ -71,72 +73,11 @@ impl Answers {
         who: &Who,
         action: &Action,
     ) -> Result<Reply, StoreError> {
-        let approver = match self.in_force.admit(who.clone()) {
-            Ok(approver) => approver,
-            Err(stranger) => {
-                self.note_stranger(&ask, who).await?;
-                return Ok(reply(Told::NotAllowed, stranger.0, None));
-            }
-        };
-        let approvers = &self.in_force.now().approvers;
-        if let Err(sentence) = quorum::may_answer(&ask, &approvers.people, &approver) {
-            self.note_stranger(&ask, who).await?;
-            return Ok(reply(Told::NotAllowed, &sentence, None));
-        }
-        if let Err(refusal) = quorum::fits(&ask, action) {
-            return Ok(refuse(ask, &refusal));
-        }
-        let action = match self.judged(&ask, &approver, action).await? {
-            Ok(action) => action,
-            Err(sentence) => return Ok(reply(Told::Unfit, &sentence, Some(ask))),
-        };
         for _ in 0..TRIES {
-            let now = clock::now_ms();
-            let changed = match apply(&ask, &approver, action.clone(), now) {
-                Err(Refusal::Late(_)) => {
-                    // The row says what that comes to: it has expired, or got the time it lacked.
-                    let _ = self.deadlines.expire(&ask, Looker::First).await?;
-                    self.open.store.ask(&ask.id).await?.map_or(Closed::Unknown, Closed::Lost)
-                }
-                Err(refusal) => return Ok(refuse(ask, &refusal)),
-                Ok(Change::WantText(prompt)) => {
-                    return Ok(reply(Told::TextWanted, &prompt, Some(ask)));
-                }
-                Ok(Change::Go(progress)) => {
-                    self.open.store.note_progress(&ask, &progress, now).await?
-                }
-                Ok(Change::Nothing) => return Ok(reply(Told::Noted, "", Some(ask))),
-                Ok(Change::Undo(undone)) => self.open.store.undo(&ask, &undone).await?,
-                Ok(Change::Close(answer)) => {
-                    // The store has the last word; this says why.
-                    if answer.decision != Decision::Deny
-                        && let Some(pause) = self.open.store.pause().await?
-                    {
-                        let words =
-                            format!("{}: only a denial counts until /resume.", sentence(&pause));
-                        return Ok(reply(Told::Unfit, &words, Some(ask)));
-                    }
-                    let approvers = &self.in_force.now().approvers;
-                    let mut answer = match quorum::weigh(&ask, approvers, &approver, *answer) {
-                        Weighed::Answer(answer) => answer,
-                        Weighed::Votes(votes) => match self.voted(&ask, &votes, now).await? {
-                            Some(reply) => return Ok(reply),
-                            None => {
-                                let Some(read) = self.open.store.ask(&ask.id).await? else {
-                                    return Ok(unknown());
-                                };
-                                ask = read;
-                                continue;
-                            }
-                        },
-                    };
-                    let grants = grants_for(&ask, &answer, person(&approver));
-                    answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
-                    self.open.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
-                }
-            };
-            match changed {
-                Closed::Won(ask) if ask.is_open() => {
+            match self.attempt(ask, who, action).await? {
+                Attempt::Over(reply) => return Ok(reply),
+                Attempt::Done(Closed::Won(ask), Action::Undo) => return Ok(self.undone(ask).await),
+                Attempt::Done(Closed::Won(ask), action) if ask.is_open() => {
                     self.open.changed();
                     let words = match action {
                         Action::Propose(_) => {
@@ -146,58 +87,79 @@ impl Answers {
                     };
                     return Ok(reply(Told::Noted, words, Some(ask)));
                 }
-                Closed::Won(ask) if action == Action::Undo => return Ok(self.undone(ask).await),
-                Closed::Won(ask) => return Ok(self.applied(ask).await),
-                Closed::Lost(now) => ask = now,
-                Closed::Unknown => return Ok(unknown()),
+                Attempt::Done(Closed::Won(ask), _) => return Ok(self.applied(ask).await),
+                Attempt::Done(Closed::Lost(now), _) => ask = now,
+                Attempt::Done(Closed::Unknown, _) => return Ok(unknown()),
             }
         }
         Ok(reply(Told::Fault, "Too much happens to this ask at once; try again.", None))
     }
 
-    /// The action, once policy has looked at what an edit would run; a sentence where it says no.
-    // SECURITY: the changed call is judged when it is proposed, and again when it is approved.
-    async fn judged(
-        &self,
-        ask: &Ask,
-        by: &Approver,
-        action: &Action,
-    ) -> Result<Result<Action, String>, StoreError> {
-        let text = match action {
-            Action::Words { wanted: TextPurpose::Edit, text: Some(text) } => text.clone(),
-            Action::Edit { nth, step: EditStep::Approve | EditStep::Confirm } => {
-                let proposed = ask.progress.edit.as_ref().filter(|edit| edit.nth == *nth);
-                let Some(edit) = proposed else { return Ok(Ok(action.clone())) };
-                edited_text(&ask.body.call, &edit.args)
+    /// Tries once, on the ask as it was read last.
+    // SECURITY: each try admits its presser anew, and a reload waits until it is over: who was
+    // removed when a reload returned has no press left.
+    async fn attempt(&self, ask: Ask, who: &Who, action: &Action) -> Result<Attempt, StoreError> {
+        let _reload_waits = self.in_force.opening().await;
+        let over = |reply| Ok(Attempt::Over(reply));
+        let approver = match self.in_force.admit(who.clone()) {
+            Ok(approver) => approver,
+            Err(stranger) => {
+                self.note_stranger(&ask, who).await?;
+                return over(reply(Told::NotAllowed, stranger.0, None));
             }
-            _ => return Ok(Ok(action.clone())),
         };
-        let no_text = || Ok(Err(NO_EDIT.to_owned()));
-        let Some(call) = edited(&ask.body.call, &text) else { return no_text() };
-        if call.args == ask.body.call.args {
-            return Ok(Err("That is what it was anyway; nothing was changed.".to_owned()));
+        let approvers = &self.in_force.now().approvers;
+        if let Err(sentence) = quorum::may_answer(&ask, &approvers.people, &approver) {
+            self.note_stranger(&ask, who).await?;
+            return over(reply(Told::NotAllowed, &sentence, None));
         }
-        if let Err(malformed) = call.check() {
-            return Ok(Err(malformed.0));
+        if let Err(refusal) = quorum::fits(&ask, action) {
+            return over(refuse(ask, &refusal));
         }
-        let decision = match self.evaluator.judge(&call).await {
-            Ok(decision) => decision,
-            Err(SubmitError::Store(error)) => return Err(error),
-            Err(error) => return Ok(Err(format!("The change cannot be judged: {error}"))),
+        let action = match self.judged(&ask, &approver, action).await? {
+            Ok(action) => action,
+            Err(sentence) => return over(reply(Told::Unfit, &sentence, Some(ask))),
         };
-        if decision.verdict == Verdict::Deny {
-            return Ok(Err(format!("The rules deny that change: {}", decision.reason)));
-        }
-        let Action::Words { .. } = action else { return Ok(Ok(action.clone())) };
-        Ok(Ok(Action::Propose(Box::new(ProposedEdit {
-            nth: 0,
-            digest: call.digest(),
-            args: call.args,
-            by: person(by).to_string(),
-            effects: decision.effects.iter().map(ToString::to_string).collect(),
-            critical: decision.critical,
-            reviewed: false,
-        }))))
+        let now = clock::now_ms();
+        let changed = match apply(&ask, &approver, action.clone(), now) {
+            Err(Refusal::Late(_)) => {
+                // The row says what that comes to: it has expired, or got the time it lacked.
+                let _ = self.deadlines.expire(&ask, Looker::First).await?;
+                self.open.store.ask(&ask.id).await?.map_or(Closed::Unknown, Closed::Lost)
+            }
+            Err(refusal) => return over(refuse(ask, &refusal)),
+            Ok(Change::WantText(prompt)) => {
+                return over(reply(Told::TextWanted, &prompt, Some(ask)));
+            }
+            Ok(Change::Go(progress)) => self.open.store.note_progress(&ask, &progress, now).await?,
+            Ok(Change::Nothing) => return over(reply(Told::Noted, "", Some(ask))),
+            Ok(Change::Undo(undone)) => self.open.store.undo(&ask, &undone).await?,
+            Ok(Change::Close(answer)) => {
+                // The store has the last word; this says why.
+                if answer.decision != Decision::Deny
+                    && let Some(pause) = self.open.store.pause().await?
+                {
+                    let words =
+                        format!("{}: only a denial counts until /resume.", sentence(&pause));
+                    return over(reply(Told::Unfit, &words, Some(ask)));
+                }
+                let mut answer = match quorum::weigh(&ask, approvers, &approver, *answer) {
+                    Weighed::Answer(answer) => answer,
+                    Weighed::Votes(votes) => match self.voted(&ask, &votes, now).await? {
+                        Some(reply) => return over(reply),
+                        None => {
+                            let read = self.open.store.ask(&ask.id).await?;
+                            let again = read.map_or(Closed::Unknown, Closed::Lost);
+                            return Ok(Attempt::Done(again, action));
+                        }
+                    },
+                };
+                let grants = grants_for(&ask, &answer, person(&approver));
+                answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
+                self.open.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
+            }
+        };
+        Ok(Attempt::Done(changed, action))
     }
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
@@ -238,7 +200,7 @@ impl Answers {
         };
         self.open.changed();
         tracing::info!(ask_id = %ask.id, "a vote was recorded");
-        let sentence = quorum::sentence(&ask);
+        let sentence = quorum::sentence(&ask, &self.in_force.now().approvers.people);
         Ok(Some(reply(Told::Voted, &sentence, Some(ask))))
     }
 

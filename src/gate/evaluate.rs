@@ -62,8 +62,8 @@ impl From<policy::Decision> for DecidedCall {
 /// Evaluates calls: everything that it takes to rule on one.
 #[derive(Debug)]
 pub(super) struct Evaluator {
-    store: Store,
-    in_force: Arc<InForce>,
+    pub(super) store: Store,
+    pub(super) in_force: Arc<InForce>,
     /// The home folder of the user who runs the agents.
     home: Option<String>,
     large: Large,

@@ -1,9 +1,11 @@
 //! Execution bound to the answer: an approved call gets a token that lets exactly it run, once.
 
 use super::{
+    agent_tokens::why_refused,
     ask::{
         Ask, Decision, State,
         execution::{Execution, ExecutionEnd},
+        owner::Owner,
     },
     open_asks::OpenAsks,
 };
@@ -33,6 +35,9 @@ pub enum ExecutionNoted {
 #[must_use]
 pub fn token(ask: &Ask, key: &SigningKey, now_ms: i64) -> Option<ExecutionToken> {
     let State::Answered(answer) = &ask.state else { return None };
+    if answer.stored.undone.is_some() {
+        return None;
+    }
     let expires = answer.at / 1_000 + VALID;
     let digest = approved(ask)?;
     (now_ms / 1_000 < expires).then(|| ExecutionToken::sign(key, &ask.id, &digest, expires))
@@ -57,15 +62,19 @@ impl OpenAsks {
     /// # Errors
     /// When the store fails; then the call may not start.
     // INVARIANT: of all who start the call of one token one succeeds.
+    // SECURITY: what was taken back before the start does not start: an approval that was undone,
+    // an agent whose token has ended, everything in a pause.
     pub(super) async fn start(
         self: &Arc<Self>,
         token: &ExecutionToken,
         key: &PublicKey,
     ) -> Result<ExecutionNoted, StoreError> {
         let now = clock::now_ms();
-        self.report(token, key, |before| match before {
+        self.report(token, key, |ask, before, paused| match before {
             Some(_) => Err(RefusedToken::Used),
             None if token.expires <= now / 1_000 => Err(RefusedToken::Expired),
+            None if is_undone(ask) => Err(RefusedToken::Undone),
+            None if paused => Err(RefusedToken::Paused),
             None => Ok(Execution { started_at: now, end: None }),
         })
         .await
@@ -82,7 +91,7 @@ impl OpenAsks {
         exit: i32,
     ) -> Result<ExecutionNoted, StoreError> {
         let end = Some(ExecutionEnd { at: clock::now_ms(), exit });
-        self.report(token, key, |before| match before {
+        self.report(token, key, |_, before, _| match before {
             Some(Execution { started_at, end: None }) => {
                 Ok(Execution { started_at: *started_at, end })
             }
@@ -97,7 +106,7 @@ impl OpenAsks {
         self: &Arc<Self>,
         token: &ExecutionToken,
         key: &PublicKey,
-        next: impl Fn(Option<&Execution>) -> Result<Execution, RefusedToken>,
+        next: impl Fn(&Ask, Option<&Execution>, bool) -> Result<Execution, RefusedToken>,
     ) -> Result<ExecutionNoted, StoreError> {
         for _ in 0..TRIES {
             let Some(ask) = self.store.whole_ask(&token.ask).await? else {
@@ -111,10 +120,14 @@ impl OpenAsks {
                 return Ok(ExecutionNoted::Refused(refused));
             }
             let before = ask.answer().and_then(|answer| answer.execution.as_ref());
-            let execution = match next(before) {
+            let paused = self.store.pause().await?.is_some();
+            let execution = match next(&ask, before, paused) {
                 Ok(execution) => execution,
                 Err(refused) => return Ok(ExecutionNoted::Refused(refused)),
             };
+            if let (None, Some(why)) = (&execution.end, self.ended_agent(&ask).await?) {
+                return Ok(ExecutionNoted::Refused(RefusedToken::Agent(why)));
+            }
             if let Closed::Won(ask) = self.store.note_execution(&ask, execution).await? {
                 self.changed();
                 return Ok(ExecutionNoted::Noted(Box::new(ask)));
@@ -122,4 +135,14 @@ impl OpenAsks {
         }
         Err(StoreError::Late)
     }
+
+    /// Why the agent that asked may not any more.
+    async fn ended_agent(&self, ask: &Ask) -> Result<Option<&'static str>, StoreError> {
+        let Some(id) = ask.body.owner.as_ref().and_then(Owner::token) else { return Ok(None) };
+        Ok(why_refused(self.store.agent_token(id).await?.as_ref()))
+    }
+}
+
+fn is_undone(ask: &Ask) -> bool {
+    ask.answer().is_some_and(|answer| answer.stored.undone.is_some())
 }

@@ -50,7 +50,7 @@ impl Deadlines {
         }
     }
 
-    async fn expire_overdue(&self) -> Result<Expiry, StoreError> {
+    pub(super) async fn expire_overdue(&self) -> Result<Expiry, StoreError> {
         let (now, mut last) = (clock::now_ms(), None);
         let mut all = Expiry::Settled;
         loop {

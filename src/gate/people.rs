@@ -1,6 +1,9 @@
 //! The people who may answer under a name, and the groups that they are in. Pure.
 
-use super::hours::Hours;
+use super::{
+    ask::{call::Call, owner::Owner},
+    hours::Hours,
+};
 use crate::secret::TokenHash;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +33,8 @@ pub struct NamedPerson {
     pub groups: BTreeSet<String>,
     /// The machines whose agents work for them.
     pub hosts: BTreeSet<String>,
+    /// The agents with a token of their own that work for them.
+    pub agents: BTreeSet<String>,
     /// Whose clock their hours and times go by.
     pub zone: Option<TimeZone>,
     /// When they get no direct messages.
@@ -107,10 +112,19 @@ impl People {
         self.named.iter().filter_map(|person| person.token.clone()).collect()
     }
 
-    /// The person from whose machine a call comes.
+    /// The person whose agent makes a call, where that is known: by the agent's token, or else by
+    /// the machine that the call names.
+    // SECURITY: a caller writes the machine's name itself. Once anybody has agents of their own, it
+    // proves nothing any more.
     #[must_use]
-    pub fn of_host(&self, host: &str) -> Option<&NamedPerson> {
-        self.named.iter().find(|person| person.hosts.contains(host))
+    pub fn requester(&self, call: &Call, owner: Option<&Owner>) -> Option<&NamedPerson> {
+        let mut people = self.named.iter();
+        if people.clone().all(|person| person.agents.is_empty()) {
+            let host = call.host.as_ref()?;
+            return people.find(|person| person.hosts.contains(host));
+        }
+        owner.and_then(Owner::token)?;
+        people.find(|person| person.agents.contains(&call.agent))
     }
 
     /// Whether a group exists: somebody is in it, or it stands for roles.

@@ -79,6 +79,16 @@ impl Policy {
         }
     }
 
+    /// The profile that it opened.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        match self {
+            Self::Rules(..) => Profile::Standard,
+            Self::Workers(workers, _) => workers.profile(),
+            Self::Native(native) => native.profile,
+        }
+    }
+
     /// Whether the unsafe spots of the profile's system are open.
     #[must_use]
     pub fn is_compat(&self) -> bool {

@@ -5,7 +5,7 @@ use super::{
     approvers::{Approver, Approvers},
     ask::{
         Answer, Ask, Decision,
-        requirement::{Ineligible, Requirement},
+        requirement::{Exclusion, Ineligible, Requirement},
         votes::{self, Vote},
     },
     people::People,
@@ -16,7 +16,7 @@ const NO_EDIT: &str = "Several people have to agree to this call, so nobody chan
 
 /// What an answer comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Weighed {
+pub enum Weighed {
     /// It is the ask's answer.
     Answer(Box<Answer>),
     /// It is a vote; the ask stays open.
@@ -27,8 +27,8 @@ pub(super) enum Weighed {
 ///
 /// # Errors
 /// A sentence for them, with who can.
-pub(super) fn may_answer(ask: &Ask, people: &People, by: &Approver) -> Result<(), String> {
-    let requirements = &ask.body.requirements;
+pub fn may_answer(ask: &Ask, people: &People, by: &Approver) -> Result<(), String> {
+    let requirements = &as_they_count(ask, people);
     let standing = by.standing();
     let admits = |it: &Requirement| it.admits(standing.person.as_deref(), &standing.groups);
     let Some(first) = requirements.first() else { return Ok(()) };
@@ -73,8 +73,9 @@ pub(super) fn fits(ask: &Ask, action: &Action) -> Result<(), Refusal> {
 /// Weighs an answer together with the votes before it.
 // SECURITY: every vote is judged anew: who has been removed meanwhile, or left the group, does not
 // count any more. Roles count as they were at the vote.
-pub(super) fn weigh(ask: &Ask, approvers: &Approvers, by: &Approver, answer: Answer) -> Weighed {
-    let requirements = &ask.body.requirements;
+#[must_use]
+pub fn weigh(ask: &Ask, approvers: &Approvers, by: &Approver, answer: Answer) -> Weighed {
+    let requirements = &as_they_count(ask, &approvers.people);
     if requirements.is_empty() {
         return Weighed::Answer(Box::new(answer));
     }
@@ -94,6 +95,26 @@ pub(super) fn weigh(ask: &Ask, approvers: &Approvers, by: &Approver, answer: Ans
     }
 }
 
+/// The requirements of an ask as they count now.
+// SECURITY: the requester is a person and not a name: one who got another name meanwhile is known
+// by their agent or machine, and one who is not known any more may be anybody who approves.
+fn as_they_count(ask: &Ask, people: &People) -> Vec<Requirement> {
+    let mut requirements = ask.body.requirements.clone();
+    for requirement in &mut requirements {
+        let Exclusion::Requester { person: Some(requester) } = &requirement.exclude else {
+            continue;
+        };
+        if people.named.iter().any(|it| it.name == *requester) {
+            continue;
+        }
+        let person = people
+            .requester(&ask.body.call, ask.body.owner.as_ref())
+            .map(|person| person.name.clone());
+        requirement.exclude = Exclusion::Requester { person };
+    }
+    requirements
+}
+
 /// An earlier vote as it counts now; `None` where its voter may not answer any more.
 fn again(approvers: &Approvers, vote: &Vote) -> Option<Vote> {
     let (platform, id) = vote.account()?;
@@ -102,10 +123,11 @@ fn again(approvers: &Approvers, vote: &Vote) -> Option<Vote> {
 }
 
 /// What a voter is told whose vote decides nothing yet.
-pub(super) fn sentence(ask: &Ask) -> String {
+pub(super) fn sentence(ask: &Ask, people: &People) -> String {
     let Some(last) = ask.votes.last() else { return String::new() };
     let denies = last.answer.decision == Decision::Deny;
-    let counts = ask.body.requirements.iter().map(|it| {
+    let requirements = as_they_count(ask, people);
+    let counts = requirements.iter().map(|it| {
         let tally = it.tally(&ask.votes);
         let of = it.groups().map(|group| format!(" of {group}")).unwrap_or_default();
         match denies {
@@ -115,3 +137,6 @@ pub(super) fn sentence(ask: &Ask) -> String {
     });
     format!("Your vote counts: {}.", counts.collect::<Vec<_>>().join(", "))
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,17 +33,28 @@ impl Rota {
     /// When the next week begins; Unix milliseconds.
     #[must_use]
     pub fn next_change(&self, now_ms: i64) -> Option<i64> {
-        let weeks = self.week(now_ms)?.checked_add(1)?;
-        let later = SignedDuration::from_secs(weeks.checked_mul(WEEK_S)?);
-        let at = self.starts.checked_add(later).ok()?.to_zoned(self.zone.clone()).ok()?;
-        Some(at.timestamp().as_millisecond())
+        self.begins(self.week(now_ms)?.checked_add(1)?)
     }
 
     /// The number of the week since the first, negative before it.
-    // Both by the clock on the wall, so that a week with a change of the clocks is one week.
+    // By the clock on the wall first, so that a week with a change of the clocks is one week. Where
+    // weeks begin within an hour that comes twice or not at all, the clock alone would change the
+    // person twice, or at another moment than is announced.
     fn week(&self, now_ms: i64) -> Option<i64> {
         let now = Timestamp::from_millisecond(now_ms).ok()?.to_zoned(self.zone.clone());
-        Some(now.datetime().duration_since(self.starts).as_secs().div_euclid(WEEK_S))
+        let week = now.datetime().duration_since(self.starts).as_secs().div_euclid(WEEK_S);
+        let next = week.checked_add(1)?;
+        if self.begins(next)? <= now_ms {
+            return Some(next);
+        }
+        if self.begins(week)? > now_ms { week.checked_sub(1) } else { Some(week) }
+    }
+
+    /// When a week begins; Unix milliseconds.
+    fn begins(&self, week: i64) -> Option<i64> {
+        let later = SignedDuration::from_secs(week.checked_mul(WEEK_S)?);
+        let at = self.starts.checked_add(later).ok()?.to_zoned(self.zone.clone()).ok()?;
+        Some(at.timestamp().as_millisecond())
     }
 }
 
@@ -86,6 +97,23 @@ mod tests {
         }
         let next = rota.next_change(at("2026-03-25T12:00:00Z"));
         assert_eq!(next, Some(at("2026-03-30T07:00:00Z")));
+    }
+
+    #[test]
+    fn a_week_that_begins_while_the_clocks_change_begins_once_and_when_it_is_announced() {
+        // On 29 March 2026 there is no 2:30 in Rome, on 25 October there are two.
+        for (starts, day) in
+            [("2026-03-22 02:30", "2026-03-29"), ("2026-10-18 02:30", "2026-10-25")]
+        {
+            let rota = Rota { starts: starts.parse().unwrap(), ..rota() };
+            let midnight = at(&format!("{day}T00:00:00Z"));
+            let announced = rota.next_change(midnight).unwrap();
+            for minute in 0..180 {
+                let now = midnight + minute * 60_000;
+                let wanted = if now < announced { "Ana" } else { "Ben" };
+                assert_eq!(rota.on_duty(now, &BTreeSet::new()), Some(wanted), "{day}, {minute}");
+            }
+        }
     }
 
     #[test]

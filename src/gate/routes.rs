@@ -22,6 +22,8 @@ pub struct Routes {
     pub direct: BTreeMap<String, Vec<PlannedTarget>>,
     /// Who is on duty when.
     pub rotas: Vec<Rota>,
+    /// The chats that have a name, by it.
+    pub chats: BTreeMap<String, PlannedTarget>,
 }
 
 /// One route.
@@ -81,10 +83,19 @@ impl Routes {
     // FAIL-CLOSED: an ask that a route would show to nobody is shown everywhere.
     #[must_use]
     pub fn plan(&self, people: &People, seen: SeenCall<'_>, at: Moment<'_>) -> Option<RoutePlan> {
-        let routes = self.fitting(seen, at.now_ms);
-        let all = |named: &mut dyn Iterator<Item = &RouteTarget>| {
-            self.all(people, named, seen.critical, at)
-        };
+        self.plan_of(&self.fitting(seen, at.now_ms), people, seen.critical, at)
+    }
+
+    /// Where these routes lead.
+    pub(super) fn plan_of(
+        &self,
+        routes: &[&TargetRoute],
+        people: &People,
+        critical: bool,
+        at: Moment<'_>,
+    ) -> Option<RoutePlan> {
+        let all =
+            |named: &mut dyn Iterator<Item = &RouteTarget>| self.all(people, named, critical, at);
         let targets = all(&mut routes.iter().flat_map(|route| &route.to));
         let inbox = routes.iter().any(|route| route.to.contains(&RouteTarget::Inbox));
         if targets.is_empty() && !inbox {
@@ -101,7 +112,18 @@ impl Routes {
     #[must_use]
     pub fn steps(&self, people: &People, seen: SeenCall<'_>, at: Moment<'_>) -> Vec<AskStep> {
         let fitting = self.fitting(seen, at.now_ms);
-        let Some(route) = fitting.first() else { return Vec::new() };
+        let steps = |route: &&TargetRoute| self.steps_of(route, people, seen.critical, at);
+        fitting.first().map(steps).unwrap_or_default()
+    }
+
+    /// What a route does while nobody answers.
+    pub(super) fn steps_of(
+        &self,
+        route: &TargetRoute,
+        people: &People,
+        critical: bool,
+        at: Moment<'_>,
+    ) -> Vec<AskStep> {
         let remind = |after_ms: &i64| AskStep { after_ms: *after_ms, action: StepAction::Remind };
         let groups = |to: &[RouteTarget]| -> Vec<String> {
             let group = |target: &RouteTarget| match target {
@@ -114,7 +136,7 @@ impl Routes {
             to.iter().filter_map(group).collect()
         };
         let escalate = |it: &RouteEscalation| {
-            let targets = self.all(people, &mut it.to.iter(), seen.critical, at);
+            let targets = self.all(people, &mut it.to.iter(), critical, at);
             let action = StepAction::Escalate { groups: groups(&it.to), targets };
             AskStep { after_ms: it.after_ms, action }
         };

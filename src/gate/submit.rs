@@ -157,6 +157,9 @@ impl Submissions {
         }
         let mut handling = self.evaluator.handling(&call, &ruling).await;
         handling.requirements = ahead.unwrap_or(handling.requirements);
+        if let Some(token) = &token {
+            handling = self.evaluator.scoped(handling, &ruling, &token.scope).await?;
+        }
         let (now, since) = (clock::now_ms(), Instant::now());
         let attended = attended
             && self.in_force.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;

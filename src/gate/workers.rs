@@ -100,6 +100,12 @@ impl Workers {
         self.current(&self.path(worker)?, granted)
     }
 
+    /// The profile whose files these are.
+    #[must_use]
+    pub(super) fn profile(&self) -> Profile {
+        self.profile
+    }
+
     /// Whether they rule as the profile's system does, where that is unsafe too.
     #[must_use]
     pub fn is_compat(&self) -> bool {

@@ -49,6 +49,6 @@ pub use status::{
 };
 pub use tokens::{
     AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,
-    RotateTokenRequest, TokenLimits, TokenState, TokenView, TokensPage,
+    RotateTokenRequest, TokenLimits, TokenScope, TokenState, TokenView, TokensPage,
 };
 pub use verdict::CallVerdict;

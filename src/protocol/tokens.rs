@@ -19,6 +19,22 @@ pub struct AddTokenRequest {
     /// How much the agent may ask. What is more pauses it until a person resumes it.
     #[serde(default)]
     pub limits: TokenLimits,
+    /// What it is for; everything where nothing is named.
+    #[serde(default)]
+    pub scope: TokenScope,
+}
+
+/// What the token of an agent is for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenScope {
+    /// The profile that has to decide on its agent's calls; a daemon with another one refuses them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The only place where its asks are shown besides the inbox: `inbox`, the name of a chat's
+    /// target, or of a route.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 /// How much an agent may ask; without a limit only those of the config hold.
@@ -81,6 +97,9 @@ pub struct TokenView {
     /// How much the agent may ask.
     #[serde(default)]
     pub limits: TokenLimits,
+    /// What it is for.
+    #[serde(default)]
+    pub scope: TokenScope,
     /// The pause of its agent, where a limit has paused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<AgentPauseView>,

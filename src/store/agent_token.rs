@@ -17,6 +17,15 @@ pub enum Reads {
     All,
 }
 
+/// What a token is for; everything where nothing is named.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentScope {
+    /// The profile that has to decide on its agent's calls.
+    pub profile: Option<String>,
+    /// The only target or route that shows its asks.
+    pub target: Option<String>,
+}
+
 /// The token of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentToken {
@@ -42,6 +51,8 @@ pub struct AgentToken {
     pub revoked_at: Option<i64>,
     /// How much its agent may ask.
     pub limits: AgentLimits,
+    /// What it is for.
+    pub scope: AgentScope,
     /// Since when a limit has paused its agent, and why.
     pub pause: Option<AgentPause>,
 }
@@ -63,6 +74,8 @@ pub struct NewAgentToken {
     pub expires_at: Option<i64>,
     /// How much its agent may ask.
     pub limits: AgentLimits,
+    /// What it is for.
+    pub scope: AgentScope,
 }
 
 impl AgentToken {
@@ -121,6 +134,7 @@ pub(super) fn token(row: &AnyRow) -> Result<AgentToken, StoreError> {
         used_at: row.try_get("used_at")?,
         revoked_at: row.try_get("revoked_at")?,
         limits: limits(row)?,
+        scope: AgentScope { profile: row.try_get("profile")?, target: row.try_get("target")? },
         pause: pause(row)?,
     })
 }

@@ -4,7 +4,7 @@
 use super::{
     ReadQuery, Store, StoreError,
     agent_limits::AgentLimits,
-    agent_token::{AgentToken, NewAgentToken, token},
+    agent_token::{AgentScope, AgentToken, NewAgentToken, token},
     events,
     rows::write,
 };
@@ -54,18 +54,21 @@ impl Store {
             Box::pin(async move {
                 let insert = sqlx::query(
                     "INSERT INTO agent_token (id, name, hash, reads, created_by, created_at, \
-                     expires_at, open_asks, per_minute, per_session) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
+                     expires_at, open_asks, per_minute, per_session, profile, target) VALUES ($1, \
+                     $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
                 );
                 let insert = insert.bind(&new.id).bind(&new.name).bind(new.hash.to_string());
                 let insert = insert.bind(new.reads.name()).bind(write("created_by", &new.by)?);
                 let insert = insert.bind(now).bind(new.expires_at);
                 let AgentLimits { open, per_minute, per_task } = new.limits;
                 let insert = insert.bind(open).bind(per_minute).bind(per_task);
+                let AgentScope { profile, target } = &new.scope;
+                let insert = insert.bind(profile).bind(target);
                 if insert.execute(&mut *tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
-                let data = json!({"token": new.name, "by": new.by});
+                let data = json!({"token": new.name, "by": new.by,
+                    "profile": new.scope.profile, "target": new.scope.target});
                 events::append(tx, now, "token_added", None, &data).await?;
                 Ok(true)
             })

@@ -3,7 +3,7 @@
 use super::{
     Closed, Store, StoreError,
     asks::fetch,
-    cards, events,
+    cards, events, pause,
     undo::{replace, with_answer},
 };
 use crate::ask::{Answer, Ask, execution::Execution};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 impl Store {
     /// Notes that the call of this answered ask was started, or has ended, if the row is still as
-    /// seen.
+    /// seen. While everything is paused nothing is started.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
@@ -45,8 +45,12 @@ impl Store {
         after: Ask,
         (kind, at, data): (&'static str, i64, Value),
     ) -> Result<Closed, StoreError> {
+        let (starts, dialect) = (kind == "started", self.engine.dialect);
         let changed = self.write(move |tx| {
             Box::pin(async move {
+                if starts && pause::held(tx, dialect).await?.is_some() {
+                    return Ok(fetch(tx, &after.id).await?.map_or(Closed::Unknown, Closed::Lost));
+                }
                 if !replace(tx, &after).await? {
                     return Ok(fetch(tx, &after.id).await?.map_or(Closed::Unknown, Closed::Lost));
                 }

@@ -60,7 +60,7 @@ mod votes;
 mod writer;
 
 pub use agent_limits::{AgentLimit, AgentLimits, AgentPause};
-pub use agent_token::{AgentToken, NewAgentToken, Reads};
+pub use agent_token::{AgentScope, AgentToken, NewAgentToken, Reads};
 pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, back_up};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};

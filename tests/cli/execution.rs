@@ -77,6 +77,75 @@ async fn a_token_is_checked_offline_with_the_public_key_and_a_folder_of_used_one
 }
 
 #[tokio::test]
+async fn what_was_taken_back_before_the_start_does_not_start() {
+    let daemon = Daemon::start("").await;
+    let words = ["--", "make", "deploy"];
+    // Everything is paused.
+    let (_, held) = token(&daemon).await;
+    assert_eq!(run(&daemon, &["pause"]).await.code, Some(0));
+    refused(&verify(&daemon, &held, &words).await, "everything is paused");
+    assert_eq!(run(&daemon, &["resume"]).await.code, Some(0));
+    assert_eq!(verify(&daemon, &held, &words).await.code, Some(0), "it was not used up");
+    // The approval is undone.
+    let mut asking = start(&daemon, &["ask", "--token", "--", "make", "deploy"]);
+    let id = asking.waits_for().await;
+    let session = json!({"decision": APPROVE, "scope": "always"});
+    assert_eq!(daemon.answer(&id, &session).await.0, 200);
+    let undone = asking.ends().await.stdout;
+    assert_eq!(run(&daemon, &["undo", &id]).await.code, Some(0));
+    refused(&verify(&daemon, undone.trim(), &words).await, "was undone");
+    assert_eq!(daemon.get(&format!("/v1/asks/{id}/token"), APPROVER).await.0, 409);
+    // The agent's token is revoked.
+    let new = json!({"name": "bot"});
+    let made = daemon.post("/v1/tokens", APPROVER, &new).await.1["token"].clone();
+    let made = made.as_str().unwrap();
+    let ask = daemon.post("/v1/calls", made, &shell("make deploy")).await.1["ask"].clone();
+    let id = ask.as_str().unwrap();
+    assert_eq!(daemon.answer(id, &json!({ "decision": APPROVE })).await.0, 200);
+    let bots = daemon.get(&format!("/v1/asks/{id}/token"), made).await.1["token"].clone();
+    assert_eq!(run(&daemon, &["token", "revoke", "bot"]).await.code, Some(0));
+    let start = json!({ "token": bots });
+    let (status, reply) = daemon.post("/v1/executions", AGENT, &start).await;
+    let why = "the agent that asked for this may not any more: its token was revoked";
+    assert_eq!((status, &reply["error"]), (403, &json!(why)));
+}
+
+#[tokio::test]
+async fn other_words_are_another_call_however_they_are_joined_and_a_second_daemon_signs_its_own() {
+    let daemon = Daemon::start("").await;
+    let mut asking = start(&daemon, &["ask", "--token", "--", "echo", "a b", "--", "ü"]);
+    let id = asking.waits_for().await;
+    assert_eq!(daemon.answer(&id, &json!({ "decision": APPROVE })).await.0, 200);
+    let token = asking.ends().await.stdout.trim().to_owned();
+    let others: [&[&str]; 8] = [
+        &["echo", "a", "b", "--", "ü"],
+        &["echo", "a b", "--ü"],
+        &["echo", "a b", "ü"],
+        &["echo", "a b", "--", "u\u{308}"],
+        &["echo", "a b", "--", "ü", ""],
+        &["echo", "a  b", "--", "ü"],
+        &["echo", "a\u{a0}b", "--", "ü"],
+        &["echo a b -- ü"],
+    ];
+    for other in others {
+        refused(&verify(&daemon, &token, &[&["--"], other].concat()).await, "another call");
+    }
+    let other = Daemon::start("").await;
+    let words = ["--", "echo", "a b", "--", "ü"];
+    let elsewhere = {
+        let mut command = other.command(&[&["verify", &token], &words[..]].concat());
+        command.current_dir(std::env::current_dir().unwrap());
+        Process::start(command).ends().await
+    };
+    assert_eq!(elsewhere.code, Some(6), "{elsewhere:?}");
+    let key = run(&other, &["log", "key"]).await.stdout.trim().to_owned();
+    let spent = other.dir.path().join("spent").display().to_string();
+    let offline = ["--key", &key, "--spent", &spent];
+    refused(&verify(&daemon, &token, &[&offline, &words[..]].concat()).await, "not signed");
+    assert_eq!(verify(&daemon, &token, &words).await.code, Some(0));
+}
+
+#[tokio::test]
 async fn run_reports_when_it_started_and_its_exit_code_to_the_card_and_the_log() {
     let daemon = Daemon::start("").await;
     let mut running = start(&daemon, &["run", "--", "sh", "-c", "env | grep -c APPROVER; exit 7"]);

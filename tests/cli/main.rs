@@ -31,6 +31,7 @@ mod codex;
 mod codex_real;
 mod execution;
 mod gate;
+mod guides;
 mod hook;
 mod host_claude;
 mod host_codex;
@@ -44,6 +45,7 @@ mod model;
 mod opencode;
 mod opencode_races;
 mod overtaken;
+mod otel;
 #[cfg(feature = "telegram")]
 mod phone;
 mod policy;

@@ -112,6 +112,19 @@ async fn what_is_changed_removed_moved_or_cut_off_is_named_and_the_script_finds_
         (edit(&|all| all.truncate(third)), "are missing"),
         (edit(&|all| drop(all.remove(0))), "this is no export"),
         (edit(&|all| all[second] = all[second].replace("{\"seq", "{ \"seq")), "is not as"),
+        // Two exports in one file; the last line cut in its middle; rows numbered anew; an older
+        // checkpoint in the place of the last one.
+        (edit(&|all| all.extend(all.clone())), "is not as"),
+        (edit(&|all| all[third] = all[third].chars().take(40).collect()), "is not as"),
+        (edit(&|all| all[second] = all[second].replace("\"seq\":2,", "\"seq\":20,")), "missing"),
+        (
+            edit(&|all| {
+                let is = |line: &&String| line.starts_with("{\"checkpoint\":");
+                let first = all.iter().find(is).unwrap().clone();
+                *all.last_mut().unwrap() = first.replace("\"checkpoint\":", "\"checkpoint\":1");
+            }),
+            "checkpoint",
+        ),
     ];
     for (tampered, wanted) in cases {
         let (found, script) = verify(&daemon, &tampered, &[]).await;

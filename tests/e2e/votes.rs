@@ -309,3 +309,79 @@ async fn votes_at_two_daemons_of_one_store_add_up() {
     assert_eq!((&answer["by"]["name"], &answer["with"][0]["name"]), (&json!("Ben"), &json!("Ana")));
     drop(waiting);
 }
+
+#[tokio::test]
+async fn of_three_daemons_the_leader_dies_between_two_votes_and_a_reload_counts_at_the_next() {
+    let Some(postgres) = Postgres::fresh().await else { return };
+    let team = Team::new(&postgres.config()).await;
+    let mut leader = team.daemon().await;
+    leads(&leader).await;
+    let with_tokens = |config: &str| {
+        let ben = "telegram = 4212\ntoken = \"of Ben alone\"\n";
+        config
+            .replacen("telegram = 4211\n", "telegram = 4211\ntoken = \"of Ana alone\"\n", 1)
+            .replacen("telegram = 4212\n", ben, 1)
+    };
+    let (second, third) = tokio::join!(
+        Daemon::start(&with_tokens(&team.config)),
+        Daemon::start(&with_tokens(&team.config)),
+    );
+    let id = second.ask(&push()).await;
+    let card = team.card("0 of 2 approved").await;
+    assert_eq!(team.press(&card, "Approve", ANA).await, ONE_OF_TWO);
+    leader.kill().await;
+    // At the third daemon Ana has left the group meanwhile, so Ben is the first there.
+    let without = team.config.replacen("groups = [\"ops\"]", "groups = [\"dev\"]", 1);
+    third.write_config(&with_tokens(&without));
+    assert!(third.command(&["reload"]).output().await.unwrap().status.success());
+    let (path, approve) = (format!("/v1/asks/{id}/answer"), json!({"decision": "approve"}));
+    let (_, reply) = third.post(&path, "of Ben alone", &approve).await;
+    assert_eq!((&reply["applied"], &reply["message"]), (&json!(false), &json!(ONE_OF_TWO)));
+    let ana = third.post(&path, "of Ana alone", &approve).await;
+    assert_eq!(ana.0, 403, "{ana:?}");
+    // Where she still is in it, both count.
+    let votes = [("of Ana alone", true), ("of Ben alone", false)];
+    for (token, applied) in votes {
+        let (status, reply) = second.post(&path, token, &approve).await;
+        assert_eq!((status, &reply["applied"]), (200, &json!(applied)), "{token}: {reply}");
+    }
+    let answer = third.closed(&id).await["answer"].clone();
+    assert_eq!((&answer["by"]["name"], &answer["with"][0]["name"]), (&json!("Ana"), &json!("Ben")));
+    // Another leads meanwhile, and every card says who decided.
+    let done = || Some(team.telegram.message(GROUP, card.id)).filter(Message::is_over);
+    let closed = team.telegram.until("a closed card", done).await;
+    assert!(closed.text.contains("Ben and Ana"), "{}", closed.text);
+}
+
+#[tokio::test]
+async fn a_machines_name_hides_no_requester_once_agents_are_known_by_their_tokens() {
+    let team = Team::new("").await;
+    let config = team
+        .config
+        .replacen("hosts = [\"ana-laptop\"]", "hosts = [\"ana-laptop\"]\nagents = [\"ana-bot\"]", 1)
+        .replacen("telegram = 4212\n", "telegram = 4212\ntoken = \"of Ben alone\"\n", 1);
+    let daemon = Daemon::start(&config).await;
+    team.discord.until_online().await;
+    let (status, made) =
+        daemon.post("/v1/tokens", "of Ben alone", &json!({"name": "ana-bot"})).await;
+    assert_eq!(status, 200, "{made}");
+    let token = made["token"].as_str().unwrap();
+    let mut call = shell("make deploy all");
+    call["host"] = json!("bens-machine");
+    let id = daemon.post("/v1/calls", token, &call).await.1["ask"].as_str().unwrap().to_owned();
+    let card = team.card("Ana asks, so somebody else answers.").await;
+    let own = "This is your own agent's request, so somebody else has to answer it.";
+    assert_eq!(team.press(&card, "Approve", ANA).await, own);
+    assert_eq!(team.press(&card, "Approve", BEN).await, "Approved once.");
+    assert_eq!(daemon.closed(&id).await["answer"]["by"]["name"], "Ben");
+    // Ana's own agent names another machine, with the token that all share.
+    let mut call = shell("make deploy");
+    call["host"] = json!("ana-laptop");
+    let waiting = daemon.waiting(call);
+    // It proves nothing, so one more has to approve.
+    let card = team.card("0 of 2 approved (ops).").await;
+    assert_eq!(team.press(&card, "Deny", BEN).await, "Your vote counts: 1 of 2 denials of ops.");
+    assert_eq!(team.press(&card, "Approve", BEN).await, ONE_OF_TWO);
+    assert_eq!(team.press(&card, "Approve", ANA).await, "Approved once.");
+    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+}

@@ -2,9 +2,10 @@
 
 use crate::{
     daemon::{AGENT, APPROVER, Daemon, shell},
+    inbox_visitor::Visitor,
     process::run,
     telegram_server::GROUP,
-    world::World,
+    world::{World, texts},
 };
 use serde_json::{Value, json};
 
@@ -86,6 +87,9 @@ async fn a_token_revoked_while_its_ask_is_open_ends_it_on_every_surface() {
     let card = world.telegram.until("the card", look).await;
     let approve = world.telegram.button(GROUP, card.id, "Approve");
     let posted = world.discord.until(|message| message.text.contains("origin main")).await;
+    let visitor = Visitor::enter(&world.daemon.inbox).await;
+    let mut inbox = visitor.follow().await;
+    let shown = inbox.card(|card| texts(card).contains("origin main")).await;
 
     let (status, reply) = delete(&world.daemon, "/v1/tokens/bot", APPROVER).await;
     assert_eq!((status, &reply["revoked"]["state"]), (200, &json!("revoked")), "{reply}");
@@ -100,6 +104,11 @@ async fn a_token_revoked_while_its_ask_is_open_ends_it_on_every_surface() {
     };
     let over = world.discord.until(over).await;
     assert!(over.text.contains("its token was revoked"), "{}", over.text);
+    let id = shown["card"]["ask"].clone();
+    let over =
+        |card: &Value| card["card"]["ask"] == id && texts(card).contains("its token was revoked");
+    let over = inbox.card(over).await;
+    assert!(!texts(&over).contains("Approve"), "no button is left: {over}");
     // A press that comes too late approves nothing.
     let query = world.telegram.press_data(GROUP, card.id, &approve, crate::telegram_server::ANA);
     let late = world.telegram.told(&query).await.text;

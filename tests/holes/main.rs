@@ -63,5 +63,6 @@ mod sessions;
 mod sizes;
 mod store;
 mod targets;
+mod token_scopes;
 mod tokens;
 mod two_daemons;

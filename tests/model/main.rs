@@ -17,12 +17,14 @@
 mod callers;
 mod path;
 mod row;
+mod votes;
 
 use callers::Callers;
 use path::{Order, Path, Plan};
 use row::Wish;
 use stateright::{Checker, Model};
 use std::{fmt::Debug, hash::Hash};
+use votes::{Order as VoteOrder, Votes};
 
 /// Whether the larger plans are to be checked.
 fn whole() -> bool {
@@ -40,6 +42,7 @@ trait Checked:
 
 impl Checked for Path {}
 impl Checked for Callers {}
+impl Checked for Votes {}
 
 /// Checks a model over every interleaving, and returns how many states there are.
 fn check(model: impl Checked) -> usize {
@@ -52,7 +55,8 @@ fn check(model: impl Checked) -> usize {
 fn broken(model: impl Checked) -> Vec<&'static str> {
     let checked = model.checker().threads(2).spawn_bfs().join();
     let mut names: Vec<_> = checked.discoveries().into_keys().collect();
-    names.retain(|name| !path::CAN_BE.contains(name) && !callers::CAN_BE.contains(name));
+    let possible = [&path::CAN_BE[..], &callers::CAN_BE, &votes::CAN_BE].concat();
+    names.retain(|name| !possible.contains(name));
     names.sort_unstable();
     names
 }
@@ -117,4 +121,57 @@ fn the_checker_catches_every_way_of_taking_back_that_is_wrong() {
     assert_eq!(breaks(Order::LastSeen, 0), [WAITS]);
     assert_eq!(breaks(Order::DeadAtOnce, 1), [REUNION]);
     assert_eq!(breaks(Order::DeadForEver, 1), [ENDS]);
+}
+
+/// Votes at two daemons: Ana's two accounts, Ben, Cleo and Dan, who votes by a role.
+fn presses() -> Vec<votes::VotePress> {
+    let mut presses =
+        vec![(0, "ana-t", false), (1, "ana-d", false), (0, "ben", false), (1, "cleo", true)];
+    presses.extend(whole().then_some((0, "dan", false)));
+    presses
+}
+
+#[test]
+fn every_interleaving_of_votes_reloads_crashes_and_a_deadline_keeps_the_promises() {
+    for (four_eyes, denials) in [(false, 1), (false, 2), (true, 1)] {
+        let mut presses = presses();
+        presses.extend((denials == 2).then_some((0, "ben", true)));
+        presses.retain(|press| !(four_eyes && press.1 == "ana-d"));
+        presses.extend((four_eyes && !whole()).then_some((0, "dan", false)));
+        let crashes = u8::from(whole());
+        let order = VoteOrder::Right;
+        let votes = Votes { order, presses, approvals: 2, denials, four_eyes, crashes };
+        println!("{} states of votes", check(votes));
+    }
+}
+
+#[test]
+fn the_checker_catches_every_way_of_counting_votes_that_is_wrong() {
+    use votes::{AT_ONCE, DENIED, ENOUGH, IN_TIME, TOLD};
+    let breaks = |order| {
+        let (approvals, denials, crashes) = (2, 1, 0);
+        broken(Votes { order, presses: presses(), approvals, denials, four_eyes: false, crashes })
+    };
+    let found = [
+        VoteOrder::Right,
+        VoteOrder::CommitUnseen,
+        VoteOrder::AsCast,
+        VoteOrder::ReloadMeanwhile,
+        VoteOrder::AdmittedOnce,
+        VoteOrder::ByAccount,
+        VoteOrder::AfterDeadline,
+        VoteOrder::InMemory,
+    ]
+    .map(breaks);
+    let wanted: [&[&str]; 8] = [
+        &[],
+        &[ENOUGH, AT_ONCE, IN_TIME, TOLD],
+        &[ENOUGH],
+        &[ENOUGH, DENIED],
+        &[ENOUGH, DENIED],
+        &[ENOUGH],
+        &[IN_TIME],
+        &[AT_ONCE, TOLD],
+    ];
+    assert_eq!(found, wanted);
 }

@@ -47,6 +47,20 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     findings
 }
 
+/// Checks that the collector of traces takes them.
+pub(super) async fn collector(config: &Config) -> Vec<DoctorCheck> {
+    let Some(otel) = &config.otel else { return Vec::new() };
+    let open = otel.headers_file.as_deref().and_then(|file| private(file, 0o600));
+    let taken = match daemon::try_collector(otel).await {
+        Ok(()) => ok("otel", "the collector takes traces"),
+        Err(why) => {
+            let says = format!("the collector takes no traces: {why}. Calls do not wait for it");
+            warn("otel", says, "[otel] endpoint in the config, and whether the collector runs")
+        }
+    };
+    open.into_iter().chain([taken]).collect()
+}
+
 /// A failed check if other users may use this file or folder.
 fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
     let found = fs::metadata(path).ok()?;

@@ -1,7 +1,7 @@
 //! The kinds of events.
 
 /// All of them.
-const KINDS: [&str; 37] = [
+const KINDS: [&str; 39] = [
     "asked",
     "shown",
     "voted",
@@ -10,6 +10,7 @@ const KINDS: [&str; 37] = [
     "cancelled",
     "postponed",
     "undone",
+    "overtaken",
     "reminded",
     "escalated",
     "handed_over",
@@ -38,6 +39,7 @@ const KINDS: [&str; 37] = [
     "rules",
     "restored",
     "forgot",
+    "untraced",
     "log_cut",
 ];
 

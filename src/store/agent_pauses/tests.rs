@@ -5,7 +5,7 @@ use crate::{
     ids,
     secret::TokenHash,
     store::{
-        AgentLimit, AgentLimits, Closed, NewAgentToken, Reads,
+        AgentLimit, AgentLimits, AgentScope, Closed, NewAgentToken, Reads,
         engines::on_both,
         tests::{answered, new_ask},
     },
@@ -14,7 +14,8 @@ use crate::{
 async fn limited(store: &Store, limits: AgentLimits) -> AgentToken {
     let hash = TokenHash::of("x");
     let (id, name, by) = ("t1".to_owned(), "bot".to_owned(), By::Timeout);
-    let new = NewAgentToken { id, name, hash, reads: Reads::Own, by, expires_at: None, limits };
+    let (reads, expires_at, scope) = (Reads::Own, None, AgentScope::default());
+    let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits, scope };
     store.add_agent_token(new, 1).await.unwrap().unwrap()
 }
 
