@@ -3,7 +3,7 @@
 use super::{error::ApiError, handle::Handle, rules, state::Api};
 use crate::{
     clock,
-    gate::{AskDigest, AskKind, AskSummary, DigestScope, RuleSuggestion, digest_lines},
+    gate::digests::{self, AskDigest, AskKind, AskSummary, DigestScope, RuleSuggestion},
 };
 use axum::{
     Extension,
@@ -42,7 +42,8 @@ pub(super) async fn get(
 }
 
 fn view(digest: AskDigest) -> DigestReply {
-    let lines = digest_lines(&digest).iter().map(|line| line.iter().map(text).collect()).collect();
+    let lines =
+        digests::lines(&digest).iter().map(|line| line.iter().map(text).collect()).collect();
     let AskDigest { since, until, is_complete, summary, kinds } = digest;
     let AskSummary { asks, approved, answered, denied, timed_out, by_rule, cancelled, .. } =
         summary;

@@ -3,12 +3,14 @@
 
 mod candidates;
 mod closed;
+mod due;
 mod kinds;
 mod lines;
 mod saving;
+pub mod schedule;
 mod summary;
 
-pub use kinds::{AskDigest, AskKind};
+pub use kinds::{AskDigest, AskKind, DigestScope};
 pub use lines::lines;
 pub use saving::{CoveredCall, RuleSuggestion};
 pub use summary::AskSummary;
@@ -27,18 +29,6 @@ const BYTES: usize = 32 << 20;
 const PAGE: usize = 200;
 /// How many kinds of asks it names.
 const KINDS: usize = 12;
-
-/// Whose asks a digest is about, and how they are titled.
-pub struct DigestScope<'a> {
-    /// From when on they were closed; Unix milliseconds.
-    pub since: i64,
-    /// Before when; Unix milliseconds.
-    pub until: i64,
-    /// Whether its readers may be told of an ask.
-    pub tells: &'a (dyn Fn(&Ask) -> bool + Send + Sync),
-    /// The first line of an ask's card.
-    pub title: fn(&Ask) -> String,
-}
 
 impl Gate {
     /// What was asked in a time.

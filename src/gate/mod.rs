@@ -21,7 +21,7 @@ mod budgets;
 mod denials;
 mod departures;
 mod detach;
-mod digests;
+pub mod digests;
 mod doors;
 mod entry;
 mod evaluate;
@@ -80,9 +80,6 @@ pub use crate::ask::{self, attached, call, question};
 pub use agent_limits::AgentResumed;
 pub use agent_tokens::{AgentTokens, TokenOutcome, taken};
 pub use attach::AttachedCaller;
-pub use digests::{
-    AskDigest, AskKind, AskSummary, CoveredCall, DigestScope, RuleSuggestion, lines as digest_lines,
-};
 pub use doors::NoSignIn;
 pub use evaluate::Explained;
 pub use executions::{ExecutionNoted, token as execution_token};

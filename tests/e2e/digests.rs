@@ -6,6 +6,7 @@ use crate::{
     telegram_server::{ANA, GROUP, Telegram},
 };
 use serde_json::{Value, json};
+use sqlx::{Connection, Executor, SqliteConnection};
 
 const RULES: &str = "{\n  \"shell_exec\": {\n    \"*\": \"ask\",\n    \"cargo publish *\": \
                      \"deny\"\n  }\n}\n";
@@ -111,7 +112,7 @@ async fn what_people_approve_again_and_again_comes_with_the_narrowest_rule_that_
 
 #[tokio::test]
 async fn no_rule_is_suggested_for_what_is_critical_denied_or_answered_by_an_answer_rule() {
-    let rules = "\n[[answer_rules]]\nname = \"push\"\ncommand = \"git push *\"\napprovals = 1\n";
+    let rules = "inbox = true\n[[answer_rules]]\nname = \"push\"\ncommand = \"git push *\"\napprovals = 1\n";
     let team = AskedTeam::start(rules).await;
     let yes = json!({ "decision": "approve" });
     let approve = async |command: &str| {
@@ -153,4 +154,75 @@ async fn a_digest_is_for_approvers() {
     assert_eq!(code, 422, "{said}");
     let (_, empty) = team.daemon.get("/v1/digest", APPROVER).await;
     assert_eq!(empty["lines"], json!(["Digest of 7 days: nothing was asked."]));
+}
+
+/// A digest every day, at this many minutes before now.
+fn daily(minutes: i64) -> String {
+    let at = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(minutes);
+    let at = at.to_zoned(jiff::tz::TimeZone::UTC).strftime("%H:%M");
+    let to = "to = [\"room\", \"channel\", \"person:Ana\"]";
+    format!("[digest]\nwhen = \"daily {at}\"\nzone = \"UTC\"\n{to}\n")
+}
+
+const ANA_BY_NAME: &str = "[[people]]\nname = \"Ana\"\ntelegram = 4211\ndiscord = \"77\"\n\
+                           [[routes]]\ncommand = \"make secret\"\nto = \"person:Ana\"\n";
+
+/// Both chats, with names for their targets.
+fn named_chats(telegram: &Telegram, discord: &FakeDiscord) -> String {
+    let chats = crate::chats::both(telegram, discord);
+    let (chats, _) = chats.split_once("[approvers]").unwrap();
+    let chats =
+        chats.replace(&format!("chat = {GROUP}"), &format!("chat = {GROUP}, name = \"room\""));
+    let channel = crate::discord_server::CHANNEL;
+    let named = format!("channel = \"{channel}\", name = \"channel\"");
+    chats.replace(&format!("channel = \"{channel}\""), &named)
+}
+
+impl AskedTeam {
+    /// The digests in a chat of Telegram.
+    fn digests(&self, chat: i64) -> Vec<String> {
+        let all = self.telegram.messages(chat).into_iter().map(|it| it.text);
+        all.filter(|text| text.starts_with("Digest of")).collect()
+    }
+
+    async fn digest_in(&self, chat: i64) -> String {
+        self.telegram.until("a digest", || self.digests(chat).pop()).await
+    }
+}
+
+#[tokio::test]
+async fn a_digest_that_was_due_while_no_daemon_ran_is_sent_once_to_each_of_its_targets() {
+    let (telegram, discord) = (Telegram::start().await, FakeDiscord::start().await);
+    telegram.say(ANA.id, "hello", ANA);
+    let chats = named_chats(&telegram, &discord);
+    let config = |minutes| format!("{chats}{ANA_BY_NAME}{}", daily(minutes));
+    let daemon = Daemon::start_with(&config(60), &[("permissions.jsonc", RULES)]).await;
+    discord.until_online().await;
+    let mut team = AskedTeam { telegram, discord, daemon };
+    team.answered("make all", "Approve").await;
+    // What only Ana was asked.
+    let id = team.daemon.ask(&shell("make secret")).await;
+    let card = team.telegram.card(ANA.id).await;
+    team.telegram.press(ANA.id, card.id, "Approve", ANA).await;
+    team.daemon.closed(&id).await;
+    assert_eq!(team.digests(GROUP), Vec::<String>::new(), "the first look finds nothing missed");
+
+    team.daemon.kill().await;
+    // As if they had been closed before the digest was due.
+    let file = team.daemon.dir.path().join("state/countersign.db");
+    let mut store = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await.unwrap();
+    store.execute("UPDATE ask SET closed_at = closed_at - 600000").await.unwrap();
+    store.close().await.unwrap();
+    team.daemon.write_config(&config(1));
+    team.daemon.run().await;
+    assert!(team.digest_in(GROUP).await.starts_with("Digest of 24 hours: 1 request.\n"));
+    assert!(team.digest_in(ANA.id).await.starts_with("Digest of 24 hours: 2 requests.\n"));
+    let there = team.discord.until(|it| it.text.starts_with("Digest of 24 hours: 1 ")).await;
+    assert_eq!(there.reply_to, None);
+    team.daemon.kill().await;
+    team.daemon.run().await;
+    team.answered("make again", "Approve").await;
+    assert_eq!((team.digests(GROUP).len(), team.digests(ANA.id).len()), (1, 1));
+    assert_eq!(team.telegram.violations(), Vec::<String>::new());
+    assert_eq!(team.discord.violations(), Vec::<String>::new());
 }

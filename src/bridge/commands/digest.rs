@@ -4,7 +4,11 @@ use super::run::{CommandRun, is_shown, words_of};
 use crate::{
     bridge::card,
     clock,
-    gate::{DigestScope, SubmitError, ask::Ask, digest_lines},
+    gate::{
+        SubmitError,
+        ask::Ask,
+        digests::{self, DigestScope},
+    },
     store::StoreError,
 };
 use countersign_port::{CommandCall, CommandReply, Outcome};
@@ -25,7 +29,7 @@ impl CommandRun<'_> {
         let scope = DigestScope { since: until - length, until, tells: &tells, title: card::title };
         match self.gate.digest(scope).await {
             Ok(digest) => {
-                Ok(CommandReply { outcome: Outcome::Noted, lines: digest_lines(&digest) })
+                Ok(CommandReply { outcome: Outcome::Noted, lines: digests::lines(&digest) })
             }
             Err(SubmitError::Store(error)) => Err(error),
             Err(error) => {

@@ -1,6 +1,6 @@
 //! What a digest says.
 
-use super::{saving::RuleSuggestion, summary::AskSummary};
+use super::{super::ask::Ask, saving::RuleSuggestion, summary::AskSummary};
 
 /// What was asked in a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,4 +28,16 @@ pub struct AskKind {
     pub asks: usize,
     /// The narrowest rule that would have saved them, or a sentence why there is none.
     pub saving: Result<RuleSuggestion, String>,
+}
+
+/// Whose asks a digest is about, and how they are titled.
+pub struct DigestScope<'a> {
+    /// From when on they were closed; Unix milliseconds.
+    pub since: i64,
+    /// Before when; Unix milliseconds.
+    pub until: i64,
+    /// Whether its readers may be told of an ask.
+    pub tells: &'a (dyn Fn(&Ask) -> bool + Send + Sync),
+    /// The first line of an ask's card.
+    pub title: fn(&Ask) -> String,
 }

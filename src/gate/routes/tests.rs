@@ -25,7 +25,7 @@ fn people() -> People {
 /// Routes to people, of whom Cid cannot be written to.
 fn routes(list: &[TargetRoute]) -> Routes {
     let direct = ["Ana", "Ben"].map(|name| (name.to_owned(), vec![planned(name)]));
-    Routes { list: list.to_vec(), direct: direct.into(), rotas: Vec::new() }
+    Routes { list: list.to_vec(), direct: direct.into(), rotas: Vec::new(), digest: None }
 }
 
 fn plan_at(routes: &Routes, command: &str, now: &str) -> Option<(String, Vec<String>)> {
