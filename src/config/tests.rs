@@ -884,7 +884,10 @@ fn a_digest_has_a_time_a_zone_and_targets_in_chats() {
     ));
     let config = config.unwrap();
     let ScheduledDigest { time, to } = config.routes.digest.unwrap();
-    assert_eq!((time.day, time.at), (Some(jiff::civil::Weekday::Monday), jiff::civil::time(9, 0, 0, 0)));
+    assert_eq!(
+        (time.day, time.at),
+        (Some(jiff::civil::Weekday::Monday), jiff::civil::time(9, 0, 0, 0))
+    );
     assert_eq!(to.len(), 2);
     // Who is written to has a worker for it.
     assert!(config.chats.iter().any(|chat| !chat.direct.is_empty()));

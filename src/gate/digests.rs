@@ -37,8 +37,10 @@ impl Gate {
     /// When the policy cannot decide on a call, or the store fails.
     pub async fn digest(&self, scope: DigestScope<'_>) -> Result<AskDigest, SubmitError> {
         let (asks, is_complete) = self.closed_asks(&scope).await?;
+        // What its readers are not told of still counts against a rule where people denied it.
+        let told: Vec<&ClosedAsk> = asks.iter().filter(|ask| ask.is_told).collect();
         let mut groups: BTreeMap<KindKey, Vec<&ClosedAsk>> = BTreeMap::new();
-        for ask in &asks {
+        for ask in told.iter().copied() {
             groups.entry(key(ask)).or_default().push(ask);
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
@@ -50,7 +52,7 @@ impl Gate {
             kinds.push(AskKind { rule, calls, asks: asks.len(), saving });
         }
         let (since, until) = (scope.since, scope.until);
-        Ok(AskDigest { since, until, is_complete, summary: AskSummary::of(&asks), kinds })
+        Ok(AskDigest { since, until, is_complete, summary: AskSummary::of(&told), kinds })
     }
 
     /// The latest asks of the time, and whether these are all.
@@ -63,9 +65,7 @@ impl Gate {
         let mut range = HistoryRange { since, until, ..HistoryRange::default() };
         let (mut asks, mut bytes) = (Vec::new(), 0_usize);
         loop {
-            let look = |ask: &Ask| {
-                (scope.tells)(ask).then(|| ClosedAsk::of(ask, (scope.title)(ask))).flatten()
-            };
+            let look = |ask: &Ask| ClosedAsk::of(ask, (scope.title)(ask), (scope.tells)(ask));
             let page = self.open.store.history(&range, PAGE, look).await?;
             bytes += page.found.iter().map(|ask| large::bytes(&ask.call)).sum::<usize>();
             asks.extend(page.found);

@@ -28,10 +28,16 @@ impl AskedTeam {
 
     /// Asks this, and Ana answers in Telegram.
     async fn answered(&self, command: &str, label: &str) {
+        self.answered_in(GROUP, command, label).await;
+    }
+
+    async fn answered_in(&self, chat: i64, command: &str, label: &str) {
         let id = self.daemon.ask(&shell(command)).await;
-        let card = self.telegram.card(GROUP).await;
-        self.telegram.press(GROUP, card.id, label, ANA).await;
+        let card = self.telegram.card(chat).await;
+        self.telegram.press(chat, card.id, label, ANA).await;
         self.daemon.closed(&id).await;
+        let drawn = || self.telegram.message(chat, card.id).is_over().then_some(());
+        self.telegram.until("the closed card", drawn).await;
     }
 
     async fn suggest(&self) -> Value {
@@ -201,10 +207,7 @@ async fn a_digest_that_was_due_while_no_daemon_ran_is_sent_once_to_each_of_its_t
     let mut team = AskedTeam { telegram, discord, daemon };
     team.answered("make all", "Approve").await;
     // What only Ana was asked.
-    let id = team.daemon.ask(&shell("make secret")).await;
-    let card = team.telegram.card(ANA.id).await;
-    team.telegram.press(ANA.id, card.id, "Approve", ANA).await;
-    team.daemon.closed(&id).await;
+    team.answered_in(ANA.id, "make secret", "Approve").await;
     assert_eq!(team.digests(GROUP), Vec::<String>::new(), "the first look finds nothing missed");
 
     team.daemon.kill().await;

@@ -45,6 +45,8 @@ pub(super) struct ClosedAsk {
     pub(super) digest: String,
     /// The first line of its card.
     pub(super) title: String,
+    /// Whether the readers of the digest may be told of it.
+    pub(super) is_told: bool,
 }
 
 const CRITICAL: &str = "These calls are critical: they ask every time, whatever a rule says.";
@@ -54,7 +56,7 @@ pub(super) const ANSWER_RULE: &str = "An answer rule says who answers these call
 
 impl ClosedAsk {
     /// What a digest needs of an ask; `None` for an open one.
-    pub(super) fn of(ask: &Ask, title: String) -> Option<Self> {
+    pub(super) fn of(ask: &Ask, title: String, is_told: bool) -> Option<Self> {
         let (body, answer) = (&ask.body, ask.answer()?);
         let never = match () {
             () if ask.is_question() => Some(QUESTION),
@@ -76,6 +78,7 @@ impl ClosedAsk {
             call: body.call.clone(),
             digest: ask.digest.clone(),
             title,
+            is_told,
         })
     }
 

@@ -31,7 +31,7 @@ pub struct AskSummary {
 
 impl AskSummary {
     /// Counts these asks.
-    pub(super) fn of(asks: &[ClosedAsk]) -> Self {
+    pub(super) fn of(asks: &[&ClosedAsk]) -> Self {
         let ended = |ends: &[AskEnd]| asks.iter().filter(|ask| ends.contains(&ask.end)).count();
         let by_people = asks.iter().filter(|ask| ask.is_by_people());
         let mut times: Vec<i64> = by_people.map(|ask| ask.open_ms).collect();
