@@ -140,6 +140,9 @@ pub async fn run(
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.forget(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
+        gate.make_digests(bridge::card::title, stop).await;
+    });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
         gate.agent_tokens().cancel_ended(stop).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {

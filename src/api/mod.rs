@@ -7,6 +7,7 @@ mod agent;
 mod asks;
 mod authenticate;
 mod calls;
+mod digest;
 mod error;
 mod events;
 mod executions;
@@ -62,6 +63,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::EVENTS, get(events::stream))
         .route(routes::HISTORY, get(history::list))
         .route(routes::RECORD, get(history::get))
+        .route(routes::DIGEST, get(digest::get))
         .route(routes::LOG, get(log::page))
         .route(routes::SESSIONS, get(sessions::list))
         .route(routes::SESSION, post(sessions::act))

@@ -160,7 +160,8 @@ fn seen_by(handle: Handle) -> Result<(), ApiError> {
     }
 }
 
-fn line(rule: &Rule) -> String {
+/// A rule as it is written in a rules file.
+pub(super) fn line(rule: &Rule) -> String {
     let Rule { tool, pattern, verdict } = rule;
     format!("{}: {{ {}: {} }}", json!(tool), json!(pattern), json!(verdict.word()))
 }

@@ -1,5 +1,6 @@
 //! Commands: what people write to the bot beside pressing buttons. One list, and what each does.
 
+mod digest;
 mod list;
 mod login;
 mod pending;

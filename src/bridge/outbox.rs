@@ -9,6 +9,7 @@
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 mod bundles;
+mod digests;
 mod failures;
 mod muting;
 mod one_card;
@@ -228,6 +229,9 @@ impl OutboxWorker {
             }
         }
         if let Some(time) = self.remind().await? {
+            return Ok(SendPause::Quiet(time));
+        }
+        if let Some(time) = self.send_digest().await? {
             return Ok(SendPause::Quiet(time));
         }
         if let Some(left) = self.shown.left() {

@@ -16,6 +16,7 @@ mod complete;
 mod completions;
 mod connect;
 mod context;
+mod digest;
 mod docs;
 mod doctor;
 mod duty;
@@ -136,6 +137,10 @@ enum CliCommand {
     Pending(pending::PendingArgs),
     /// List what was asked before, or show one ask in whole
     History(history::HistoryArgs),
+    /// Sum up what was asked: how many, how fast, by whom; needs the approver's token
+    Digest(digest::DigestArgs),
+    /// Suggest rules that would have saved asks, and change nothing; needs the approver's token
+    Suggest(digest::SuggestArgs),
     /// Watch what waits live in the terminal, and answer with one key
     Watch(watch::WatchArgs),
     /// Show what happens, event by event
@@ -222,6 +227,8 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Pending(args) => wait(pending::run(context, &args)),
         CliCommand::Open(args) => wait(open::run(context, &args)),
         CliCommand::History(args) => wait(history::run(context, args)),
+        CliCommand::Digest(args) => wait(digest::digest(context, args)),
+        CliCommand::Suggest(args) => wait(digest::suggest(context, args)),
         CliCommand::Watch(args) => wait(watch::run(context, &args)),
         CliCommand::Log(args) => wait(log::run(context, args)),
         CliCommand::Inbox(args) => wait(inbox::run(context, &args)),

@@ -129,6 +129,8 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "add",
         "rotate",
         "duty",
+        "digest",
+        "suggest",
         "-",
     ];
     let ours = Ours { programs: vec!["countersign".to_owned()], ..Ours::default() };

@@ -2,7 +2,8 @@
 
 use crate::{Client, PATIENCE, error::ClientError, events::Events};
 use countersign_protocol::{
-    AskRecord, ExecutionReply, ExecutionRequest, HistoryPage, HistoryQuery, LogReply, TokenReply,
+    AskRecord, DigestReply, ExecutionReply, ExecutionRequest, HistoryPage, HistoryQuery, LogReply,
+    TokenReply,
 };
 
 impl Client {
@@ -37,6 +38,15 @@ impl Client {
     /// [`ClientError`]
     pub async fn record(&self, id: &str) -> Result<AskRecord, ClientError> {
         self.get(&["v1", "history", id], &[]).await
+    }
+
+    /// What was asked since a time (RFC 3339), or in the last 7 days.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn digest(&self, since: Option<&str>) -> Result<DigestReply, ClientError> {
+        let since: Vec<_> = since.map(|since| ("since", since.to_owned())).into_iter().collect();
+        self.get(&["v1", "digest"], &since).await
     }
 
     /// The execution token of an approved ask.

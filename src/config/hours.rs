@@ -50,6 +50,20 @@ fn clock_time(text: &str) -> Option<Time> {
     Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
 }
 
+/// A time of the day, daily or on a day of the week, such as `mon 9:00`.
+pub(super) fn day_time(node: &ConfigNode) -> Result<(Option<Weekday>, Time), String> {
+    let wanted = || "wants a time such as \"daily 09:00\" or \"mon 09:00\"".to_owned();
+    let text = text(node)?;
+    let (day, at) = text.split_once(' ').ok_or_else(wanted)?;
+    let at = clock_time(at).ok_or_else(wanted)?;
+    let known = DAYS.iter().find(|(name, _)| *name == day).map(|(_, day)| *day);
+    match (day, known) {
+        ("daily", _) => Ok((None, at)),
+        (_, Some(day)) => Ok((Some(day), at)),
+        (_, None) => Err(wanted()),
+    }
+}
+
 fn days(node: &ConfigNode) -> Result<Vec<Weekday>, String> {
     let day = |name: &String| {
         let found = DAYS.iter().find(|(day, _)| day == name);

@@ -10,7 +10,8 @@ use super::values::{
     tools,
 };
 use super::{
-    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, routes, secrets,
+    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, routes,
+    routes::RouteEntries, secrets,
 };
 use crate::{gate::Routes, platforms::Registered, store::Database};
 use countersign_client::{ClientSettings, Places, Server};
@@ -25,13 +26,14 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 11] = [
+const LAST_SECTIONS: [&str; 12] = [
     "approvers",
     "people",
     "groups",
     "answer_rules",
     "routes",
     "rotas",
+    "digest",
     "limits",
     "agents",
     "log",
@@ -154,21 +156,21 @@ impl ConfigReader<'_> {
 
     /// Removes a section from the tree.
     fn section(&mut self, name: &'static str) -> Section<'_> {
+        let (place, table) = self.table(name).unzip();
+        Section::new(name, place, table.unwrap_or_default(), &mut self.problems)
+    }
+
+    /// Removes the table of a section, so that `leftovers` finds those that nothing has read.
+    fn table(&mut self, name: &str) -> Option<(ConfigPlace, ConfigTable)> {
         let found = self.root.iter().position(|(section, ..)| section == name);
-        // Removed, so that `leftovers` finds the sections that nothing has read.
-        let found = found.map(|index| self.root.swap_remove(index));
-        let (place, table) = match found {
-            Some((_, place, ConfigNode { value: ConfigValue::Table(table), .. })) => {
-                (Some(place), table)
-            }
-            Some((_, place, node)) => {
+        match found.map(|index| self.root.swap_remove(index))? {
+            (_, place, ConfigNode { value: ConfigValue::Table(table), .. }) => Some((place, table)),
+            (_, place, node) => {
                 let what = wants(&format!("a section, written as [{name}]"), &node);
                 self.problems.push(format!("{place}: `{name}` {what}"));
-                (None, ConfigTable::new())
+                None
             }
-            None => (None, ConfigTable::new()),
-        };
-        Section::new(name, place, table, &mut self.problems)
+        }
     }
 
     /// Reports every section that was not read.
@@ -280,7 +282,8 @@ impl ConfigReader<'_> {
 
     fn routes(&mut self, approvers: &ApproverSettings, chats: &mut [ChatAccount]) -> Routes {
         let [entries, rotas] = ["routes", "rotas"].map(|name| self.entries(name));
-        routes::read(entries, rotas, approvers, chats, &mut self.problems)
+        let entries = RouteEntries { routes: entries, rotas, digest: self.table("digest") };
+        routes::read(entries, approvers, chats, &mut self.problems)
     }
 
     /// Removes a list of tables, each written as [[name]], from the tree.

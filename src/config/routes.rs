@@ -2,9 +2,9 @@
 
 use super::answer_rules::known_group;
 use super::conditions::{self, texts};
-use super::hours::hours;
+use super::hours::{day_time, hours, zone};
 use super::model::{ApproverSettings, ChatAccount};
-use super::node::{ConfigNode, ConfigValue};
+use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::people::{ConfigEntries, group_name};
 use super::rotas;
 use super::section::{Section, nearest};
@@ -13,9 +13,10 @@ use crate::gate::{
     Routes,
     answer_rules::AskConditions,
     ask::plan::PlannedTarget,
+    digests::schedule::DigestTime,
     people::{NamedPerson, People},
     rota::Rota,
-    routes::{RouteEscalation, RouteTarget, TargetRoute},
+    routes::{RouteEscalation, RouteTarget, ScheduledDigest, TargetRoute},
 };
 use countersign_port::Target;
 use std::{
@@ -31,10 +32,19 @@ struct RouteNames<'a> {
     rotas: &'a [Rota],
 }
 
+/// What the config says of routes.
+pub(super) struct RouteEntries {
+    /// `[[routes]]`.
+    pub routes: ConfigEntries,
+    /// `[[rotas]]`.
+    pub rotas: ConfigEntries,
+    /// `[digest]`.
+    pub digest: Option<(ConfigPlace, ConfigTable)>,
+}
+
 /// Reads the routes, for these people and chats, and notes with each chat whom routes write to.
 pub(super) fn read(
-    entries: ConfigEntries,
-    rotas: ConfigEntries,
+    entries: RouteEntries,
     approvers: &ApproverSettings,
     chats: &mut [ChatAccount],
     problems: &mut Vec<String>,
@@ -42,10 +52,10 @@ pub(super) fn read(
     let people = &approvers.people;
     problems.extend(same_names(chats));
     let direct = people.named.iter().map(|it| (it.name.clone(), direct(it, chats))).collect();
-    let rotas = rotas::read(rotas, people, problems);
+    let rotas = rotas::read(entries.rotas, people, problems);
     let names = RouteNames { people, chats, direct, rotas: &rotas };
     let mut list: Vec<TargetRoute> = Vec::new();
-    for (at, (place, table)) in entries.into_iter().enumerate() {
+    for (at, (place, table)) in entries.routes.into_iter().enumerate() {
         let mut section = Section::new("[routes]", Some(place.clone()), table, problems);
         let route = route(&mut section, &names, at);
         section.finish();
@@ -69,14 +79,21 @@ pub(super) fn read(
     }
     let named = names.chats.iter().flat_map(|chat| chat.names.iter().map(|it| planned(chat, it)));
     let named = named.map(|target| (target.name.clone(), target)).collect();
+    let digest = entries.digest.and_then(|(place, table)| {
+        let mut section = Section::new("digest", Some(place), table, problems);
+        let digest = digest(&mut section, &names);
+        section.finish();
+        digest
+    });
     let direct = names.direct;
-    let written_to = written_to(&list, people, &rotas);
+    let digested = digest.iter().flat_map(|digest| &digest.to);
+    let written_to = written_to(&list, digested, people, &rotas);
     for chat in chats {
         let of_them = direct.iter().filter(|(name, _)| written_to.contains(name.as_str()));
         let here = of_them.flat_map(|(_, it)| it).filter(|it| it.adapter == chat.name());
         chat.direct = here.map(|it| Target(it.target.clone())).collect();
     }
-    Routes { list, direct, rotas, chats: named }
+    Routes { list, direct, rotas, chats: named, digest }
 }
 
 fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> TargetRoute {
@@ -109,6 +126,22 @@ fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> Target
         remind,
         escalate,
     }
+}
+
+/// The digest that is sent by itself.
+fn digest(section: &mut Section<'_>, names: &RouteNames<'_>) -> Option<ScheduledDigest> {
+    let when = section.need("when", "say \"daily 09:00\" or a day as in \"mon 09:00\"", day_time);
+    let zone = section.need("zone", "name it, such as \"Europe/Rome\"", zone);
+    let to = section.need("to", "name targets as in a route", |node| {
+        let to =
+            texts(node)?.iter().map(|name| names.target(name)).collect::<Result<Vec<_>, _>>()?;
+        match to.contains(&RouteTarget::Inbox) || to.is_empty() {
+            true => Err("wants targets in chats; `countersign digest` prints it".to_owned()),
+            false => Ok(to),
+        }
+    });
+    let ((day, at), zone) = (when?, zone?);
+    Some(ScheduledDigest { time: DigestTime { day, at, zone }, to: to? })
 }
 
 /// One length of time or a list of them; milliseconds.
@@ -184,7 +217,7 @@ impl RouteNames<'_> {
 
     // Members by a role are known to their platform only when they press.
     fn group(&self, name: &str) -> Result<RouteTarget, String> {
-        let place = super::node::ConfigPlace::Env(String::new());
+        let place = ConfigPlace::Env(String::new());
         let node = ConfigNode { place, value: ConfigValue::Text(name.to_owned()) };
         let group = known_group(&node, self.people)?;
         let written_to = |name| self.direct.get(name).is_some_and(|direct| !direct.is_empty());
@@ -215,6 +248,7 @@ fn direct(person: &NamedPerson, chats: &[ChatAccount]) -> Vec<PlannedTarget> {
 /// The people whom routes write to, now or at another time.
 fn written_to<'a>(
     list: &'a [TargetRoute],
+    digested: impl Iterator<Item = &'a RouteTarget>,
     people: &'a People,
     rotas: &'a [Rota],
 ) -> BTreeSet<&'a str> {
@@ -230,7 +264,7 @@ fn written_to<'a>(
             rota.flat_map(|rota| &rota.people).map(String::as_str).collect()
         }
     };
-    list.iter().flat_map(all).flat_map(names).collect()
+    list.iter().flat_map(all).chain(digested).flat_map(names).collect()
 }
 
 fn same_names(chats: &[ChatAccount]) -> Vec<String> {

@@ -896,7 +896,7 @@ fn routes_name_targets_people_and_groups_and_chats_know_whom_they_write_to() {
     let direct = [("Ana".to_owned(), ana), ("Ben".to_owned(), vec![])].into();
     let named = [("deploys", "-100/7"), ("room", "-100")];
     let chats = named.map(|(name, at)| (name.to_owned(), planned("telegram", at, name))).into();
-    assert_eq!(config.routes, Routes { list: vec![night, rest], direct, rotas: vec![], chats });
+    assert_eq!(config.routes, Routes { list: vec![night, rest], direct, rotas: vec![], chats, digest: None });
     let direct: Vec<_> = config.chats.iter().map(|chat| chat.direct.clone()).collect();
     assert_eq!(direct, [[Target("11".into())], [Target("@22".into())]]);
     // Nobody is written to for nothing.
@@ -952,6 +952,40 @@ fn every_mistake_in_routes_is_reported_with_its_place() {
             "is never reached, because `route 7` before it has no condition",
         ]
     );
+}
+
+#[test]
+fn a_digest_has_a_time_a_zone_and_targets_in_chats() {
+    let digest = |more: &str| format!("{TARGETS}\n[digest]\n{more}\n");
+    let config = read(&digest(
+        "when = \"mon 9:00\"\nzone = \"Europe/Rome\"\nto = [\"room\", \"person:Ana\"]",
+    ));
+    let config = config.unwrap();
+    let ScheduledDigest { time, to } = config.routes.digest.unwrap();
+    assert_eq!(
+        (time.day, time.at),
+        (Some(jiff::civil::Weekday::Monday), jiff::civil::time(9, 0, 0, 0))
+    );
+    assert_eq!(to.len(), 2);
+    // Who is written to has a worker for it.
+    assert!(config.chats.iter().any(|chat| !chat.direct.is_empty()));
+    let said = |more: &str| -> Vec<String> {
+        let all = mistakes(&digest(more)).into_iter();
+        all.map(|it| it.split_once("] ").map_or(it.clone(), |(_, why)| why.to_owned())).collect()
+    };
+    let wanted = "`when` wants a time such as \"daily 09:00\" or \"mon 09:00\"";
+    for when in ["09:00", "monday 09:00", "mon", "daily 25:00", "mon tue 9:00"] {
+        let all = said(&format!("when = \"{when}\"\nzone = \"UTC\"\nto = \"room\""));
+        assert_eq!(all, [wanted], "{when}");
+    }
+    assert_eq!(
+        said("when = \"daily 9:00\"\nto = [\"inbox\"]"),
+        [
+            "has no `zone`; name it, such as \"Europe/Rome\"",
+            "`to` wants targets in chats; `countersign digest` prints it",
+        ]
+    );
+    assert_eq!(said("")[0], "has no `when`; say \"daily 09:00\" or a day as in \"mon 09:00\"");
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod budgets;
 mod denials;
 mod departures;
 mod detach;
+pub mod digests;
 mod doors;
 mod entry;
 mod evaluate;

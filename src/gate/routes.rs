@@ -6,6 +6,7 @@ use super::{
         plan::{PlannedTarget, RoutePlan},
         step::{AskStep, StepAction},
     },
+    digests::schedule::DigestTime,
     hours::Hours,
     people::People,
     rota::Rota,
@@ -24,6 +25,17 @@ pub struct Routes {
     pub rotas: Vec<Rota>,
     /// The chats that have a name, by it.
     pub chats: BTreeMap<String, PlannedTarget>,
+    /// The digest that is sent by itself.
+    pub digest: Option<ScheduledDigest>,
+}
+
+/// The digest that is sent by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduledDigest {
+    /// When.
+    pub time: DigestTime,
+    /// Where to.
+    pub to: Vec<RouteTarget>,
 }
 
 /// One route.
@@ -144,6 +156,17 @@ impl Routes {
         let mut steps: Vec<AskStep> = steps.collect();
         steps.sort_by_key(|step| step.after_ms);
         steps
+    }
+
+    /// Where a digest that is due at this moment is sent.
+    #[must_use]
+    pub fn digest_targets(
+        &self,
+        people: &People,
+        digest: &ScheduledDigest,
+        at: Moment<'_>,
+    ) -> Vec<PlannedTarget> {
+        self.all(people, &mut digest.to.iter(), false, at)
     }
 
     /// Whether a person gets direct messages now: they are there, and it is not their quiet time.

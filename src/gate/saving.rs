@@ -158,7 +158,7 @@ fn example(rule: &Rule) -> Result<Call, &'static str> {
 /// Whether everything that a rule covers is covered by this offered one. Pure.
 // SECURITY: of a text that is more than one plain command only exactly what is offered counts:
 // `cargo build && rm -rf *` begins like `cargo build *`.
-fn is_within(rule: &Rule, offered: &Rule) -> bool {
+pub(super) fn is_within(rule: &Rule, offered: &Rule) -> bool {
     if canonical(&rule.tool) != canonical(&offered.tool) {
         return false;
     }

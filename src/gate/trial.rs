@@ -13,7 +13,7 @@ use crate::{
     clock,
     store::{GrantScope, Store},
 };
-use countersign_policy::{self as policy, Layers, Mode, Rule, Rules, Verdict};
+use countersign_policy::{self as policy, Layers, Mode, Rule, Rules, Verdict, tools::canonical};
 use std::sync::Arc;
 
 /// Why a rule cannot be tried.
@@ -100,4 +100,25 @@ impl RuleTrial {
         let (before, after) = self.evaluator.beside(large::bytes(call), both).await;
         TriedCall { before: before.verdict, after: after.verdict, reason: after.reason }
     }
+
+    /// Whether a deny of the rules in force may cover a call that this rule covers: their patterns
+    /// begin alike. As a later line of the file the rule would lift that deny.
+    // FAIL-CLOSED: what cannot be told apart by its beginning counts.
+    #[must_use]
+    pub fn may_meet_deny(&self, rule: &Rule) -> bool {
+        let denies = self.before.rules.iter().filter(|it| it.verdict == Verdict::Deny);
+        let mut denies = denies
+            .filter(|it| it.tool.contains(GLOB) || canonical(&it.tool) == canonical(&rule.tool));
+        denies.any(|deny| {
+            let (one, other) = (beginning(&deny.pattern), beginning(&rule.pattern));
+            one.starts_with(other) || other.starts_with(one)
+        })
+    }
+}
+
+const GLOB: [char; 6] = ['*', '?', '[', '{', '\\', '!'];
+
+/// What every text begins with that a pattern covers.
+fn beginning(pattern: &str) -> &str {
+    pattern.split(GLOB).next().unwrap_or_default().trim_end()
 }

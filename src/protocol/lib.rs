@@ -6,6 +6,7 @@
 
 mod asks;
 mod calls;
+mod digest;
 mod events;
 mod executions;
 mod grants;
@@ -27,6 +28,9 @@ pub use asks::{
     CancelRequest, EditView, RequirementView, WaitQuery,
 };
 pub use calls::{CallReply, SubmitRequest};
+pub use digest::{
+    CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,
+};
 pub use events::{EventView, EventsQuery, ForgottenView};
 pub use executions::{ExecutionReply, ExecutionRequest, TokenReply};
 pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};

@@ -5,13 +5,13 @@ mod operation;
 
 use crate::{
     AddTokenRequest, AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery,
-    CallReply, CancelRequest, CancelledReply, ErrorReply, EventView, EventsQuery, ExecutionReply,
-    ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView, GrantsPage, HistoryPage,
-    HistoryQuery, LogQuery, LogReply, ModeReply, ModeRequest, NewTokenReply, NonceReply,
-    PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest, ReadyReply, ReloadReply,
-    ResumedAgentReply, RevokeReply, RevokedTokenReply, RotateTokenRequest, SessionRequest,
-    SessionsPage, SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest, WaitQuery,
-    routes,
+    CallReply, CancelRequest, CancelledReply, DigestQuery, DigestReply, ErrorReply, EventView,
+    EventsQuery, ExecutionReply, ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView,
+    GrantsPage, HistoryPage, HistoryQuery, LogQuery, LogReply, ModeReply, ModeRequest,
+    NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest,
+    ReadyReply, ReloadReply, ResumedAgentReply, RevokeReply, RevokedTokenReply, RotateTokenRequest,
+    SessionRequest, SessionsPage, SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest,
+    WaitQuery, routes,
 };
 use operation::{Operation, RouteAccess, described};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -127,6 +127,9 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<HistoryPage>(generator, "200", "A page of closed asks"),
         Operation::new("get", routes::RECORD, "Read an ask in whole", RouteAccess::Agent)
             .reply::<AskRecord>(generator, "200", "The ask, its card and where it is shown"),
+        Operation::new("get", routes::DIGEST, "Sum up what was asked", RouteAccess::Approver)
+            .query::<DigestQuery>(generator)
+            .reply::<DigestReply>(generator, "200", "In figures, with rules that would save asks"),
         Operation::new("get", routes::LOG, "Export the log", RouteAccess::Approver)
             .query::<LogQuery>(generator)
             .reply::<LogReply>(generator, "200", "A page of the log, as lines of an export"),

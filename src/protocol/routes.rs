@@ -20,6 +20,8 @@ pub const EXECUTIONS: &str = "/v1/executions";
 pub const HISTORY: &str = "/v1/history";
 /// One ask in whole.
 pub const RECORD: &str = "/v1/history/{id}";
+/// What was asked in a time, in figures.
+pub const DIGEST: &str = "/v1/digest";
 /// The event log as server-sent events.
 pub const EVENTS: &str = "/v1/events";
 /// The log that proves itself.

@@ -20,6 +20,7 @@ mod closing;
 mod connection;
 mod connection_pool;
 mod database;
+mod digests;
 mod due;
 mod engine;
 mod error;
@@ -67,6 +68,7 @@ pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin
 pub use cards::{CardRow, Delivery, NewCard};
 pub use chain::LogPage;
 pub use closing::Closed;
+pub use digests::{DueDigest, NewDigest};
 pub use due::{Due, DuePage};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};

@@ -51,6 +51,8 @@ mod core;
 mod crash;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod critical;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod digests;
 #[cfg(feature = "discord")]
 mod discord;
 mod disk;

@@ -1,6 +1,7 @@
 //! Several daemons on one PostgreSQL store: agents ask at any, people answer at any, one leads.
 
 mod callers;
+mod digests;
 #[cfg(feature = "discord")]
 mod discord;
 mod pause;

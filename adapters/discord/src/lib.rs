@@ -34,8 +34,8 @@ use crate::render::draw;
 use crate::rest::Rest;
 use crate::shared::DiscordBot;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
-    SendError, Signals, Target, Turns,
+    Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
+    Presses, Reminder, ReplyPiece, SendError, Signals, Target, Turns,
 };
 use std::sync::Arc;
 
@@ -108,6 +108,14 @@ impl Adapter for Discord {
         let channel = &*self.0.channel(target).await?;
         let card = message.0.split_once('/').map_or("", |(_, card)| card);
         let sent = self.0.rest.post(channel, &MessageBody::reminder(reminder, card)).await;
+        sent.map(drop).map_err(|problem| problem.send_error(channel))
+    }
+
+    async fn announce(&self, target: &Target, lines: &[Vec<ReplyPiece>]) -> Result<(), SendError> {
+        let channel = &*self.0.channel(target).await?;
+        let said = CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() };
+        let body = MessageBody::plain(&commands::spoken(&said));
+        let sent = self.0.rest.post(channel, &body).await;
         sent.map(drop).map_err(|problem| problem.send_error(channel))
     }
 

@@ -91,18 +91,22 @@ impl MessageBody {
         Self::of(drawn, attached)
     }
 
+    /// A text that answers nobody.
+    pub(crate) fn plain(text: &str) -> Self {
+        let content = sentence_with_link(text);
+        Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[])
+    }
+
     /// A sentence that only the presser sees.
     pub(crate) fn whisper(sentence: &str) -> Self {
-        let content = sentence_with_link(sentence);
-        let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        let mut body = Self::plain(sentence);
         body.flags |= MessageFlags::EPHEMERAL;
         body
     }
 
     /// A sentence as a reply to a message, which may be gone.
     pub(crate) fn reply(sentence: &str, to: &str) -> Self {
-        let content = sentence_with_link(sentence);
-        let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        let mut body = Self::plain(sentence);
         let message_id = to.to_owned();
         body.message_reference = Some(Reference { message_id, fail_if_not_exists: false });
         body

@@ -1,6 +1,8 @@
 //! What an adapter does.
 
-use crate::{Card, Lead, MessageRef, Pace, Presses, Reminder, SendError, Signals, Target};
+use crate::{
+    Card, Lead, MessageRef, Pace, Presses, Reminder, ReplyPiece, SendError, Signals, Target,
+};
 use std::{fmt, ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +66,18 @@ pub trait Adapter: Send + Sync {
         _reminder: &Reminder,
     ) -> Result<(), SendError> {
         Ok(())
+    }
+
+    /// Says something at a target that answers nobody, such as a digest. Nobody is mentioned.
+    ///
+    /// # Errors
+    /// See [`SendError`]; the core retries as the error says.
+    async fn announce(
+        &self,
+        _target: &Target,
+        _lines: &[Vec<ReplyPiece>],
+    ) -> Result<(), SendError> {
+        Err(SendError::Refused("this place shows cards and no other messages".to_owned()))
     }
 
     /// Shows what people have to know of the bridge itself, such as a chat where presses are not

@@ -1,6 +1,7 @@
 //! Commands: what people write to the bot beside pressing buttons.
 
 use crate::{MessageRef, Outcome, Presser, Target};
+use serde::{Deserialize, Serialize};
 
 /// A command that the core takes. An adapter offers the list on its platform, where that has a
 /// place for it, and registers it there only when what is there differs.
@@ -54,7 +55,8 @@ pub struct CommandReply {
 }
 
 /// A piece of a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ReplyPiece {
     /// The bridge's own words; plain text, to be escaped too.
     Words(String),

@@ -8,6 +8,7 @@ use crate::people::SlackPeople;
 use crate::problem::ApiProblem;
 use crate::recent::SeenIds;
 use crate::render::{SlackMessage, draw};
+use crate::rich::RichText;
 use crate::thread::Threads;
 use countersign_port::{Card, ChannelReplyLimit, MessageRef, SendError, Signals, Turns};
 use serde_json::{Value, json};
@@ -50,6 +51,14 @@ impl SlackBot {
         self.threads.started(&ids::reference(channel, ts));
         self.attach(channel, ts, &drawn).await?;
         Ok(ids::reference(channel, ts))
+    }
+
+    /// Posts a text that answers nobody.
+    pub(crate) async fn announce(&self, channel: &str, text: RichText) -> Result<(), ApiProblem> {
+        let blocks: Vec<Value> = text.block().into_iter().collect();
+        let body = json!({"channel": channel, "blocks": blocks, "text": "A digest",
+            "unfurl_links": false, "unfurl_media": false});
+        self.api.write("chat.postMessage", &body).await.map(drop)
     }
 
     /// The card where an earlier try has posted it.

@@ -33,9 +33,10 @@ pub use platform::SlackPlatform;
 
 use crate::api::WebApi;
 use crate::bot::SlackBot;
+use crate::rich::spoken;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
-    Target,
+    Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
+    Presses, ReplyPiece, SendError, Signals, Target,
 };
 use std::sync::Arc;
 
@@ -100,6 +101,13 @@ impl Adapter for Slack {
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         self.0.update(message, card).await
+    }
+
+    async fn announce(&self, target: &Target, lines: &[Vec<ReplyPiece>]) -> Result<(), SendError> {
+        let channel = &*self.0.direct.channel(&self.0.api, target).await?;
+        let said = CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() };
+        let said = self.0.announce(channel, spoken(&said)).await;
+        said.map_err(|problem| problem.send_error(channel))
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

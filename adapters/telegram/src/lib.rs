@@ -37,7 +37,7 @@ use address::Chat;
 use api::BotApi;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
-    SendError, Signals, Target,
+    ReplyPiece, SendError, Signals, Target,
 };
 use send::CardSender;
 use std::sync::Arc;
@@ -116,6 +116,10 @@ impl Adapter for Telegram {
         reminder: &Reminder,
     ) -> Result<(), SendError> {
         self.cards.remind(target, message, reminder).await
+    }
+
+    async fn announce(&self, target: &Target, lines: &[Vec<ReplyPiece>]) -> Result<(), SendError> {
+        self.cards.announce(target, lines).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

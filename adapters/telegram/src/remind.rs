@@ -1,10 +1,13 @@
-//! Reminders of cards.
+//! Reminders of cards, and what answers nobody.
 
 use crate::address::{Chat, MessageAddress};
 use crate::api::PATIENCE;
+use crate::commands::page;
 use crate::page::escape;
 use crate::send::{CardSender, no_preview};
-use countersign_port::{MessageRef, Reminder, SendError, Target};
+use countersign_port::{
+    CommandReply, MessageRef, Outcome, Reminder, ReplyPiece, SendError, Target,
+};
 use serde::de::IgnoredAny;
 use teloxide::payloads::{SendMessage, SendMessageSetters as _};
 use teloxide::types::{ChatId, MessageId, ParseMode, ReplyParameters};
@@ -27,6 +30,25 @@ impl CardSender {
             );
         reply.message_thread_id = chat.thread();
         let sent = self.api.call::<_, IgnoredAny>(&reply, PATIENCE).await;
+        sent.map(drop).map_err(|failure| self.heeded(failure, chat))
+    }
+}
+
+impl CardSender {
+    /// Says something that answers nobody.
+    pub(crate) async fn announce(
+        &self,
+        target: &Target,
+        lines: &[Vec<ReplyPiece>],
+    ) -> Result<(), SendError> {
+        let chat = Chat::parse(target)?;
+        self.may_send(chat.id)?;
+        let said = CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() };
+        let mut message = SendMessage::new(ChatId(chat.id), page(&said).html())
+            .parse_mode(ParseMode::Html)
+            .link_preview_options(no_preview());
+        message.message_thread_id = chat.thread();
+        let sent = self.api.call::<_, IgnoredAny>(&message, PATIENCE).await;
         sent.map(drop).map_err(|failure| self.heeded(failure, chat))
     }
 }

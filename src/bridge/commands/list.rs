@@ -14,6 +14,12 @@ const TIME: CommandParameter = CommandParameter {
     required: false,
 };
 
+const BACK: CommandParameter = CommandParameter {
+    name: "time",
+    description: "How far back, such as 24h; 7d without it",
+    required: false,
+};
+
 /// Every command, in the order in which people see them.
 pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
     BotCommand { name: "pending", description: "What waits for an answer", parameters: &[] },
@@ -92,6 +98,11 @@ pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
         parameters: &[TIME],
     },
     BotCommand { name: "duty", description: "Who is on duty", parameters: &[] },
+    BotCommand {
+        name: "digest",
+        description: "How many requests, how fast answered, by whom, and which rules would save some",
+        parameters: &[BACK],
+    },
     BotCommand { name: "help", description: "These commands", parameters: &[] },
 ];
 

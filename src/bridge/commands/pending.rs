@@ -1,6 +1,6 @@
 //! `/pending`: what waits for an answer.
 
-use super::run::{CommandRun, LISTED, literal, short, words, words_of};
+use super::run::{CommandRun, LISTED, is_shown, literal, short, words, words_of};
 use crate::{bridge::card, clock, gate::ask::Ask, store::StoreError};
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
 
@@ -19,15 +19,6 @@ impl CommandRun<'_> {
         }
         Ok(CommandReply { outcome: Outcome::Noted, lines })
     }
-}
-
-/// Whether those who see the answer may be told of the ask: its presser alone, or a chat that its
-/// route leads to.
-fn is_shown(ask: &Ask, platform: &str, call: &CommandCall) -> bool {
-    let Some(plan) = ask.body.plan.as_ref().filter(|_| !call.targets.is_empty()) else {
-        return true;
-    };
-    call.targets.iter().any(|it| plan.targets.iter().any(|shown| shown.is(platform, &it.0)))
 }
 
 fn waiting(ask: &Ask) -> Vec<ReplyPiece> {

@@ -83,6 +83,7 @@ impl CommandRun<'_> {
             "back" => self.back().await,
             "snooze" => self.snooze(&call.rest).await,
             "duty" => self.duty().await,
+            "digest" => self.digest(call).await,
             _ => Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),
         }
     }
@@ -252,6 +253,15 @@ fn switched(outcome: PauseOutcome) -> CommandReply {
 
 fn unknown(sentence: String) -> CommandReply {
     CommandReply::words(Outcome::Unknown, sentence)
+}
+
+/// Whether those who see the answer may be told of the ask: its presser alone, or a chat that its
+/// route leads to.
+pub(super) fn is_shown(ask: &Ask, platform: &str, call: &CommandCall) -> bool {
+    let Some(plan) = ask.body.plan.as_ref().filter(|_| !call.targets.is_empty()) else {
+        return true;
+    };
+    call.targets.iter().any(|it| plan.targets.iter().any(|shown| shown.is(platform, &it.0)))
 }
 
 pub(super) fn words(words: impl Into<String>) -> Vec<ReplyPiece> {

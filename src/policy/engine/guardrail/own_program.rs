@@ -44,6 +44,8 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("duty", OwnCommand::Tells),
     ("pending", OwnCommand::Tells),
     ("history", OwnCommand::Tells),
+    ("digest", OwnCommand::Tells),
+    ("suggest", OwnCommand::Tells),
     ("log", OwnCommand::TellsWithout("export")),
     ("approve", OwnCommand::Decides),
     ("deny", OwnCommand::Decides),

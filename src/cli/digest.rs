@@ -1,0 +1,130 @@
+//! `countersign digest` and `countersign suggest`: what was asked, and which rules would have saved
+//! asks.
+
+use super::{Context, Exit, say, token, when::past};
+use anyhow::Result;
+use countersign_protocol::{CoveredCallView, DigestKind, DigestReply, DigestSuggestion};
+use serde_json::json;
+
+/// How many covered calls are listed for each rule.
+const LISTED: usize = 10;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  countersign digest --since 1d
+  countersign digest --json
+
+It changes nothing. `/digest` in a chat says the same, and [digest] in the config sends it daily or
+weekly.")]
+pub(super) struct DigestArgs {
+    #[command(flatten)]
+    time: DigestTime,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  countersign suggest
+  countersign suggest --since 30d --json
+
+It changes nothing: take a rule by pressing Always on the next card, or by adding the line to the
+rules file. No rule is suggested for critical calls, against a deny or an answer rule, or where it
+would cover a call that people denied; none is wider than Always.")]
+pub(super) struct SuggestArgs {
+    #[command(flatten)]
+    time: DigestTime,
+}
+
+#[derive(Debug, clap::Args)]
+struct DigestTime {
+    /// Of asks that were closed since then: 2h or 30d ago, or a date [default: 7d]
+    #[arg(long, value_name = "TIME", value_parser = past)]
+    since: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn digest(context: &Context, args: DigestArgs) -> Result<Exit> {
+    let reply = read(context, &args.time).await?;
+    if args.time.json {
+        say::json(&serde_json::to_value(&reply)?)?;
+        return Ok(Exit::Good);
+    }
+    let lines: Vec<String> = reply.lines.iter().map(|line| say::literal(line)).collect();
+    say::out(&lines.join("\n"))?;
+    Ok(Exit::Good)
+}
+
+pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<Exit> {
+    let reply = read(context, &args.time).await?;
+    if args.time.json {
+        let DigestReply { since, until, complete, asks, kinds, .. } = reply;
+        let all = json!({"since": since, "until": until, "complete": complete, "asks": asks,
+            "kinds": kinds});
+        say::json(&all)?;
+        return Ok(Exit::Good);
+    }
+    say::out(&suggestions(&reply))?;
+    Ok(Exit::Good)
+}
+
+async fn read(context: &Context, time: &DigestTime) -> Result<DigestReply> {
+    Ok(token::approver(context)?.digest(time.since.as_deref()).await?)
+}
+
+fn suggestions(reply: &DigestReply) -> String {
+    let mut lines = Vec::new();
+    if !reply.complete {
+        lines.push("There were more asks: these are the latest.".to_owned());
+    }
+    let found = |kind: &&DigestKind| kind.suggestion.is_some();
+    if reply.asks == 0 {
+        lines.push("Nothing was asked in this time.".to_owned());
+    } else if !reply.kinds.iter().any(|kind| found(&kind)) {
+        lines.push("There is no rule to suggest.".to_owned());
+    }
+    for kind in &reply.kinds {
+        let asked = match kind.asks {
+            1 => "1 ask".to_owned(),
+            many => format!("{many} asks"),
+        };
+        let by = kind.rule.as_ref().map(|rule| format!(", by {rule}")).unwrap_or_default();
+        lines.push(say::literal(&format!("{asked}: {}{by}", kind.calls)));
+        match &kind.suggestion {
+            Some(suggestion) => lines.extend(suggested(suggestion)),
+            None => lines.extend(kind.why_not.iter().map(|why| format!("  {}", say::literal(why)))),
+        }
+    }
+    lines.join("\n")
+}
+
+fn suggested(found: &DigestSuggestion) -> Vec<String> {
+    let saves = match found.saves {
+        1 => "1 ask".to_owned(),
+        many => format!("{many} asks"),
+    };
+    let mut lines = Vec::new();
+    match &found.line {
+        Some(line) => {
+            lines.push(format!("  This line of the rules file would have saved {saves}:"));
+            lines.push(say::literal(&format!("    {line}")));
+        }
+        None => {
+            let rule = format!("{}: {}", found.tool, found.pattern);
+            lines.push(say::literal(&format!("  {rule} would have saved {saves}.")));
+            lines.push("  Press Always on the next card of such a call.".to_owned());
+        }
+    }
+    lines.push("  It covers what was asked before:".to_owned());
+    let call = |it: &CoveredCallView| {
+        let approved = format!("{} of {} approved", it.approved, it.asks);
+        say::literal(&format!("    {} ({approved})", it.title))
+    };
+    lines.extend(found.covers.iter().take(LISTED).map(call));
+    if let Some(more @ 1..) = found.covers.len().checked_sub(LISTED) {
+        lines.push(format!("    … and {more} more; --json lists them all."));
+    }
+    lines
+}

@@ -1,0 +1,166 @@
+//! Digests: that each is made once, and sent once at each of its targets.
+
+use super::{Fence, Store, StoreError};
+use sqlx::Row;
+
+/// A digest for a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDigest {
+    /// Which adapter.
+    pub adapter: String,
+    /// Where, in the adapter's spelling.
+    pub target: String,
+    /// What it says, as its maker wrote it down.
+    pub content: String,
+}
+
+/// A digest that has to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueDigest {
+    /// When it was due; Unix milliseconds.
+    pub due_at: i64,
+    /// What it says, as its maker wrote it down.
+    pub content: String,
+}
+
+impl Store {
+    /// When the last digest was due that was made; Unix milliseconds.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn last_digest(&self) -> Result<Option<i64>, StoreError> {
+        Ok(self.one(sqlx::query("SELECT max(due_at) AS at FROM digest")).await?.try_get("at")?)
+    }
+
+    /// Adds the digest that was due then, for these targets, in place of all earlier ones. False:
+    /// it was made already.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    // INVARIANT: of all daemons that make the digest of a time one adds it: its row without a
+    // target decides.
+    pub async fn add_digest(
+        &self,
+        due_at: i64,
+        digests: Vec<NewDigest>,
+    ) -> Result<bool, StoreError> {
+        let added = self.write(move |tx| {
+            Box::pin(async move {
+                let insert = "INSERT INTO digest (due_at, adapter, target, content, sent) \
+                              VALUES ($1, $2, $3, $4, 0) ON CONFLICT DO NOTHING";
+                let first = sqlx::query(insert).bind(due_at).bind("").bind("").bind("[]");
+                if first.execute(&mut *tx).await?.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                let earlier = sqlx::query("DELETE FROM digest WHERE due_at < $1").bind(due_at);
+                earlier.execute(&mut *tx).await?;
+                for NewDigest { adapter, target, content } in &digests {
+                    let row = sqlx::query(insert).bind(due_at).bind(adapter).bind(target);
+                    row.bind(content).execute(&mut *tx).await?;
+                }
+                Ok(true)
+            })
+        });
+        let added = added.await?;
+        self.tell();
+        Ok(added)
+    }
+
+    /// The digest that has to be sent at this target, for as long as the one who asks leads.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn due_digest(
+        &self,
+        adapter: &str,
+        target: &str,
+        fence: &Fence,
+    ) -> Result<Option<DueDigest>, StoreError> {
+        let query = sqlx::query(
+            "SELECT due_at, content FROM digest WHERE adapter = $1 AND target = $2 AND sent = 0 \
+             AND EXISTS (SELECT 1 FROM lease WHERE name = $3 AND epoch = $4) \
+             ORDER BY due_at DESC LIMIT 1",
+        );
+        let query = query.bind(adapter).bind(target).bind(&fence.name).bind(fence.epoch);
+        let Some(row) = self.maybe(query).await? else { return Ok(None) };
+        Ok(Some(DueDigest { due_at: row.try_get("due_at")?, content: row.try_get("content")? }))
+    }
+
+    /// Notes that this digest is sent here, before it is; whether the one who says so leads and
+    /// nobody has before.
+    ///
+    /// # Errors
+    /// When the store fails.
+    // INVARIANT: noted first, so that a crash may lose a digest and never repeats one.
+    pub async fn digest_sending(
+        &self,
+        due_at: i64,
+        adapter: &str,
+        target: &str,
+        fence: &Fence,
+    ) -> Result<bool, StoreError> {
+        let noted = sqlx::query(
+            "UPDATE digest SET sent = 1 WHERE due_at = $1 AND adapter = $2 AND target = $3 \
+             AND sent = 0 AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5)",
+        );
+        let noted = noted.bind(due_at).bind(adapter.to_owned()).bind(target.to_owned());
+        Ok(self.execute(noted.bind(fence.name.clone()).bind(fence.epoch)).await? > 0)
+    }
+
+    /// Notes that this digest was not sent here after all.
+    ///
+    /// # Errors
+    /// When the store fails; then it is not sent again.
+    pub async fn digest_not_sent(
+        &self,
+        due_at: i64,
+        adapter: &str,
+        target: &str,
+    ) -> Result<(), StoreError> {
+        let noted = sqlx::query(
+            "UPDATE digest SET sent = 0 WHERE due_at = $1 AND adapter = $2 AND target = $3",
+        );
+        let noted = noted.bind(due_at).bind(adapter.to_owned()).bind(target.to_owned());
+        self.execute(noted).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::store::engines::on_both;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn a_digest_is_made_once_and_sent_once_by_the_daemon_that_leads() {
+        on_both(async |store| {
+            let length = Duration::from_secs(60);
+            let leads = store.take_lease("chat", "one", length).await.unwrap().unwrap();
+            let here = || NewDigest {
+                adapter: "chat".to_owned(),
+                target: "7".to_owned(),
+                content: "[]".to_owned(),
+            };
+            assert_eq!(store.last_digest().await.unwrap(), None);
+            assert!(store.add_digest(10, vec![]).await.unwrap());
+            assert!(store.add_digest(20, vec![here()]).await.unwrap());
+            assert!(!store.add_digest(20, vec![here()]).await.unwrap(), "another daemon");
+            assert_eq!(store.last_digest().await.unwrap(), Some(20));
+            let due = || store.due_digest("chat", "7", &leads);
+            let wanted = DueDigest { due_at: 20, content: "[]".to_owned() };
+            assert_eq!(due().await.unwrap(), Some(wanted.clone()));
+            assert_eq!(store.due_digest("chat", "8", &leads).await.unwrap(), None);
+            let old = Fence { name: "chat".to_owned(), epoch: leads.epoch - 1 };
+            assert!(!store.digest_sending(20, "chat", "7", &old).await.unwrap());
+            assert!(store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+            assert!(!store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+            assert_eq!(due().await.unwrap(), None);
+            store.digest_not_sent(20, "chat", "7").await.unwrap();
+            assert_eq!(due().await.unwrap(), Some(wanted));
+            assert!(store.add_digest(30, vec![]).await.unwrap());
+            assert_eq!(due().await.unwrap(), None, "what was not sent in time is not sent later");
+        })
+        .await;
+    }
+}
