@@ -35,6 +35,7 @@ use crate::{
 };
 use countersign_port::{Block, Card, Tone};
 pub(super) use maker::Maker;
+pub use facts::thread_name;
 pub use origin::Origin;
 pub use review::review;
 use sheet::Sheet;

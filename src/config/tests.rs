@@ -61,6 +61,7 @@ fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAcco
         targets: targets.iter().map(|target| Target((*target).to_owned())).collect(),
         names: vec![],
         direct: vec![],
+        threads: vec![],
     }
 }
 

@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 26] = [
+const STEPS: [(i64, &str, &str); 27] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -34,6 +34,7 @@ const STEPS: [(i64, &str, &str); 26] = [
     (24, "presence", include_str!("migrations/0024_presence.sql")),
     (25, "log_sent", include_str!("migrations/0025_log_sent.sql")),
     (26, "budget", include_str!("migrations/0026_budget.sql")),
+    (28, "threads", include_str!("migrations/0028_threads.sql")),
 ];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write

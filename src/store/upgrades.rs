@@ -124,7 +124,7 @@ async fn a_daemon_whose_tables_a_newer_one_changed_reads_on_and_writes_nothing_m
         let says = format!(
             "a newer countersign has changed the tables (step 9999; this daemon knows {}), so this \
              one writes nothing more",
-            migrations::LATEST
+            migrations::latest()
         );
         assert_eq!(trouble.says, says);
         assert_eq!(trouble.fix, "update this daemon too, and restart it");

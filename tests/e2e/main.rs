@@ -98,6 +98,8 @@ mod slack;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;
+#[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
+mod threads;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod unanswered;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -22,6 +22,7 @@ mod rest;
 mod shared;
 mod sheet;
 mod target;
+mod threads;
 mod watch;
 mod written;
 
@@ -35,7 +36,7 @@ use crate::rest::Rest;
 use crate::shared::DiscordBot;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
-    SendError, Signals, Target, Turns,
+    SendError, SessionThread, Signals, Target, Turns,
 };
 use std::sync::Arc;
 
@@ -109,6 +110,19 @@ impl Adapter for Discord {
         let card = message.0.split_once('/').map_or("", |(_, card)| card);
         let sent = self.0.rest.post(channel, &MessageBody::reminder(reminder, card)).await;
         sent.map(drop).map_err(|problem| problem.send_error(channel))
+    }
+
+    async fn open_thread(
+        &self,
+        target: &Target,
+        thread: &SessionThread,
+        posting: Posting,
+    ) -> Result<Target, SendError> {
+        self.0.open_thread(target, thread, posting).await
+    }
+
+    async fn close_thread(&self, _: &Target, thread: &SessionThread) -> Result<(), SendError> {
+        self.0.close_thread(thread).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

@@ -86,6 +86,16 @@ impl MessageBody {
         body
     }
 
+    /// The first message of a thread, which notifies nobody. Within some minutes Discord returns
+    /// the first one for a repeated `id`.
+    pub(crate) fn head(name: &str, id: &str) -> Self {
+        let content = format!("🧵 {}", sentence_with_link(name));
+        let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        body.flags |= MessageFlags::SUPPRESS_NOTIFICATIONS;
+        (body.nonce, body.enforce_nonce) = (Some(id.to_owned()), Some(true));
+        body
+    }
+
     /// What a message with these files is to become.
     pub(crate) fn edit(drawn: RenderedCard, attached: &[AttachedFile]) -> Self {
         Self::of(drawn, attached)

@@ -1,6 +1,8 @@
 //! What an adapter does.
 
-use crate::{Card, Lead, MessageRef, Pace, Presses, Reminder, SendError, Signals, Target};
+use crate::{
+    Card, Lead, MessageRef, Pace, Presses, Reminder, SendError, SessionThread, Signals, Target,
+};
 use std::{fmt, ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -62,6 +64,35 @@ pub trait Adapter: Send + Sync {
         _target: &Target,
         _message: &MessageRef,
         _reminder: &Reminder,
+    ) -> Result<(), SendError> {
+        Ok(())
+    }
+
+    /// Makes a thread below a target, or opens the one at `thread.place` again, and says where it
+    /// is. Cards are posted there as at any target, and their messages are redrawn as any other.
+    /// With [`Posting::MayRepeat`] an earlier try may have made it: an adapter that can finds it,
+    /// and one that cannot refuses, because nothing may be made twice.
+    ///
+    /// # Errors
+    /// See [`SendError`]. [`SendError::Refused`]: no thread can be had there, and the cards go to
+    /// the target itself. [`SendError::ThreadGone`] for a thread with a place: one is made anew.
+    async fn open_thread(
+        &self,
+        _target: &Target,
+        _thread: &SessionThread,
+        _posting: Posting,
+    ) -> Result<Target, SendError> {
+        Err(SendError::Refused("this platform has no threads".to_owned()))
+    }
+
+    /// Closes a thread: archives it, or shows that it is over. That it is gone or closed is `Ok`.
+    ///
+    /// # Errors
+    /// See [`SendError`]; the core tries again as the error says.
+    async fn close_thread(
+        &self,
+        _target: &Target,
+        _thread: &SessionThread,
     ) -> Result<(), SendError> {
         Ok(())
     }

@@ -22,6 +22,7 @@ mod receiving;
 mod recent;
 mod render;
 mod rich;
+mod sessions;
 mod sheet;
 mod socket;
 mod thread;
@@ -34,8 +35,8 @@ pub use platform::SlackPlatform;
 use crate::api::WebApi;
 use crate::bot::SlackBot;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
-    Target,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError,
+    SessionThread, Signals, Target,
 };
 use std::sync::Arc;
 
@@ -86,13 +87,14 @@ impl Adapter for Slack {
         posting: Posting,
     ) -> Result<MessageRef, SendError> {
         let channel = &*self.0.direct.channel(&self.0.api, target).await?;
+        let place = (channel, ids::thread(target).map(|(_, ts)| ts));
         let found = match posting {
             Posting::First => Ok(None),
-            Posting::MayRepeat => self.0.find(channel, card).await,
+            Posting::MayRepeat => self.0.find(place, card).await,
         };
         let posted = match found {
             Ok(Some(there)) => Ok(there),
-            Ok(None) => self.0.post(channel, card).await,
+            Ok(None) => self.0.post(place, card).await,
             Err(problem) => Err(problem),
         };
         posted.map_err(|problem| problem.send_error(channel))
@@ -100,6 +102,19 @@ impl Adapter for Slack {
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         self.0.update(message, card).await
+    }
+
+    async fn open_thread(
+        &self,
+        target: &Target,
+        thread: &SessionThread,
+        posting: Posting,
+    ) -> Result<Target, SendError> {
+        self.0.open_thread(target, thread, posting).await
+    }
+
+    async fn close_thread(&self, _: &Target, thread: &SessionThread) -> Result<(), SendError> {
+        self.0.close_thread(thread).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

@@ -32,12 +32,13 @@ mod retry;
 mod send;
 mod sheet;
 mod telling;
+mod topics;
 
 use address::Chat;
 use api::BotApi;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
-    SendError, Signals, Target,
+    SendError, SessionThread, Signals, Target,
 };
 use send::CardSender;
 use std::sync::Arc;
@@ -116,6 +117,19 @@ impl Adapter for Telegram {
         reminder: &Reminder,
     ) -> Result<(), SendError> {
         self.cards.remind(target, message, reminder).await
+    }
+
+    async fn open_thread(
+        &self,
+        target: &Target,
+        thread: &SessionThread,
+        posting: Posting,
+    ) -> Result<Target, SendError> {
+        self.cards.open_topic(target, thread, posting).await
+    }
+
+    async fn close_thread(&self, _: &Target, thread: &SessionThread) -> Result<(), SendError> {
+        self.cards.close_topic(thread).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

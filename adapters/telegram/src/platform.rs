@@ -60,6 +60,16 @@ impl Platform for TelegramPlatform {
         Ok(Chat { id: entry.number("chat").unwrap_or_default(), topic }.target())
     }
 
+    fn threads_at(&self, target: &Target) -> Result<(), String> {
+        match Chat::parse(target).map_err(|error| error.to_string())? {
+            Chat { topic: Some(_), .. } => {
+                Err("a topic has no topics of its own; leave `topic` out".to_owned())
+            }
+            Chat { id: 0.., .. } => Err("a private chat has no topics".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     // A private chat has the number of the person in it.
     fn direct(&self, person: &str) -> Option<Target> {
         Some(Chat { id: person.parse().ok()?, topic: None }.target())
@@ -79,6 +89,10 @@ impl Platform for TelegramPlatform {
         target: &Target,
     ) -> Result<String, CheckError> {
         check::check_target(&TelegramConfig::of(account), target).await
+    }
+
+    async fn check_threads(&self, account: &Settings, target: &Target) -> Result<(), CheckError> {
+        check::check_topics(&TelegramConfig::of(account), target).await
     }
 
     fn guide(&self) -> Option<&dyn Guide> {
