@@ -34,8 +34,8 @@ use crate::{
     text::{brief, line},
 };
 use countersign_port::{Block, Card, Tone};
-pub(super) use maker::Maker;
 pub use facts::thread_name;
+pub(super) use maker::Maker;
 pub use origin::Origin;
 pub use review::review;
 use sheet::Sheet;

@@ -21,6 +21,7 @@ use super::{
     quorum::{self, Weighed},
     reconsider::approve_allowed,
     reply::{Reply, Told, applied_sentence, fault_sentence, refuse, reply, words},
+    role_source::CurrentRoles,
     undo,
     uses::GrantUses,
 };
@@ -44,6 +45,7 @@ pub(super) struct Answers {
     pub(super) deadlines: Arc<Deadlines>,
     pub(super) grants: Arc<StoredGrants>,
     pub(super) uses: Arc<GrantUses>,
+    pub(super) roles: CurrentRoles,
 }
 
 impl Answers {
@@ -90,6 +92,9 @@ impl Answers {
             Ok(action) => action,
             Err(sentence) => return Ok(reply(Told::Unfit, &sentence, Some(ask))),
         };
+        if let Err(why) = self.roles.refresh(&mut ask, approvers).await {
+            return Ok(reply(Told::Fault, &why, None));
+        }
         for _ in 0..TRIES {
             let now = clock::now_ms();
             let changed = match apply(&ask, &approver, action.clone(), now) {

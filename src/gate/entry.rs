@@ -90,14 +90,6 @@ impl Gate {
         choices.audience.iter().any(|it| it.adapter == adapter && it.target == target)
     }
 
-    /// How long the thread of a session may rest at this target; `None` where sessions have none.
-    #[must_use]
-    pub fn thread_idle_ms(&self, adapter: &str, target: &str) -> Option<i64> {
-        let choices = self.in_force.now();
-        let here = choices.audience.iter().find(|it| it.adapter == adapter && it.target == target);
-        here.and_then(|it| it.thread_idle_ms)
-    }
-
     /// Begins a pairing on a platform, which ends an earlier one there. Returns until when its code
     /// works (Unix milliseconds).
     #[must_use]

@@ -39,6 +39,8 @@ mod slack_server;
 #[cfg(feature = "telegram")]
 mod telegram_server;
 
+#[cfg(feature = "telegram")]
+mod admins;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod chats;
 mod codex;
@@ -56,6 +58,8 @@ mod disk;
 mod duty;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod edit;
+#[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
+mod everywhere;
 #[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
 mod floods;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -206,6 +206,24 @@ impl Telegram {
         });
     }
 
+    /// Makes somebody an administrator of a group, perhaps an anonymous one. Telegram sends an
+    /// update about it if the bot asked for such and is an administrator itself.
+    pub fn make_admin(&self, chat: i64, person: Person, anonymous: bool) {
+        self.change(|world| {
+            world.chats.get_mut(&chat).unwrap().admins.push((person, anonymous));
+            world.tell_member_changed(chat, person);
+        });
+    }
+
+    /// Makes them a mere member again.
+    pub fn remove_admin(&self, chat: i64, person: Person) {
+        self.change(|world| {
+            let admins = &mut world.chats.get_mut(&chat).unwrap().admins;
+            admins.retain(|(admin, _)| *admin != person);
+            world.tell_member_changed(chat, person);
+        });
+    }
+
     /// Takes the bot's right to manage topics, or gives it back; Telegram sends an update about it.
     pub fn let_manage_topics(&self, may: bool) {
         self.change(|world| {
@@ -254,6 +272,18 @@ impl Telegram {
     /// Deletes a message, as a person does.
     pub fn delete(&self, chat: i64, message: i64) {
         self.change(|world| world.stored(chat, message).deleted = true);
+    }
+}
+
+impl World {
+    fn tell_member_changed(&mut self, chat: i64, person: Person) {
+        if !self.allowed.iter().any(|kind| kind == "chat_member") {
+            return;
+        }
+        let member = json!({"user": world::person_js(person), "status": "member"});
+        self.push(json!({"chat_member": {"chat": world::chat_js(chat),
+            "from": world::person_js(ANA), "date": 1_795_000_000, "old_chat_member": member,
+            "new_chat_member": member}}));
     }
 }
 

@@ -23,7 +23,9 @@ impl DiscordBot {
     ) -> Result<Target, SendError> {
         if let Some(place) = &thread.place {
             let opened = self.rest.archive(&place.0, false).await;
-            return opened.map(|()| place.clone()).map_err(|problem| closed_to_us(problem, &place.0));
+            return opened
+                .map(|()| place.clone())
+                .map_err(|problem| closed_to_us(problem, &place.0));
         }
         let channel = &*self.channel(target).await?;
         let name = thread.name_within(NAME);
@@ -61,7 +63,9 @@ impl DiscordBot {
 /// What keeps the bot from opening or archiving a thread: it is gone, or others locked it.
 fn closed_to_us(problem: Problem, thread: &str) -> SendError {
     match &problem {
-        Problem::Refused { .. } => SendError::ThreadGone(format!("Discord thread {thread}: {problem}")),
+        Problem::Refused { .. } => {
+            SendError::ThreadGone(format!("Discord thread {thread}: {problem}"))
+        }
         _ => problem.send_error(thread),
     }
 }

@@ -54,6 +54,19 @@ pub trait Adapter: Send + Sync {
     /// See [`SendError`].
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError>;
 
+    /// Which of these roles a person holds now; for votes that were cast a while ago. `None` where
+    /// the platform is not asked: then the roles count that the person held when they voted.
+    ///
+    /// # Errors
+    /// A sentence where the platform does not say: nothing is decided then.
+    async fn roles_now(
+        &self,
+        _person: &str,
+        _of: &[String],
+    ) -> Result<Option<Vec<String>>, String> {
+        Ok(None)
+    }
+
     /// Reminds of a posted card, in reply to it. A platform whose cards are in sight all the time
     /// has nothing to do.
     ///

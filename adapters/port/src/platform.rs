@@ -51,11 +51,7 @@ pub trait Platform: Send + Sync {
     ///
     /// # Errors
     /// [`CheckError`]
-    async fn check_threads(
-        &self,
-        _account: &Settings,
-        _target: &Target,
-    ) -> Result<(), CheckError> {
+    async fn check_threads(&self, _account: &Settings, _target: &Target) -> Result<(), CheckError> {
         Ok(())
     }
 

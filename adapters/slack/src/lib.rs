@@ -104,6 +104,16 @@ impl Adapter for Slack {
         self.0.update(message, card).await
     }
 
+    async fn roles_now(&self, person: &str, _: &[String]) -> Result<Option<Vec<String>>, String> {
+        let roles = self.0.people.roles_now(&self.0.api, person).await;
+        roles.map(Some).map_err(|problem| {
+            format!(
+                "Slack did not say who is in its user groups just now, so nothing changed. Press \
+                 again. ({problem})"
+            )
+        })
+    }
+
     async fn open_thread(
         &self,
         target: &Target,

@@ -7,8 +7,8 @@ use crate::errors::{refused_token, send_error, sentence, token_refused};
 use crate::pull::webhook_sentence;
 use countersign_port::{CheckError, Target};
 use serde::{Deserialize, de::IgnoredAny};
-use std::time::Duration;
 use serde_json::Value;
+use std::time::Duration;
 use teloxide::payloads::{GetChat, GetChatMember, GetMe, GetWebhookInfo, SendChatAction};
 use teloxide::types::{ChatAction, ChatId, User};
 

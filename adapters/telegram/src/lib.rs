@@ -5,6 +5,7 @@
 
 mod address;
 mod addressed;
+mod admins;
 mod api;
 mod attachment;
 mod check;
@@ -35,11 +36,13 @@ mod telling;
 mod topics;
 
 use address::Chat;
+use admins::Admins;
 use api::BotApi;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
     SendError, SessionThread, Signals, Target,
 };
+use errors::sentence;
 use send::CardSender;
 use std::sync::Arc;
 
@@ -54,6 +57,7 @@ pub struct Telegram {
     api: BotApi,
     cards: Arc<CardSender>,
     signals: Signals,
+    admins: Arc<Admins>,
 }
 
 impl Telegram {
@@ -62,7 +66,7 @@ impl Telegram {
     pub fn new(config: TelegramConfig) -> Self {
         let api = BotApi::new(&config);
         let cards = Arc::new(CardSender::new(api.clone()));
-        Self { api, cards, signals: Signals::default() }
+        Self { api, cards, signals: Signals::default(), admins: Arc::default() }
     }
 
     fn listening(&self) {
@@ -108,6 +112,20 @@ impl Adapter for Telegram {
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         self.cards.update(message, card).await
+    }
+
+    async fn roles_now(&self, person: &str, of: &[String]) -> Result<Option<Vec<String>>, String> {
+        let roles = match person.parse() {
+            Ok(user) => self.admins.roles(&self.api, user, of).await,
+            Err(_) => Ok(Vec::new()),
+        };
+        roles.map(Some).map_err(|failure| {
+            format!(
+                "Telegram did not say who its administrators are just now, so nothing changed. \
+                 Press again. ({})",
+                sentence(&failure)
+            )
+        })
     }
 
     async fn remind(

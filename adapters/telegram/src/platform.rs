@@ -1,6 +1,6 @@
 //! Telegram, as the program registers it.
 
-use crate::{Telegram, address::Chat, check, config::TelegramConfig, guide::TelegramGuide};
+use crate::{Telegram, address::Chat, admins, check, config::TelegramConfig, guide::TelegramGuide};
 use countersign_port::{
     Absent, Adapter, ApproverList, CheckError, Description, Guide, IdForm, Key, Names, Platform,
     Settings, Takes, Target, async_trait,
@@ -34,12 +34,23 @@ const DESCRIPTION: Description = Description {
         },
         Key { name: "topic", takes: Takes::Number, absent: Absent::Nothing },
     ],
-    approvers: &[ApproverList {
-        key: "telegram",
-        names: Names::People,
-        form: IdForm::Digits,
-        example: "[12345]",
-    }],
+    approvers: &[
+        ApproverList {
+            key: "telegram",
+            names: Names::People,
+            form: IdForm::Digits,
+            example: "[12345]",
+        },
+        ApproverList {
+            key: "telegram_admins",
+            names: Names::Roles,
+            form: IdForm::Text {
+                fits: admins::is_group,
+                wanted: "numbers of groups such as -1001234567890",
+            },
+            example: "[]",
+        },
+    ],
     example: "\
 # [telegram]
 # token = \"123456:…\"                     # from @BotFather

@@ -54,7 +54,9 @@ impl OutboxWorker {
                 self.target = new;
                 Ok(None)
             }
-            SendError::TargetGone(why) | SendError::ThreadGone(why) => self.refused(&why).await.map(Some),
+            SendError::TargetGone(why) | SendError::ThreadGone(why) => {
+                self.refused(&why).await.map(Some)
+            }
             SendError::Refused(why) => {
                 self.gave_up = true;
                 self.give_up(row, &why).await.map(|()| None)

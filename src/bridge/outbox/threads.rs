@@ -108,11 +108,7 @@ impl OutboxWorker {
     }
 
     /// Notes that the thread of a session is gone.
-    pub(super) async fn thread_gone(
-        &self,
-        key: &ThreadKey,
-        why: &str,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn thread_gone(&self, key: &ThreadKey, why: &str) -> Result<(), StoreError> {
         let ThreadKey { adapter, target, session, .. } = key;
         tracing::warn!(adapter, target, session, why, "a session's thread is gone");
         self.store.thread_lost(key, why).await

@@ -82,8 +82,10 @@ impl ThreadChat {
             }
             Self::Discord(chat) => {
                 let threads = chat.threads().into_iter();
-                let thread = |(place, name, archived): (String, String, bool)| {
-                    Thread { place, name, open: !archived }
+                let thread = |(place, name, archived): (String, String, bool)| Thread {
+                    place,
+                    name,
+                    open: !archived,
                 };
                 threads.map(thread).collect()
             }

@@ -225,7 +225,8 @@ fn post(state: &mut World, arguments: &Value) -> Outcome {
         state.violations.push("chat.postMessage: Slack would fetch links of the text".to_owned());
     }
     let metadata = arguments["metadata"].clone();
-    let message = Message { metadata, thread, ..message(&channel, &text(arguments, "text"), blocks) };
+    let message =
+        Message { metadata, thread, ..message(&channel, &text(arguments, "text"), blocks) };
     let ts = state.store(message);
     Ok(json!({"channel": channel, "ts": ts}))
 }

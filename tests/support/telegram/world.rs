@@ -34,6 +34,8 @@ pub(super) struct Chat {
     pub(super) topics: BTreeMap<i64, bool>,
     /// The names of those that the bot made.
     pub(super) topic_names: BTreeMap<i64, String>,
+    /// The administrators, and whether they are anonymous.
+    pub(super) admins: Vec<(Person, bool)>,
     /// Whether the bot may make, close and open topics.
     pub(super) manages_topics: bool,
     pub(super) messages: BTreeMap<i64, Stored>,
@@ -61,7 +63,7 @@ pub(super) fn refuse<T>(code: u16, description: &str) -> Result<T, Refusal> {
 
 /// The parameters of each method besides `chat_id` and `message_id`.
 // In lower case, because the Bot API ignores the case of method names.
-pub(super) const KNOWN: [(&str, &[&str]); 16] = [
+pub(super) const KNOWN: [(&str, &[&str]); 17] = [
     ("getme", &[]),
     ("getwebhookinfo", &[]),
     ("getchat", &[]),
@@ -70,6 +72,7 @@ pub(super) const KNOWN: [(&str, &[&str]); 16] = [
     ("sendchataction", &["action", "message_thread_id"]),
     ("deletemessage", &[]),
     ("getchatmember", &["user_id"]),
+    ("getchatadministrators", &[]),
     ("createforumtopic", &["name", "icon_color", "icon_custom_emoji_id"]),
     ("closeforumtopic", &["message_thread_id"]),
     ("reopenforumtopic", &["message_thread_id"]),
@@ -182,6 +185,16 @@ impl World {
         }
         match method {
             "getchat" => Ok(chat_js(id)),
+            "getchatadministrators" if id > 0 => {
+                refuse(400, "Bad Request: there are no administrators in the private chat")
+            }
+            "getchatadministrators" => {
+                let admin = |(person, anonymous): &(Person, bool)| {
+                    json!({"user": person_js(*person), "status": "administrator",
+                        "is_anonymous": anonymous, "can_be_edited": false})
+                };
+                Ok(chat.admins.iter().map(admin).collect())
+            }
             "getchatmember" => Ok(json!({"user": bot_js(), "status": "administrator",
                 "can_manage_topics": chat.manages_topics})),
             "sendchataction" => Ok(json!(true)),
