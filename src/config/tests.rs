@@ -887,3 +887,39 @@ fn where_the_log_is_sent_is_checked_when_it_is_read() {
     assert!(unsigned.len() == 1 && unsigned[0].contains("`webhook_secret`"), "{unsigned:?}");
     assert_eq!(mistakes("[log]\nwebhook = \"ftp://x\"\nwebhook_secret = \"s\"\n").len(), 1);
 }
+
+#[test]
+fn a_thread_for_each_session_is_a_key_of_a_target_that_can_have_threads() {
+    let with = |more: &str| format!("[telegram]\ntoken = \"7:x\"\ntargets = [{{ {more} }}]\n");
+    let idle = |more: &str| read(&with(more)).map(|config| config.chats[0].threads.clone());
+    let target = || Target("-42".to_owned());
+    let day = Duration::from_secs(86_400);
+    assert_eq!(idle("chat = -42"), Ok(vec![]));
+    assert_eq!(idle("chat = -42, per_session = false"), Ok(vec![]));
+    assert_eq!(idle("chat = -42, per_session = true"), Ok(vec![(target(), day)]));
+    let hours = Duration::from_secs(8 * 3600);
+    assert_eq!(idle("chat = -42, per_session = \"8h\""), Ok(vec![(target(), hours)]));
+    for (more, why) in [
+        ("chat = -42, topic = 7, per_session = true", "a topic has no topics of its own"),
+        ("chat = 42, per_session = true", "a private chat has no topics"),
+        ("chat = -42, per_session = \"soon\"", "wants a length of time"),
+        ("chat = -42, per_session = 7", "wants true, false or a length of time"),
+    ] {
+        let said = mistakes(&with(more)).join("\n");
+        assert!(said.contains(why), "{more}: {said}");
+    }
+}
+
+#[test]
+fn administrators_of_a_group_are_named_by_its_number() {
+    let named = |id: &str| format!("[[groups]]\nname = \"ops\"\ntelegram_admins = {id}\n");
+    for id in ["-1001234567890", "\"-1001234567890\"", "[-1001234567890]"] {
+        let people = read(&named(id)).unwrap().approvers.people;
+        let roles = people.groups[0].roles.get("telegram").cloned();
+        assert_eq!(roles, Some(["-1001234567890".to_owned()].into()), "{id}");
+    }
+    for id in ["42", "\"@team\"", "\"ops\""] {
+        let said = mistakes(&named(id)).join("\n");
+        assert!(said.contains("wants numbers of groups such as -1001234567890"), "{id}: {said}");
+    }
+}

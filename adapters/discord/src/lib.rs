@@ -91,7 +91,8 @@ impl Adapter for Discord {
             true => Rings::Aloud(self.0.config.mention.as_deref()),
             false => Rings::Silently,
         };
-        let message = self.0.rest.post(channel, &MessageBody::post(card, draw(card), rings)).await;
+        let body = MessageBody::post(card, draw(card), rings).in_channel(channel);
+        let message = self.0.rest.post(channel, &body).await;
         let message = message.map_err(|problem| problem.send_error(channel))?;
         Ok(MessageRef(format!("{channel}/{message}")))
     }

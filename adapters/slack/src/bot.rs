@@ -21,6 +21,8 @@ const LOOKED_THROUGH: &str = "200";
 /// One bot: its API, and what is known of its messages.
 pub(crate) struct SlackBot {
     pub(crate) api: WebApi,
+    /// For what only reads: a daemon that does not lead counts votes too.
+    pub(crate) reader: WebApi,
     pub(crate) signals: Signals,
     pub(crate) turns: Turns,
     pub(crate) people: SlackPeople,

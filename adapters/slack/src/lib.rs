@@ -50,9 +50,10 @@ impl Slack {
     pub fn new(config: SlackConfig) -> Self {
         let (signals, turns, people) = Default::default();
         let (reply_limit, seen, threads, last_drawn, direct) = Default::default();
-        let api = WebApi::new(&config);
+        let (api, reader) = (WebApi::new(&config), WebApi::new(&config));
         Self(Arc::new(SlackBot {
             api,
+            reader,
             signals,
             turns,
             people,
@@ -105,7 +106,7 @@ impl Adapter for Slack {
     }
 
     async fn roles_now(&self, person: &str, _: &[String]) -> Result<Option<Vec<String>>, String> {
-        let roles = self.0.people.roles_now(&self.0.api, person).await;
+        let roles = self.0.people.roles_now(&self.0.reader, person).await;
         roles.map(Some).map_err(|problem| {
             format!(
                 "Slack did not say who is in its user groups just now, so nothing changed. Press \

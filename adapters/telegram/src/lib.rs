@@ -58,6 +58,8 @@ pub struct Telegram {
     cards: Arc<CardSender>,
     signals: Signals,
     admins: Arc<Admins>,
+    /// For what only reads: a daemon that does not lead counts votes too.
+    reader: BotApi,
 }
 
 impl Telegram {
@@ -66,7 +68,8 @@ impl Telegram {
     pub fn new(config: TelegramConfig) -> Self {
         let api = BotApi::new(&config);
         let cards = Arc::new(CardSender::new(api.clone()));
-        Self { api, cards, signals: Signals::default(), admins: Arc::default() }
+        let (signals, admins, reader) = (Signals::default(), Arc::default(), BotApi::new(&config));
+        Self { api, cards, signals, admins, reader }
     }
 
     fn listening(&self) {
@@ -116,7 +119,7 @@ impl Adapter for Telegram {
 
     async fn roles_now(&self, person: &str, of: &[String]) -> Result<Option<Vec<String>>, String> {
         let roles = match person.parse() {
-            Ok(user) => self.admins.roles(&self.api, user, of).await,
+            Ok(user) => self.admins.roles(&self.reader, user, of).await,
             Err(_) => Ok(Vec::new()),
         };
         roles.map(Some).map_err(|failure| {

@@ -40,7 +40,7 @@ impl State {
         let nonce = body["nonce"].as_str().map(str::to_owned);
         // Discord returns the first message for a repeated nonce instead of a second one.
         if nonce.is_some() && body["enforce_nonce"] == true {
-            let same = |it: &&Message| it.channel == channel && it.nonce == nonce && !it.deleted;
+            let same = |it: &&Message| it.nonce == nonce;
             if let Some(first) = self.messages.iter().find(same) {
                 return Ok(first.json());
             }
