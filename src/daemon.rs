@@ -107,6 +107,7 @@ pub async fn run(
     );
     let stop = CancellationToken::new();
     let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());
+    gate.ask_roles_of(Arc::new(bridge::AdapterRoles(all.clone())));
     let fixed = config.daemon.clone();
     let reloader = Reloader::new(started, fixed, gate.clone(), accounts, stop.clone());
     reloader.serve().await;

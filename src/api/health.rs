@@ -17,6 +17,9 @@ use countersign_protocol::{
 };
 use std::{collections::BTreeMap, fmt::Write};
 
+/// For how long it is noted that a session has no thread; milliseconds.
+const NOTED_MS: i64 = 60 * 60 * 1000;
+
 /// Replies while the process runs.
 // Without the store: a supervisor that restarts us would not bring a lost database back.
 pub(super) async fn healthz() -> &'static str {
@@ -43,6 +46,10 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         }
         Some(_) => Default::default(),
     };
+    let notes = match trouble {
+        None => notes(&api).await.unwrap_or_default(),
+        Some(_) => Vec::new(),
+    };
     let stopping = api.gate.is_stopping();
     let problems = (api.notices)(&api.adapters.borrow());
     let good = trouble.is_none() && !stopping && problems.is_empty();
@@ -61,6 +68,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         paused: paused.as_ref().map(pause::view),
         paused_agents,
         late: late.iter().map(told_late).collect(),
+        notes,
         waiting,
         config: api.config.borrow().clone(),
         daemon: api.gate.daemon().to_owned(),
@@ -77,6 +85,13 @@ async fn waiting(api: &Api) -> Result<ReadyWaiting, StoreError> {
     let asks = u64::try_from(api.store.count_open().await?).unwrap_or_default();
     let oldest = api.store.oldest_open().await?.map(clock::rfc3339);
     Ok(ReadyWaiting { asks, oldest, callers: api.gate.callers() })
+}
+
+/// Where sessions have no thread that should have one.
+async fn notes(api: &Api) -> Result<Vec<String>, StoreError> {
+    let missing = api.store.missing_threads(clock::now_ms() - NOTED_MS).await?;
+    let note = |(adapter, why)| format!("{adapter}: sessions without a thread: {why}");
+    Ok(missing.into_iter().map(note).collect())
 }
 
 /// The holders of the leases; empty if the store cannot be read.

@@ -34,6 +34,7 @@ use crate::{
     text::{brief, line},
 };
 use countersign_port::{Block, Card, Tone};
+pub use facts::thread_name;
 pub(super) use maker::Maker;
 pub use origin::Origin;
 pub use review::review;

@@ -11,6 +11,7 @@
 mod bundles;
 mod digests;
 mod failures;
+mod folding;
 mod muting;
 mod one_card;
 mod page;
@@ -19,6 +20,7 @@ mod reminders;
 mod remote;
 mod rush;
 mod start;
+mod threads;
 mod write_buffer;
 
 use super::{Adapters, Term, outage::Outage, receiving::ReceivingState};
@@ -32,6 +34,7 @@ use page::PAGE;
 use remote::RemoteAsks;
 use rush::Rush;
 use std::{sync::Arc, time::Duration};
+use threads::Threads;
 use tokio::time::Instant;
 use write_buffer::WriteBuffer;
 
@@ -123,6 +126,7 @@ struct OutboxWorker {
     last_turn: String,
     /// How fast cards come.
     rush: Rush,
+    threads: Threads,
 }
 
 /// How far the showing of a page came.
@@ -165,6 +169,7 @@ impl OutboxWorker {
             gave_up: false,
             last_turn: String::new(),
             rush: Rush::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -228,8 +233,10 @@ impl OutboxWorker {
                 });
             }
         }
-        if let Some(time) = self.remind().await? {
-            return Ok(SendPause::Quiet(time));
+        for rest in [self.remind().await?, self.close_idle().await?] {
+            if let Some(time) = rest {
+                return Ok(SendPause::Quiet(time));
+            }
         }
         if let Some(time) = self.send_digest().await? {
             return Ok(SendPause::Quiet(time));

@@ -228,6 +228,10 @@ impl PressHandler {
 
 #[async_trait]
 impl Presses for PressHandler {
+    fn roles(&self) -> Vec<String> {
+        self.gate.roles_on(self.adapter)
+    }
+
     async fn press(&self, press: Press) -> Receipt {
         let Press { presser, message, token } = press;
         let input = Input { presser, message, token, text: None, chosen: None };

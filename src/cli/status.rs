@@ -54,6 +54,7 @@ fn lines(ready: &ReadyReply, wrong: &[Wrong]) -> Vec<String> {
     if wrong.is_empty() {
         lines.push(line("problems", &say::paint(Colour::Green, "none")));
     }
+    lines.extend(ready.notes.iter().map(|note| line("note", &say::literal(note))));
     for Wrong { what, fix } in wrong {
         lines.push(line("problem", &say::paint(Colour::Red, &say::literal(what))));
         lines.extend(fix.as_ref().map(|fix| line("  fix", &say::literal(fix))));

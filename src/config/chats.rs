@@ -1,12 +1,13 @@
 //! Reads the sections of chat platforms, as their registrations describe them.
 
 use super::model::ChatAccount;
-use super::node::ConfigNode;
+use super::node::{ConfigNode, ConfigValue};
 use super::people::group_name;
-use super::section::{Section, id_of, number, secret};
-use super::values::url;
+use super::section::{Section, id_of, number, secret, wants};
+use super::values::{length, url};
 use crate::platforms::Registered;
 use countersign_port::{Absent, Key, Platform, Setting, Settings, Takes, Target};
+use std::time::Duration;
 
 /// Checks the registrations themselves; `taken` are the names of the other sections.
 pub(super) fn faults(platforms: &[Registered], taken: &[&str]) -> Vec<String> {
@@ -33,16 +34,42 @@ pub(super) fn account(
     let settings = settings(&mut section, about.keys);
     let targets = section.tables("targets", &format!("{}.targets", about.name), |entry| {
         let name = entry.get("name", target_name);
+        let idle = entry.get("per_session", thread_idle).flatten();
         let target = platform.target(&self::settings(entry, about.target)?);
         let target = target.map_err(|why| entry.problem(&why)).ok()?;
-        Some((name, target))
+        if idle.is_some()
+            && let Err(why) = platform.threads_at(&target)
+        {
+            entry.problem(&format!("cannot have `per_session`: {why}"));
+        }
+        Some(ChatTarget { name, target, idle })
     });
     section.finish();
-    let named = |(name, target): &(Option<String>, Target)| Some((name.clone()?, target.clone()));
-    let names = targets.iter().filter_map(named).collect();
-    let targets = targets.into_iter().map(|(_, target)| target).collect();
-    Some(ChatAccount { platform, settings: settings?, targets, names, direct: Vec::new() })
+    let names = targets.iter().filter_map(|it| Some((it.name.clone()?, it.target.clone())));
+    let names = names.collect();
+    let threads = targets.iter().filter_map(|it| Some((it.target.clone(), it.idle?))).collect();
+    let targets = targets.into_iter().map(|it| it.target).collect();
+    Some(ChatAccount { platform, settings: settings?, targets, names, direct: Vec::new(), threads })
 }
+
+/// An entry of `targets`.
+struct ChatTarget {
+    name: Option<String>,
+    target: Target,
+    idle: Option<Duration>,
+}
+
+/// How long the thread of a session may rest: a length, or true for a day.
+fn thread_idle(node: &ConfigNode) -> Result<Option<Duration>, String> {
+    match node.value() {
+        ConfigValue::Truth(wanted) => Ok(wanted.then_some(DAY)),
+        ConfigValue::Text(_) => length(node).map(Some),
+        _ => Err(wants("true, false or a length of time such as \"8h\"", node)),
+    }
+}
+
+/// How long a thread may rest where the config does not say.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The values of these keys; `None` if a required one is missing.
 fn settings(section: &mut Section<'_>, keys: &[Key]) -> Option<Settings> {

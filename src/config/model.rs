@@ -183,6 +183,8 @@ pub struct ChatAccount {
     pub names: Vec<(String, Target)>,
     /// The direct messages that routes lead to.
     pub direct: Vec<Target>,
+    /// Those of the targets where each session has a thread, and how long that may rest.
+    pub threads: Vec<(Target, Duration)>,
 }
 
 impl ChatAccount {
@@ -190,6 +192,12 @@ impl ChatAccount {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.platform.description().name
+    }
+
+    /// How long the thread of a session may rest at this target; `None` where sessions have none.
+    #[must_use]
+    pub fn thread_idle(&self, target: &Target) -> Option<Duration> {
+        self.threads.iter().find(|(at, _)| at == target).map(|(_, idle)| *idle)
     }
 
     /// The secret that identifies the account.
@@ -207,6 +215,7 @@ impl PartialEq for ChatAccount {
             && self.targets == other.targets
             && self.names == other.names
             && self.direct == other.direct
+            && self.threads == other.threads
     }
 }
 
@@ -216,7 +225,7 @@ impl fmt::Debug for ChatAccount {
         let mut text = f.debug_struct("ChatAccount");
         text.field("platform", &self.name()).field("settings", &self.settings);
         text.field("targets", &self.targets).field("names", &self.names);
-        text.field("direct", &self.direct).finish()
+        text.field("direct", &self.direct).field("threads", &self.threads).finish()
     }
 }
 

@@ -179,6 +179,11 @@ pub(super) fn id_of(form: IdForm, node: &ConfigNode) -> Result<String, String> {
         // SECURITY: a name can pass to another person, a number cannot.
         (IdForm::Digits, ..) => Err(wants("numeric ids, because names can change hands", node)),
         (IdForm::Text { fits, .. }, _, Some(text)) if fits(text) => Ok(text.to_owned()),
+        (IdForm::Text { fits, .. }, ConfigValue::Number(number), _)
+            if fits(&number.to_string()) =>
+        {
+            Ok(number.to_string())
+        }
         (IdForm::Text { wanted, .. }, ..) => Err(wants(wanted, node)),
     }
 }

@@ -61,6 +61,7 @@ fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAcco
         targets: targets.iter().map(|target| Target((*target).to_owned())).collect(),
         names: vec![],
         direct: vec![],
+        threads: vec![],
     }
 }
 
@@ -128,7 +129,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (61, 4));
+    assert_eq!((keys.count(), sections.count()), (62, 4));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -896,7 +897,10 @@ fn routes_name_targets_people_and_groups_and_chats_know_whom_they_write_to() {
     let direct = [("Ana".to_owned(), ana), ("Ben".to_owned(), vec![])].into();
     let named = [("deploys", "-100/7"), ("room", "-100")];
     let chats = named.map(|(name, at)| (name.to_owned(), planned("telegram", at, name))).into();
-    assert_eq!(config.routes, Routes { list: vec![night, rest], direct, rotas: vec![], chats, digest: None });
+    assert_eq!(
+        config.routes,
+        Routes { list: vec![night, rest], direct, rotas: vec![], chats, digest: None }
+    );
     let direct: Vec<_> = config.chats.iter().map(|chat| chat.direct.clone()).collect();
     assert_eq!(direct, [[Target("11".into())], [Target("@22".into())]]);
     // Nobody is written to for nothing.
@@ -1004,4 +1008,40 @@ fn where_the_log_is_sent_is_checked_when_it_is_read() {
         assert_eq!(mistakes(&format!("[otel]\nendpoint = \"{no}\"\n")).len(), 1, "{no}");
     }
     assert_eq!(mistakes("[otel]\nheaders_file = \"x\"\n").len(), 1);
+}
+
+#[test]
+fn a_thread_for_each_session_is_a_key_of_a_target_that_can_have_threads() {
+    let with = |more: &str| format!("[telegram]\ntoken = \"7:x\"\ntargets = [{{ {more} }}]\n");
+    let idle = |more: &str| read(&with(more)).map(|config| config.chats[0].threads.clone());
+    let target = || Target("-42".to_owned());
+    let day = Duration::from_secs(86_400);
+    assert_eq!(idle("chat = -42"), Ok(vec![]));
+    assert_eq!(idle("chat = -42, per_session = false"), Ok(vec![]));
+    assert_eq!(idle("chat = -42, per_session = true"), Ok(vec![(target(), day)]));
+    let hours = Duration::from_secs(8 * 3600);
+    assert_eq!(idle("chat = -42, per_session = \"8h\""), Ok(vec![(target(), hours)]));
+    for (more, why) in [
+        ("chat = -42, topic = 7, per_session = true", "a topic has no topics of its own"),
+        ("chat = 42, per_session = true", "a private chat has no topics"),
+        ("chat = -42, per_session = \"soon\"", "wants a length of time"),
+        ("chat = -42, per_session = 7", "wants true, false or a length of time"),
+    ] {
+        let said = mistakes(&with(more)).join("\n");
+        assert!(said.contains(why), "{more}: {said}");
+    }
+}
+
+#[test]
+fn administrators_of_a_group_are_named_by_its_number() {
+    let named = |id: &str| format!("[[groups]]\nname = \"ops\"\ntelegram_admins = {id}\n");
+    for id in ["-1001234567890", "\"-1001234567890\"", "[-1001234567890]"] {
+        let people = read(&named(id)).unwrap().approvers.people;
+        let roles = people.groups[0].roles.get("telegram").cloned();
+        assert_eq!(roles, Some(["-1001234567890".to_owned()].into()), "{id}");
+    }
+    for id in ["42", "\"@team\"", "\"ops\""] {
+        let said = mistakes(&named(id)).join("\n");
+        assert!(said.contains("wants numbers of groups such as -1001234567890"), "{id}: {said}");
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 use countersign_inbox::{OidcClaim, OidcConfig, PushConfig, PushShows};
 use countersign_port::{Adapter, CancellationToken, NamedAdapter};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
@@ -98,14 +98,15 @@ impl Accounts {
 
     /// The targets of the cards of every ask, with these accounts.
     pub(super) fn audience(&self, chats: &[ChatAccount]) -> Vec<Audience> {
-        let of = |adapter: &str, target: &str| Audience {
+        let of = |adapter: &str, target: &str, idle: Option<Duration>| Audience {
             adapter: adapter.to_owned(),
             target: target.to_owned(),
+            thread_idle_ms: idle.map(|it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX)),
         };
-        let inbox = of(INBOX, &self.inbox_target);
-        let targets = chats
-            .iter()
-            .flat_map(|chat| chat.targets.iter().map(|target| of(chat.name(), &target.0)));
+        let inbox = of(INBOX, &self.inbox_target, None);
+        let targets = chats.iter().flat_map(|chat| {
+            chat.targets.iter().map(|it| of(chat.name(), &it.0, chat.thread_idle(it)))
+        });
         std::iter::once(inbox).chain(targets).collect()
     }
 

@@ -16,6 +16,7 @@ use super::{
     quorum::{self, Weighed},
     reconsider::approve_allowed,
     reply::{Reply, Told, applied_sentence, fault_sentence, refuse, reply, words},
+    role_source::CurrentRoles,
     undo,
     uses::GrantUses,
 };
@@ -46,6 +47,7 @@ pub(super) struct Answers {
     pub(super) deadlines: Arc<Deadlines>,
     pub(super) grants: Arc<StoredGrants>,
     pub(super) uses: Arc<GrantUses>,
+    pub(super) roles: CurrentRoles,
 }
 
 impl Answers {
@@ -74,6 +76,12 @@ impl Answers {
         action: &Action,
     ) -> Result<Reply, StoreError> {
         for _ in 0..TRIES {
+            // Before the attempt, which keeps a reload waiting; and not for a stranger's press.
+            if self.in_force.admit(who.clone()).is_ok()
+                && let Err(why) = self.roles.refresh(&mut ask, &self.in_force.now().approvers).await
+            {
+                return Ok(reply(Told::Fault, &why, None));
+            }
             match self.attempt(ask, who, action).await? {
                 Attempt::Over(reply) => return Ok(reply),
                 Attempt::Done(Closed::Won(ask), Action::Undo) => return Ok(self.undone(ask).await),

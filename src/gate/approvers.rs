@@ -114,6 +114,15 @@ impl Approvers {
         admitted.then_some(Standing { person: None, groups })
     }
 
+    /// The roles of a platform that anything here depends on.
+    #[must_use]
+    pub fn roles_on(&self, platform: &str) -> Vec<String> {
+        let listed = self.chats.get(platform).into_iter().flat_map(|members| &members.roles);
+        let of_groups = self.people.groups.iter().filter_map(|group| group.roles.get(platform));
+        let all: BTreeSet<&String> = listed.chain(of_groups.flatten()).collect();
+        all.into_iter().cloned().collect()
+    }
+
     /// Whether anybody at all may answer on this platform.
     #[must_use]
     pub fn may_answer_on(&self, platform: &str) -> bool {

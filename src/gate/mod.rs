@@ -57,6 +57,7 @@ mod remote;
 mod reply;
 mod reports;
 mod retention;
+mod role_source;
 pub mod rota;
 pub mod routes;
 mod rules_file;
@@ -93,6 +94,7 @@ pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
 pub use presence::{DutyTurn, NotNamed};
 pub use reply::{Reply, Told, fault_sentence, lasting};
+pub use role_source::RoleSource;
 pub use routes::Routes;
 pub use rules_file::RulesFile;
 pub use saving::RuleSaved;
@@ -116,6 +118,7 @@ use knocks::Knocks;
 use open_asks::OpenAsks;
 use pause::PauseSwitch;
 use retention::Retention;
+use role_source::CurrentRoles;
 use sessions::Sessions;
 use std::sync::Arc;
 use steps::StepTaker;
@@ -175,6 +178,7 @@ impl Gate {
             deadlines: deadlines.clone(),
             grants: grants.clone(),
             uses: uses.clone(),
+            roles: CurrentRoles::default(),
         });
         let agent_tokens = Arc::new(AgentTokens {
             open: open.clone(),

@@ -94,6 +94,8 @@ impl Sessions {
     ) -> Result<usize, StoreError> {
         let cancelled = self.abort(agent, session, why).await?;
         self.store.end_session(agent, session, clock::now_ms()).await?;
+        // Its thread is closed, though none of its asks changed.
+        self.callers.open.changed();
         Ok(cancelled)
     }
 

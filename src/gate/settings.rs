@@ -10,6 +10,9 @@ pub struct Audience {
     pub adapter: String,
     /// Where, in the adapter's spelling.
     pub target: String,
+    /// Whether each session has a thread of its own there, and how long that may rest before it is
+    /// closed; milliseconds.
+    pub thread_idle_ms: Option<i64>,
 }
 
 /// What the operator has chosen.

@@ -42,6 +42,10 @@ pub struct ReadyReply {
     /// The targets at which cards are late: they wait for longer than they should to be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<ReadyLate>,
+    /// What works less well than the config asks for, such as a chat in which the bot may make no
+    /// threads; nothing waits for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What waits for an answer; absent while the store fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<ReadyWaiting>,

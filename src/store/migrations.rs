@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 28] = [
+const STEPS: [(i64, &str, &str); 29] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -35,6 +35,7 @@ const STEPS: [(i64, &str, &str); 28] = [
     (25, "log_sent", include_str!("migrations/0025_log_sent.sql")),
     (26, "budget", include_str!("migrations/0026_budget.sql")),
     (27, "digest", include_str!("migrations/0027_digest.sql")),
+    (28, "threads", include_str!("migrations/0028_threads.sql")),
     (30, "token_scope", include_str!("migrations/0030_token_scope.sql")),
 ];
 

@@ -54,6 +54,7 @@ mod sessions;
 mod shared;
 mod steps;
 mod tail;
+mod threads;
 mod trouble;
 mod undo;
 mod uses;
@@ -89,6 +90,7 @@ pub use sealer::{LogSealer, known_head};
 pub use sessions::SessionContext;
 pub use steps::{DueReminder, DueStep, TakenStep};
 pub use tail::{Resumed, Tail};
+pub use threads::{ThreadKey, ThreadRow};
 pub use trouble::Trouble;
 pub use uses::GrantUse;
 

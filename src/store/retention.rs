@@ -1,6 +1,6 @@
 //! Deletes closed asks and events after the retention time, in batches.
 
-use super::{Store, StoreError, Tx, bundling, chain, events};
+use super::{Store, StoreError, Tx, bundling, chain, events, threads};
 use crate::clock;
 use serde_json::json;
 use sqlx::Row;
@@ -40,6 +40,7 @@ impl Store {
                     forgotten += ask.execute(&mut *tx).await?.rows_affected();
                 }
                 bundling::forget(tx, before).await?;
+                threads::forget(tx, before).await?;
                 Ok(forgotten)
             })
         })

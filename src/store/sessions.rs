@@ -1,6 +1,6 @@
 //! Sessions: their mode, and the grants that end with them.
 
-use super::{Grant, Store, StoreError, events, grants};
+use super::{Grant, Store, StoreError, events, grants, threads};
 use serde_json::json;
 use sqlx::Row;
 
@@ -100,6 +100,7 @@ impl Store {
                 .bind(now)
                 .execute(&mut *tx)
                 .await?;
+                threads::session_ended(tx, &agent, &session).await?;
                 sqlx::query("DELETE FROM session WHERE agent = $1 AND session = $2")
                     .bind(&agent)
                     .bind(&session)

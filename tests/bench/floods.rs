@@ -186,7 +186,11 @@ fn choices(adapter: &str, target: &str) -> Choices {
         keep_ms: 86_400_000,
     };
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
-    let audience = vec![Audience { adapter: adapter.to_owned(), target: target.to_owned() }];
+    let audience = vec![Audience {
+        adapter: adapter.to_owned(),
+        target: target.to_owned(),
+        thread_idle_ms: None,
+    }];
     Choices {
         policy: Arc::new(policy.unwrap()),
         approvers,

@@ -44,8 +44,8 @@ mod mcp_proxy;
 mod model;
 mod opencode;
 mod opencode_races;
-mod overtaken;
 mod otel;
+mod overtaken;
 #[cfg(feature = "telegram")]
 mod phone;
 mod policy;

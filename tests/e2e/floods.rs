@@ -1,7 +1,7 @@
 //! More requests than a chat takes messages, on every platform: what shares a message is answered
 //! once and never unseen, whatever happens meanwhile.
 
-mod chat;
+pub mod chat;
 
 use crate::daemon::{Daemon, shell};
 use chat::{GroupChat, OpenMessage, PostFault};

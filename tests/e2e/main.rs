@@ -41,6 +41,8 @@ mod slack_server;
 #[cfg(feature = "telegram")]
 mod telegram_server;
 
+#[cfg(feature = "telegram")]
+mod admins;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod chats;
 mod codex;
@@ -60,6 +62,8 @@ mod disk;
 mod duty;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod edit;
+#[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
+mod everywhere;
 #[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
 mod floods;
 #[cfg(all(feature = "telegram", feature = "discord"))]
@@ -103,6 +107,8 @@ mod slack;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;
+#[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
+mod threads;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod unanswered;
 #[cfg(all(feature = "telegram", feature = "discord"))]

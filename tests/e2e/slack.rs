@@ -5,6 +5,7 @@ mod connection;
 mod hostile;
 mod outages;
 mod people;
+mod picture;
 mod questions;
 mod routes;
 mod words;

@@ -249,6 +249,33 @@ impl FakeDiscord {
         self.change(|state| state.add_channel(id, name, thread));
     }
 
+    /// The threads that are there: their ids, names, and whether they are archived.
+    pub fn threads(&self) -> Vec<(String, String, bool)> {
+        let state = self.lock();
+        let threads = state.channels.iter().filter(|(_, it)| it.thread);
+        let mut threads: Vec<_> =
+            threads.map(|(id, it)| (id.clone(), it.name.clone(), it.archived)).collect();
+        threads.sort();
+        threads
+    }
+
+    /// Takes the bot's right to make public threads, or gives it back.
+    pub fn let_make_threads(&self, may: bool) {
+        self.change(|state| match may {
+            true => state.permissions |= 1 << 35,
+            false => state.permissions &= !(1 << 35),
+        });
+    }
+
+    /// Deletes a thread with its messages, as a person does.
+    pub fn delete_thread(&self, id: &str) {
+        self.change(|state| {
+            state.channels.remove(id);
+            let inside = state.messages.iter_mut().filter(|it| it.channel == id);
+            inside.for_each(|message| message.deleted = true);
+        });
+    }
+
     /// Deletes a message, as a person does.
     pub fn delete(&self, reference: &str) {
         self.change(|state| {

@@ -95,6 +95,11 @@ impl FakeSlack {
         cards.map(|message| state.posted(message)).collect()
     }
 
+    /// The blocks of a message, as they were sent.
+    pub fn blocks(&self, reference: &str) -> serde_json::Value {
+        self.change(|state| state.message_mut(reference).unwrap().blocks.clone())
+    }
+
     /// Notifies of every change.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()

@@ -123,7 +123,7 @@ impl Telegram {
         let mut world = World { next_update: 900_000_001, commands, ..World::default() };
         world.chats.insert(GROUP, Chat::default());
         let topics = BTreeMap::from([(7, true), (8, false)]);
-        world.chats.insert(FORUM, Chat { topics, ..Chat::default() });
+        world.chats.insert(FORUM, Chat { topics, manages_topics: true, ..Chat::default() });
         let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -206,6 +206,56 @@ impl Telegram {
         });
     }
 
+    /// Makes somebody an administrator of a group, perhaps an anonymous one. Telegram sends an
+    /// update about it if the bot asked for such and is an administrator itself.
+    pub fn make_admin(&self, chat: i64, person: Person, anonymous: bool) {
+        self.change(|world| {
+            world.chats.get_mut(&chat).unwrap().admins.push((person, anonymous));
+            world.tell_member_changed(chat, person);
+        });
+    }
+
+    /// Makes them a mere member again.
+    pub fn remove_admin(&self, chat: i64, person: Person) {
+        self.change(|world| {
+            let admins = &mut world.chats.get_mut(&chat).unwrap().admins;
+            admins.retain(|(admin, _)| *admin != person);
+            world.tell_member_changed(chat, person);
+        });
+    }
+
+    /// Takes the bot's right to manage topics, or gives it back; Telegram sends an update about it.
+    pub fn let_manage_topics(&self, may: bool) {
+        self.change(|world| {
+            world.chats.get_mut(&FORUM).unwrap().manages_topics = may;
+            let member = json!({"user": world::bot_js(), "status": "administrator",
+                "can_manage_topics": may});
+            world.push(json!({"my_chat_member": {"chat": world::chat_js(FORUM),
+                "from": world::person_js(ANA), "date": 1_795_000_000,
+                "old_chat_member": member, "new_chat_member": member}}));
+        });
+    }
+
+    /// The topics that the bot made: their numbers, names, and whether they are open.
+    pub fn made_topics(&self) -> Vec<(i64, String, bool)> {
+        let world = self.world();
+        let forum = &world.chats[&FORUM];
+        let made = forum.topic_names.iter();
+        let still = made.filter_map(|(id, name)| Some((*id, name.clone(), *forum.topics.get(id)?)));
+        still.collect()
+    }
+
+    /// Deletes a topic with its messages, as a person does.
+    pub fn delete_topic(&self, topic: i64) {
+        self.change(|world| {
+            let forum = world.chats.get_mut(&FORUM).unwrap();
+            forum.topics.remove(&topic);
+            for message in forum.messages.values_mut() {
+                message.deleted |= message.js["message_thread_id"] == topic;
+            }
+        });
+    }
+
     /// The group becomes a supergroup with another id.
     pub fn migrate(&self, chat: i64, to: i64) {
         self.change(|world| {
@@ -222,6 +272,18 @@ impl Telegram {
     /// Deletes a message, as a person does.
     pub fn delete(&self, chat: i64, message: i64) {
         self.change(|world| world.stored(chat, message).deleted = true);
+    }
+}
+
+impl World {
+    fn tell_member_changed(&mut self, chat: i64, person: Person) {
+        if !self.allowed.iter().any(|kind| kind == "chat_member") {
+            return;
+        }
+        let member = json!({"user": world::person_js(person), "status": "member"});
+        self.push(json!({"chat_member": {"chat": world::chat_js(chat),
+            "from": world::person_js(ANA), "date": 1_795_000_000, "old_chat_member": member,
+            "new_chat_member": member}}));
     }
 }
 

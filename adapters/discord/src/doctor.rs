@@ -16,6 +16,10 @@ const NEEDED: Permissions = Permissions::VIEW_CHANNEL
     .union(Permissions::ATTACH_FILES)
     .union(Permissions::READ_MESSAGE_HISTORY);
 
+/// What it needs beside that to give each session a thread.
+const FOR_THREADS: Permissions =
+    Permissions::CREATE_PUBLIC_THREADS.union(Permissions::SEND_MESSAGES_IN_THREADS);
+
 /// The bot's name, when Discord accepts the token and lets it connect to its gateway.
 ///
 /// # Errors
@@ -52,6 +56,40 @@ pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<Str
     )))
 }
 
+/// Whether the bot can make threads in a channel.
+///
+/// # Errors
+/// [`CheckError`]
+pub(crate) async fn check_threads(
+    config: &DiscordConfig,
+    target: &Target,
+) -> Result<(), CheckError> {
+    let rest = rest(config);
+    let id = channel(&rest, target).await?;
+    let channel = rest.get(&format!("/channels/{id}")).await;
+    let channel = channel.map_err(|problem| for_channel(problem, &id))?;
+    let lacks = match channel.get("type").and_then(Value::as_u64) {
+        // A text channel, and one for announcements.
+        Some(0 | 5) => {
+            let granted = granted(&rest, &channel).await.unwrap_or(FOR_THREADS);
+            (FOR_THREADS - granted).get_permission_names().join(", ")
+        }
+        _ => {
+            return Err(CheckError::Other(format!(
+                "channel {id} is no text channel, so sessions get no threads there; target a text \
+                 channel"
+            )));
+        }
+    };
+    match lacks.is_empty() {
+        true => Ok(()),
+        false => Err(CheckError::Other(format!(
+            "in channel {id} the bot lacks: {lacks}, so all sessions share the channel; grant it \
+             in the channel's settings"
+        ))),
+    }
+}
+
 /// The channel of a target.
 async fn channel(rest: &Rest, target: &Target) -> Result<String, CheckError> {
     match place(target).map_err(CheckError::Other)? {
@@ -86,6 +124,18 @@ pub async fn invite_url(config: &DiscordConfig) -> Result<String, CheckError> {
 
 /// What the bot lacks in a channel; `None` where that cannot be told, as in direct messages.
 async fn missing(rest: &Rest, channel: &Value) -> Option<Permissions> {
+    let granted = granted(rest, channel).await?;
+    let channel: GuildChannel = serde_json::from_value(channel.clone()).ok()?;
+    let elsewhere = if is_thread(&channel) {
+        Permissions::SEND_MESSAGES
+    } else {
+        Permissions::SEND_MESSAGES_IN_THREADS
+    };
+    Some(NEEDED - elsewhere - granted)
+}
+
+/// What the bot may do in a channel; `None` where that cannot be told.
+async fn granted(rest: &Rest, channel: &Value) -> Option<Permissions> {
     let guild_id = text(channel, "guild_id")?;
     let me = rest.get("/users/@me").await.ok()?;
     let member = format!("/guilds/{guild_id}/members/{}", text(&me, "id")?);
@@ -96,12 +146,7 @@ async fn missing(rest: &Rest, channel: &Value) -> Option<Permissions> {
     let member: Member = serde_json::from_value(member).ok()?;
     let guild: PartialGuild = serde_json::from_value(guild).ok()?;
     let channel: GuildChannel = serde_json::from_value(channel.clone()).ok()?;
-    let elsewhere = if is_thread(&channel) {
-        Permissions::SEND_MESSAGES
-    } else {
-        Permissions::SEND_MESSAGES_IN_THREADS
-    };
-    Some(NEEDED - elsewhere - guild.user_permissions_in(&channel, &member))
+    Some(guild.user_permissions_in(&channel, &member))
 }
 
 fn is_thread(channel: &GuildChannel) -> bool {

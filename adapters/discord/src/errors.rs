@@ -81,6 +81,10 @@ impl Problem {
             Self::Wait { after, scope } => SendError::Retry { after: *after, scope: *scope },
             Self::Unreachable(_) | Self::Deposed => SendError::Transient(self.to_string()),
             Self::Refused { code, status, .. } => match gone(*code, *status) {
+                // A channel that was deleted, or a thread that is locked.
+                Some(fix) if matches!(code, 10003 | 50083 | 160_005) => {
+                    SendError::ThreadGone(format!("Discord channel {channel}: {fix}"))
+                }
                 Some(fix) => SendError::TargetGone(format!("Discord channel {channel}: {fix}")),
                 // An unknown route, such as behind a proxy that is not ready.
                 None if *status == 404 => SendError::Transient(self.to_string()),
@@ -202,7 +206,12 @@ mod tests {
             (403, 40333, "forbids"),
         ] {
             let error = refusal(status, &format!(r#"{{"message":"x","code":{code}}}"#));
-            let SendError::TargetGone(sentence) = &error else { panic_on(&error) };
+            let is_place = matches!(code, 10003 | 50083);
+            let sentence = match &error {
+                SendError::ThreadGone(sentence) if is_place => sentence,
+                SendError::TargetGone(sentence) if !is_place => sentence,
+                _ => panic_on(&error),
+            };
             assert!(sentence.starts_with("Discord channel 7: ") && sentence.contains(fix));
         }
     }

@@ -22,6 +22,7 @@ mod rest;
 mod shared;
 mod sheet;
 mod target;
+mod threads;
 mod watch;
 mod written;
 
@@ -35,7 +36,7 @@ use crate::rest::Rest;
 use crate::shared::DiscordBot;
 use countersign_port::{
     Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
-    Presses, Reminder, ReplyPiece, SendError, Signals, Target, Turns,
+    Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals, Target, Turns,
 };
 use std::sync::Arc;
 
@@ -90,7 +91,8 @@ impl Adapter for Discord {
             true => Rings::Aloud(self.0.config.mention.as_deref()),
             false => Rings::Silently,
         };
-        let message = self.0.rest.post(channel, &MessageBody::post(card, draw(card), rings)).await;
+        let body = MessageBody::post(card, draw(card), rings).in_channel(channel);
+        let message = self.0.rest.post(channel, &body).await;
         let message = message.map_err(|problem| problem.send_error(channel))?;
         Ok(MessageRef(format!("{channel}/{message}")))
     }
@@ -117,6 +119,19 @@ impl Adapter for Discord {
         let body = MessageBody::plain(&commands::spoken(&said));
         let sent = self.0.rest.post(channel, &body).await;
         sent.map(drop).map_err(|problem| problem.send_error(channel))
+    }
+
+    async fn open_thread(
+        &self,
+        target: &Target,
+        thread: &SessionThread,
+        posting: Posting,
+    ) -> Result<Target, SendError> {
+        self.0.open_thread(target, thread, posting).await
+    }
+
+    async fn close_thread(&self, _: &Target, thread: &SessionThread) -> Result<(), SendError> {
+        self.0.close_thread(thread).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

@@ -86,6 +86,28 @@ impl MessageBody {
         body
     }
 
+    /// The same for this channel. Discord compares the ids of all channels, and a card whose thread
+    /// was deleted is posted again in another one.
+    pub(crate) fn in_channel(mut self, channel: &str) -> Self {
+        let last = channel
+            .char_indices()
+            .rev()
+            .nth(2)
+            .map_or(channel, |(at, _)| channel.get(at..).unwrap_or_default());
+        self.nonce = self.nonce.map(|id| format!("{id}{last}"));
+        self
+    }
+
+    /// The first message of a thread, which notifies nobody. Within some minutes Discord returns
+    /// the first one for a repeated `id`.
+    pub(crate) fn head(name: &str, id: &str) -> Self {
+        let content = format!("🧵 {}", sentence_with_link(name));
+        let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        body.flags |= MessageFlags::SUPPRESS_NOTIFICATIONS;
+        (body.nonce, body.enforce_nonce) = (Some(id.to_owned()), Some(true));
+        body
+    }
+
     /// What a message with these files is to become.
     pub(crate) fn edit(drawn: RenderedCard, attached: &[AttachedFile]) -> Self {
         Self::of(drawn, attached)

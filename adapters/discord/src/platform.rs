@@ -67,6 +67,13 @@ impl Platform for DiscordPlatform {
         Some(target::direct(person))
     }
 
+    fn threads_at(&self, target: &Target) -> Result<(), String> {
+        match target::place(target)? {
+            target::CardPlace::Channel(_) => Ok(()),
+            target::CardPlace::Person(_) => Err("direct messages have no threads".to_owned()),
+        }
+    }
+
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
         Arc::new(Discord::new(DiscordConfig::of(account)))
     }
@@ -81,6 +88,10 @@ impl Platform for DiscordPlatform {
         target: &Target,
     ) -> Result<String, CheckError> {
         doctor::check_target(&DiscordConfig::of(account), target).await
+    }
+
+    async fn check_threads(&self, account: &Settings, target: &Target) -> Result<(), CheckError> {
+        doctor::check_threads(&DiscordConfig::of(account), target).await
     }
 
     fn guide(&self) -> Option<&dyn Guide> {

@@ -135,11 +135,31 @@ impl Rest {
         Ok(serde_json::from_value(files).unwrap_or_default())
     }
 
-    /// Opens an archived thread, as anybody may who writes into it, unless it is locked.
-    pub(crate) async fn unarchive(&self, thread: &str) -> Result<(), Problem> {
+    /// Opens an archived thread, as anybody may who writes into it, unless it is locked; or
+    /// archives it.
+    pub(crate) async fn archive(&self, thread: &str, archived: bool) -> Result<(), Problem> {
         let bucket = Some(format!("PATCH channel {thread}"));
         let call = RestRequest::new(Method::PATCH, format!("/channels/{thread}"), bucket);
-        self.send(call.with(json!({"archived": false}), &[])).await.map(drop)
+        self.send(call.with(json!({"archived": archived}), &[])).await.map(drop)
+    }
+
+    /// Makes a thread at a message. It has the message's id.
+    pub(crate) async fn start_thread(
+        &self,
+        channel: &str,
+        message: &str,
+        body: Value,
+    ) -> Result<(), Problem> {
+        let path = format!("/channels/{channel}/messages/{message}/threads");
+        let call = RestRequest::new(Method::POST, path, Some(format!("POST threads {channel}")));
+        self.send(call.with(body, &[])).await.map(drop)
+    }
+
+    /// Deletes a message of ours.
+    pub(crate) async fn delete(&self, channel: &str, message: &str) -> Result<(), Problem> {
+        let path = format!("/channels/{channel}/messages/{message}");
+        let call = RestRequest::new(Method::DELETE, path, Some(format!("DELETE {channel}")));
+        self.send(call).await.map(drop)
     }
 
     /// Answers an interaction for the first time.

@@ -69,7 +69,7 @@ impl DiscordBot {
         let body = MessageBody::edit(drawn, &attached);
         match self.rest.edit(channel, id, &body).await {
             Err(problem) if problem.code() == Some(50083) => {
-                self.rest.unarchive(channel).await.map_err(|_| problem)?;
+                self.rest.archive(channel, false).await.map_err(|_| problem)?;
                 self.rest.edit(channel, id, &body).await
             }
             edited => edited,

@@ -1,7 +1,8 @@
 //! What an adapter does.
 
 use crate::{
-    Card, Lead, MessageRef, Pace, Presses, Reminder, ReplyPiece, SendError, Signals, Target,
+    Card, Lead, MessageRef, Pace, Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals,
+    Target,
 };
 use std::{fmt, ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -54,6 +55,19 @@ pub trait Adapter: Send + Sync {
     /// See [`SendError`].
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError>;
 
+    /// Which of these roles a person holds now; for votes that were cast a while ago. `None` where
+    /// the platform is not asked: then the roles count that the person held when they voted.
+    ///
+    /// # Errors
+    /// A sentence where the platform does not say: nothing is decided then.
+    async fn roles_now(
+        &self,
+        _person: &str,
+        _of: &[String],
+    ) -> Result<Option<Vec<String>>, String> {
+        Ok(None)
+    }
+
     /// Reminds of a posted card, in reply to it. A platform whose cards are in sight all the time
     /// has nothing to do.
     ///
@@ -78,6 +92,35 @@ pub trait Adapter: Send + Sync {
         _lines: &[Vec<ReplyPiece>],
     ) -> Result<(), SendError> {
         Err(SendError::Refused("this place shows cards and no other messages".to_owned()))
+    }
+
+    /// Makes a thread below a target, or opens the one at `thread.place` again, and says where it
+    /// is. Cards are posted there as at any target, and their messages are redrawn as any other.
+    /// With [`Posting::MayRepeat`] an earlier try may have made it: an adapter that can finds it,
+    /// and one that cannot refuses, because nothing may be made twice.
+    ///
+    /// # Errors
+    /// See [`SendError`]. [`SendError::Refused`]: no thread can be had there, and the cards go to
+    /// the target itself. [`SendError::ThreadGone`] for a thread with a place: one is made anew.
+    async fn open_thread(
+        &self,
+        _target: &Target,
+        _thread: &SessionThread,
+        _posting: Posting,
+    ) -> Result<Target, SendError> {
+        Err(SendError::Refused("this platform has no threads".to_owned()))
+    }
+
+    /// Closes a thread: archives it, or shows that it is over. That it is gone or closed is `Ok`.
+    ///
+    /// # Errors
+    /// See [`SendError`]; the core tries again as the error says.
+    async fn close_thread(
+        &self,
+        _target: &Target,
+        _thread: &SessionThread,
+    ) -> Result<(), SendError> {
+        Ok(())
     }
 
     /// Shows what people have to know of the bridge itself, such as a chat where presses are not

@@ -31,6 +31,7 @@ mod send_error;
 mod settings;
 mod signals;
 mod text;
+mod thread;
 mod turns;
 mod visible;
 
@@ -60,6 +61,7 @@ pub use send_error::{RetryScope, SendError};
 pub use settings::{Setting, Settings};
 pub use signals::{Receiving, Signals};
 pub use text::{Excerpt, brief, excerpt, folded};
+pub use thread::SessionThread;
 pub use turns::Turns;
 pub use visible::{isolated, line, mixes_scripts, visible};
 

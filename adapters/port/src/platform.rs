@@ -17,6 +17,14 @@ pub trait Platform: Send + Sync {
     /// A sentence that begins with the key that is wrong, such as "`topic` is too large".
     fn target(&self, entry: &Settings) -> Result<Target, String>;
 
+    /// Whether sessions can have threads of their own at this target.
+    ///
+    /// # Errors
+    /// Why not, such as "a topic has no topics of its own".
+    fn threads_at(&self, _target: &Target) -> Result<(), String> {
+        Err("this platform has no threads".to_owned())
+    }
+
     /// The target of direct messages to the person with this id; `None` where the bot cannot write
     /// to people.
     fn direct(&self, _person: &str) -> Option<Target> {
@@ -38,6 +46,14 @@ pub trait Platform: Send + Sync {
     /// [`CheckError`]
     async fn check_target(&self, account: &Settings, target: &Target)
     -> Result<String, CheckError>;
+
+    /// Whether the bot can make threads at a target where sessions have some; for `doctor`.
+    ///
+    /// # Errors
+    /// [`CheckError`]
+    async fn check_threads(&self, _account: &Settings, _target: &Target) -> Result<(), CheckError> {
+        Ok(())
+    }
 
     /// How people come by an account and pair their phones; `None` where they write the config by
     /// hand.

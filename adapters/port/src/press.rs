@@ -91,6 +91,12 @@ pub trait Presses: Send + Sync {
         Receipt { outcome: Outcome::Unknown, sentence, card: None }
     }
 
+    /// The roles of this platform by which people may answer or are in a group, for a platform that
+    /// does not say with each press who holds them.
+    fn roles(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What to tell somebody who greets the bot, where they may answer the cards that are shown
     /// there; `None` for everybody else.
     fn greeting(&self, _presser: &Presser, _target: &Target) -> Option<String> {

@@ -22,6 +22,8 @@ const LOOKED_THROUGH: &str = "200";
 /// One bot: its API, and what is known of its messages.
 pub(crate) struct SlackBot {
     pub(crate) api: WebApi,
+    /// For what only reads: a daemon that does not lead counts votes too.
+    pub(crate) reader: WebApi,
     pub(crate) signals: Signals,
     pub(crate) turns: Turns,
     pub(crate) people: SlackPeople,
@@ -35,9 +37,16 @@ pub(crate) struct SlackBot {
 
 impl SlackBot {
     /// Posts a card and the files that belong to it.
-    pub(crate) async fn post(&self, channel: &str, card: &Card) -> Result<MessageRef, ApiProblem> {
+    pub(crate) async fn post(
+        &self,
+        (channel, thread): (&str, Option<&str>),
+        card: &Card,
+    ) -> Result<MessageRef, ApiProblem> {
         let drawn = draw(card);
         let mut body = body(channel, &drawn);
+        if let Some(thread) = thread {
+            put(&mut body, "thread_ts", thread.into());
+        }
         let payload = json!({"id": card.id});
         put(&mut body, "metadata", json!({"event_type": CARD, "event_payload": payload}));
         put(&mut body, "unfurl_links", false.into());
@@ -48,9 +57,10 @@ impl SlackBot {
         let (Some(channel), Some(ts)) = (at("channel"), at("ts")) else {
             return Err(ApiProblem::Unreachable("its answer names no message".to_owned()));
         };
-        self.threads.started(&ids::reference(channel, ts));
-        self.attach(channel, ts, &drawn).await?;
-        Ok(ids::reference(channel, ts))
+        let message = ids::reference_in(channel, ts, thread);
+        self.threads.started(&message);
+        self.attach(&message, &drawn).await?;
+        Ok(message)
     }
 
     /// Posts a text that answers nobody.
@@ -65,29 +75,41 @@ impl SlackBot {
     // Slack knows no key against a second message, but keeps our metadata with the first one.
     pub(crate) async fn find(
         &self,
-        channel: &str,
+        (channel, thread): (&str, Option<&str>),
         card: &Card,
     ) -> Result<Option<MessageRef>, ApiProblem> {
-        let arguments =
-            [("channel", channel), ("limit", LOOKED_THROUGH), ("include_all_metadata", "true")];
-        let history = match self.api.read("conversations.history", &arguments).await {
-            Ok(history) => history,
+        let found = match self.look((channel, thread), CARD, &card.id).await {
+            Ok(found) => found,
             // May write but not read: then it may be posted twice.
-            Err(ApiProblem::Scope(_) | ApiProblem::Refused { .. }) => return Ok(None),
+            Err(ApiProblem::Scope(_) | ApiProblem::Refused { .. }) => None,
             Err(problem) => return Err(problem),
         };
+        let Some(ts) = found else { return Ok(None) };
+        let message = ids::reference_in(channel, &ts, thread);
+        self.attach(&message, &draw(card)).await?;
+        Ok(Some(message))
+    }
+
+    /// The message in a channel or thread whose metadata has this kind and id.
+    pub(crate) async fn look(
+        &self,
+        (channel, thread): (&str, Option<&str>),
+        kind: &str,
+        id: &str,
+    ) -> Result<Option<String>, ApiProblem> {
+        let mut arguments =
+            vec![("channel", channel), ("limit", LOOKED_THROUGH), ("include_all_metadata", "true")];
+        arguments.extend(thread.map(|ts| ("ts", ts)));
+        let method = thread.map_or("conversations.history", |_| "conversations.replies");
+        let history = self.api.read(method, &arguments).await?;
         let messages = history.get("messages").and_then(Value::as_array);
-        let id = Some(card.id.as_str());
         let is_it = |message: &&Value| {
             let text = |path| message.pointer(path).and_then(Value::as_str);
-            text("/metadata/event_type") == Some(CARD) && text("/metadata/event_payload/id") == id
+            text("/metadata/event_type") == Some(kind)
+                && text("/metadata/event_payload/id") == Some(id)
         };
         let found = messages.into_iter().flatten().find(is_it);
-        let Some(ts) = found.and_then(|it| it.get("ts")).and_then(Value::as_str) else {
-            return Ok(None);
-        };
-        self.attach(channel, ts, &draw(card)).await?;
-        Ok(Some(ids::reference(channel, ts)))
+        Ok(found.and_then(|it| it.get("ts")).and_then(Value::as_str).map(str::to_owned))
     }
 
     /// Redraws a message, unless it shows a later revision of the card already.
@@ -102,7 +124,7 @@ impl SlackBot {
             *newest = card.revision;
             return Ok(());
         }
-        match self.edit(channel, ts, &drawn).await {
+        match self.edit(message, (channel, ts), &drawn).await {
             // Deleted, and with it its buttons.
             Err(problem) if problem.word() == "message_not_found" => Ok(()),
             Err(problem) => Err(problem.send_error(channel)),
@@ -123,25 +145,25 @@ impl SlackBot {
         }
     }
 
-    async fn edit(&self, channel: &str, ts: &str, drawn: &SlackMessage) -> Result<(), ApiProblem> {
+    async fn edit(
+        &self,
+        message: &MessageRef,
+        (channel, ts): (&str, &str),
+        drawn: &SlackMessage,
+    ) -> Result<(), ApiProblem> {
         let mut body = body(channel, drawn);
         put(&mut body, "ts", ts.into());
         self.api.write("chat.update", &body).await?;
         // The card is right without them, and a later redraw tries again.
-        if let Err(problem) = self.attach(channel, ts, drawn).await {
+        if let Err(problem) = self.attach(message, drawn).await {
             debug!(%problem, "the files of a card are not in its thread yet");
         }
         Ok(())
     }
 
     /// Puts those of a card's files into its thread that are not there yet.
-    async fn attach(
-        &self,
-        channel: &str,
-        ts: &str,
-        drawn: &SlackMessage,
-    ) -> Result<(), ApiProblem> {
-        self.threads.attach(&self.api, (channel, ts), &drawn.files).await
+    async fn attach(&self, message: &MessageRef, drawn: &SlackMessage) -> Result<(), ApiProblem> {
+        self.threads.attach(&self.api, message, &drawn.files).await
     }
 }
 
@@ -151,7 +173,7 @@ fn body(channel: &str, drawn: &SlackMessage) -> Value {
     json!({"channel": channel, "text": drawn.text, "blocks": drawn.blocks, "parse": "none"})
 }
 
-fn put(body: &mut Value, key: &str, value: Value) {
+pub(crate) fn put(body: &mut Value, key: &str, value: Value) {
     if let Some(body) = body.as_object_mut() {
         body.insert(key.to_owned(), value);
     }

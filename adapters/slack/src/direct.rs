@@ -16,7 +16,9 @@ impl MemberChannels {
     /// The channel of a target.
     pub(crate) async fn channel(&self, api: &WebApi, to: &Target) -> Result<String, SendError> {
         let user = match ids::place(to).map_err(SendError::TargetGone)? {
-            SlackPlace::Channel(channel) => return Ok(channel.to_owned()),
+            SlackPlace::Channel(channel) | SlackPlace::Thread(channel, _) => {
+                return Ok(channel.to_owned());
+            }
             SlackPlace::Member(user) => user,
         };
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -35,7 +35,7 @@ pub async fn check(config: &SlackConfig) -> Result<String, CheckError> {
 pub async fn check_target(config: &SlackConfig, target: &Target) -> Result<String, CheckError> {
     let api = WebApi::new(config);
     let id = match ids::place(target).map_err(CheckError::Other)? {
-        SlackPlace::Channel(id) => id,
+        SlackPlace::Channel(id) | SlackPlace::Thread(id, _) => id,
         SlackPlace::Member(user) => {
             let opened = direct::open(&api, user).await;
             return opened.map(|_| format!("direct messages with {user}")).map_err(|problem| {

@@ -25,6 +25,8 @@ pub(crate) enum SlackPlace<'t> {
     Channel(&'t str),
     /// The direct messages with a member.
     Member(&'t str),
+    /// A thread in a channel, by the time of its first message.
+    Thread(&'t str, &'t str),
 }
 
 /// The direct messages with a person: `@` and the member's id, which is unique in all workspaces.
@@ -39,6 +41,10 @@ pub(crate) fn place(target: &Target) -> Result<SlackPlace<'_>, String> {
     match id.strip_prefix('@') {
         Some(user) if is_id(user, &['U', 'W']) => Ok(SlackPlace::Member(user)),
         None if is_channel(id) => Ok(SlackPlace::Channel(id)),
+        None if thread(target).is_some() => {
+            let (channel, ts) = thread(target).unwrap_or_default();
+            Ok(SlackPlace::Thread(channel, ts))
+        }
         _ => Err(format!(
             "`{id}` is not a Slack channel: in `[slack] targets` give the id at the end of the \
              channel's details, such as C024BE7LH"
@@ -46,15 +52,36 @@ pub(crate) fn place(target: &Target) -> Result<SlackPlace<'_>, String> {
     }
 }
 
+/// The channel and the first message of a thread that is a target.
+pub(crate) fn thread(target: &Target) -> Option<(&str, &str)> {
+    let (channel, ts) = target.0.split_once('/')?;
+    let is_ts = ts.bytes().all(|b| b.is_ascii_digit() || b == b'.') && ts.contains('.');
+    (is_channel(channel) && is_ts).then_some((channel, ts))
+}
+
 /// The reference of a message: its channel, and the time at which it was posted.
 pub(crate) fn reference(channel: &str, ts: &str) -> MessageRef {
     MessageRef(format!("{channel}/{ts}"))
 }
 
+/// The same for a message that may be in a thread, of which Slack says so at each press.
+pub(crate) fn reference_in(channel: &str, ts: &str, thread: Option<&str>) -> MessageRef {
+    match thread.filter(|thread| *thread != ts) {
+        Some(thread) => MessageRef(format!("{channel}/{ts}/{thread}")),
+        None => reference(channel, ts),
+    }
+}
+
 /// The channel and the time of a message.
 pub(crate) fn parts(message: &MessageRef) -> Result<(&str, &str), String> {
     let parts = message.0.split_once('/');
+    let parts = parts.map(|(channel, ts)| (channel, ts.split_once('/').map_or(ts, |it| it.0)));
     parts.ok_or_else(|| format!("`{}` is not a Slack message", message.0))
+}
+
+/// The first message of the thread that a message is in.
+pub(crate) fn thread_of(message: &MessageRef) -> Option<&str> {
+    message.0.split('/').nth(2)
 }
 
 /// Where a pairing code came from, for the person at the terminal.
@@ -103,5 +130,17 @@ mod tests {
         let message = reference("C024BE7LH", "1503435956.000247");
         assert_eq!(parts(&message), Ok(("C024BE7LH", "1503435956.000247")));
         assert!(parts(&MessageRef("42".to_owned())).is_err());
+    }
+
+    #[test]
+    fn a_message_in_a_thread_says_so_and_the_first_of_a_thread_is_a_message_of_the_channel() {
+        let inside = reference_in("C024BE7LH", "2.2", Some("1.1"));
+        assert_eq!((parts(&inside), thread_of(&inside)), (Ok(("C024BE7LH", "2.2")), Some("1.1")));
+        let first = reference_in("C024BE7LH", "1.1", Some("1.1"));
+        assert_eq!((&first, thread_of(&first)), (&reference("C024BE7LH", "1.1"), None));
+        assert_eq!(thread(&Target(first.0)), Some(("C024BE7LH", "1.1")));
+        for other in ["C024BE7LH", "C024BE7LH/", "C024BE7LH/x", "nowhere/1.1", "C024BE7LH/1.1/2"] {
+            assert_eq!(thread(&Target(other.to_owned())), None, "{other}");
+        }
     }
 }

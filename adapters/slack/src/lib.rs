@@ -22,6 +22,7 @@ mod receiving;
 mod recent;
 mod render;
 mod rich;
+mod sessions;
 mod sheet;
 mod socket;
 mod thread;
@@ -36,7 +37,7 @@ use crate::bot::SlackBot;
 use crate::rich::spoken;
 use countersign_port::{
     Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
-    Presses, ReplyPiece, SendError, Signals, Target,
+    Presses, ReplyPiece, SendError, SessionThread, Signals, Target,
 };
 use std::sync::Arc;
 
@@ -50,9 +51,10 @@ impl Slack {
     pub fn new(config: SlackConfig) -> Self {
         let (signals, turns, people) = Default::default();
         let (reply_limit, seen, threads, last_drawn, direct) = Default::default();
-        let api = WebApi::new(&config);
+        let (api, reader) = (WebApi::new(&config), WebApi::new(&config));
         Self(Arc::new(SlackBot {
             api,
+            reader,
             signals,
             turns,
             people,
@@ -87,13 +89,14 @@ impl Adapter for Slack {
         posting: Posting,
     ) -> Result<MessageRef, SendError> {
         let channel = &*self.0.direct.channel(&self.0.api, target).await?;
+        let place = (channel, ids::thread(target).map(|(_, ts)| ts));
         let found = match posting {
             Posting::First => Ok(None),
-            Posting::MayRepeat => self.0.find(channel, card).await,
+            Posting::MayRepeat => self.0.find(place, card).await,
         };
         let posted = match found {
             Ok(Some(there)) => Ok(there),
-            Ok(None) => self.0.post(channel, card).await,
+            Ok(None) => self.0.post(place, card).await,
             Err(problem) => Err(problem),
         };
         posted.map_err(|problem| problem.send_error(channel))
@@ -108,6 +111,29 @@ impl Adapter for Slack {
         let said = CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() };
         let said = self.0.announce(channel, spoken(&said)).await;
         said.map_err(|problem| problem.send_error(channel))
+    }
+
+    async fn roles_now(&self, person: &str, _: &[String]) -> Result<Option<Vec<String>>, String> {
+        let roles = self.0.people.roles_now(&self.0.reader, person).await;
+        roles.map(Some).map_err(|problem| {
+            format!(
+                "Slack did not say who is in its user groups just now, so nothing changed. Press \
+                 again. ({problem})"
+            )
+        })
+    }
+
+    async fn open_thread(
+        &self,
+        target: &Target,
+        thread: &SessionThread,
+        posting: Posting,
+    ) -> Result<Target, SendError> {
+        self.0.open_thread(target, thread, posting).await
+    }
+
+    async fn close_thread(&self, _: &Target, thread: &SessionThread) -> Result<(), SendError> {
+        self.0.close_thread(thread).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

@@ -118,7 +118,7 @@ fn button(payload: &Value) -> Option<ButtonPress> {
         (text(payload, "/container/channel_id")?, text(payload, "/container/message_ts")?);
     Some(ButtonPress {
         user: owned(payload, "/user/id")?,
-        message: ids::reference(channel, ts),
+        message: ids::reference_in(channel, ts, text(payload, "/container/thread_ts")),
         token: owned(action, value)?,
         trigger: owned(payload, "/trigger_id").unwrap_or_default(),
         respond: owned(payload, "/response_url").unwrap_or_default(),

@@ -75,6 +75,30 @@ impl SlackPeople {
     }
 }
 
+impl SlackPeople {
+    /// Which user groups a person is in now, for a vote that they cast earlier.
+    ///
+    /// # Errors
+    /// Slack does not say.
+    pub(crate) async fn roles_now(
+        &self,
+        api: &WebApi,
+        person: &str,
+    ) -> Result<Vec<String>, ApiProblem> {
+        let user = person.split_once('/').map_or("", |(_, user)| user);
+        let (known, groups) = tokio::join!(
+            self.users.get(user.to_owned(), info(api, user)),
+            self.groups.get((), groups(api))
+        );
+        let (known, groups) = (known?, groups?);
+        if known.barred.is_some() {
+            return Ok(Vec::new());
+        }
+        let of_theirs = groups.into_iter().filter(|group| group.users.iter().any(|it| it == user));
+        Ok(of_theirs.map(|group| group.id).collect())
+    }
+}
+
 /// Values that count for a while.
 #[derive(Debug)]
 struct FreshValues<K, V>(Mutex<HashMap<K, (Instant, V)>>);

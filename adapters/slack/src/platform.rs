@@ -84,6 +84,13 @@ impl Platform for SlackPlatform {
         ids::direct(person)
     }
 
+    fn threads_at(&self, target: &Target) -> Result<(), String> {
+        match ids::place(target)? {
+            ids::SlackPlace::Channel(_) => Ok(()),
+            _ => Err("only a channel has threads".to_owned()),
+        }
+    }
+
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
         Arc::new(Slack::new(SlackConfig::of(account)))
     }

@@ -7,6 +7,9 @@ use std::time::Duration;
 /// How long to keep away where Slack does not say for how long.
 const UNTOLD: Duration = Duration::from_secs(30);
 
+/// Words for a thread that is gone.
+const NO_THREAD: [&str; 3] = ["thread_not_found", "invalid_thread_ts", "cannot_reply_to_message"];
+
 /// Which of the two tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
@@ -122,6 +125,9 @@ impl ApiProblem {
             // have to wait is known here, so the others may go on.
             Self::Wait(after) => SendError::Retry { after: *after, scope: RetryScope::Target },
             Self::Unreachable(_) | Self::Deposed => SendError::Transient(says),
+            Self::Refused { error, .. } if NO_THREAD.contains(&error.as_str()) => {
+                SendError::ThreadGone(format!("Slack channel {channel}: {says}"))
+            }
             Self::Refused { error, .. } => match gone(error) {
                 Some(fix) => SendError::TargetGone(format!("Slack channel {channel}: {fix}")),
                 None => SendError::Refused(says),

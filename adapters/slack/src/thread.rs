@@ -30,19 +30,27 @@ impl Threads {
     pub(crate) async fn attach(
         &self,
         api: &WebApi,
-        (channel, ts): (&str, &str),
+        message: &MessageRef,
         files: &[ThreadFile],
     ) -> Result<(), ApiProblem> {
+        let Ok((channel, ts)) = ids::parts(message) else { return Ok(()) };
         if files.is_empty() {
             return Ok(());
         }
-        let message = ids::reference(channel, ts);
-        let known = self.known().get(&message).cloned();
+        // A thread has no threads: the files of several cards are told apart by their names.
+        let thread = ids::thread_of(message);
+        let named = |file: &ThreadFile| match thread {
+            Some(_) => ThreadFile { name: format!("{ts}-{}", file.name), ..file.clone() },
+            None => file.clone(),
+        };
+        let files: Vec<_> = files.iter().map(named).collect();
+        let ts = thread.unwrap_or(ts);
+        let known = self.known().get(message).cloned();
         let there = match known {
             Some(there) => there,
             None => {
                 let there = read(api, channel, ts).await?;
-                self.started(&message);
+                self.started(message);
                 self.known().insert(message.clone(), there.clone());
                 there
             }

@@ -7,9 +7,10 @@ use crate::errors::{refused_token, send_error, sentence, token_refused};
 use crate::pull::webhook_sentence;
 use countersign_port::{CheckError, Target};
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 use std::time::Duration;
-use teloxide::payloads::{GetChat, GetMe, GetWebhookInfo, SendChatAction};
-use teloxide::types::{ChatAction, ChatId};
+use teloxide::payloads::{GetChat, GetChatMember, GetMe, GetWebhookInfo, SendChatAction};
+use teloxide::types::{ChatAction, ChatId, User};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(8);
 
@@ -73,6 +74,40 @@ pub async fn check_target(config: &TelegramConfig, target: &Target) -> Result<St
     let typing: Result<IgnoredAny, _> = api.call(&typing, PATIENCE).await;
     typing.map_err(|failure| in_chat(failure, chat))?;
     Ok(room.title.or(room.first_name).unwrap_or_else(|| target.0.clone()))
+}
+
+/// Whether the bot can make topics in a chat.
+///
+/// # Errors
+/// [`CheckError`]
+pub(crate) async fn check_topics(
+    config: &TelegramConfig,
+    target: &Target,
+) -> Result<(), CheckError> {
+    let chat = Chat::parse(target).map_err(|error| CheckError::Other(error.to_string()))?;
+    let api = BotApi::new(config);
+    let room = room(&api, chat).await?;
+    if !room.is_forum {
+        let why = format!(
+            "`{}`: this group has no topics, so all sessions share it; switch Topics on in the \
+             group's settings",
+            target.0
+        );
+        return Err(CheckError::Other(why));
+    }
+    let me: User = api.call(&GetMe::new(), PATIENCE).await.map_err(explain)?;
+    let member = GetChatMember::new(ChatId(chat.id), me.id);
+    let member: Value = api.call(&member, PATIENCE).await.map_err(explain)?;
+    let is = |key: &str| member.get(key).is_some_and(|it| it == &Value::Bool(true));
+    let may = member.get("status").is_some_and(|it| it == "creator") || is("can_manage_topics");
+    match may {
+        true => Ok(()),
+        false => Err(CheckError::Other(format!(
+            "`{}`: the bot may not make topics, so all sessions share the general one; make it an \
+             administrator who may manage topics",
+            target.0
+        ))),
+    }
 }
 
 /// The chat, as Telegram describes it.

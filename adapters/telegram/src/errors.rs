@@ -5,22 +5,22 @@ use countersign_port::{RetryScope, SendError};
 use std::time::Duration;
 
 /// Refusals (lower case, any part) that will not change by asking again: this chat is out of reach.
-const GONE: [&str; 14] = [
+const GONE: [&str; 10] = [
     "chat not found",
     "chat_not_found",
     "peer_id_invalid",
     "user not found",
     "group chat was deactivated",
-    "message thread not found",
-    "topic_closed",
-    "topic_deleted",
-    "topic_id_invalid",
     "not enough rights",
     "have no rights to send",
     "need administrator rights",
     "chat_write_forbidden",
     "chat_restricted",
 ];
+
+/// The same for one topic of a chat.
+const NO_TOPIC: [&str; 4] =
+    ["message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid"];
 
 /// Refusals of an edit that leave nothing to do: it looks like this already, or it is gone.
 const EDIT_NEEDLESS: [&str; 4] = [
@@ -52,6 +52,9 @@ pub(crate) fn send_error(failure: Failure, chat: Chat) -> SendError {
         401 | 404 => SendError::Fatal(refused_token(&said)),
         403 => SendError::TargetGone(format!("Telegram chat {}: {said}", chat.id)),
         429 => in_chat(Duration::from_secs(5)),
+        400 if NO_TOPIC.iter().any(|gone| means.contains(gone)) => {
+            SendError::ThreadGone(format!("Telegram chat {}: {said}", chat.id))
+        }
         400 if GONE.iter().any(|gone| means.contains(gone)) => {
             SendError::TargetGone(format!("Telegram chat {}: {said}", chat.id))
         }
@@ -152,8 +155,8 @@ mod tests {
             (403, "Forbidden: bot was kicked from the supergroup chat", "gone"),
             (403, "Forbidden: bot can't initiate conversation with a user", "gone"),
             (400, "Bad Request: chat not found", "gone"),
-            (400, "Bad Request: message thread not found", "gone"),
-            (400, "Bad Request: TOPIC_CLOSED", "gone"),
+            (400, "Bad Request: message thread not found", "no topic"),
+            (400, "Bad Request: TOPIC_CLOSED", "no topic"),
             (400, "Bad Request: not enough rights to send text messages to the chat", "gone"),
             (400, "Bad Request: CHAT_WRITE_FORBIDDEN", "gone"),
             (400, "Bad Request: BUTTON_DATA_INVALID", "refused"),
@@ -173,6 +176,10 @@ mod tests {
                 SendError::TargetGone(why) => {
                     assert!(why.contains("-42") && why.contains(said), "{why}");
                     "gone"
+                }
+                SendError::ThreadGone(why) => {
+                    assert!(why.contains("-42") && why.contains(said), "{why}");
+                    "no topic"
                 }
                 SendError::Refused(_) => "refused",
                 SendError::Transient(_) => "transient",

@@ -5,6 +5,7 @@
 
 mod address;
 mod addressed;
+mod admins;
 mod api;
 mod attachment;
 mod check;
@@ -32,13 +33,16 @@ mod retry;
 mod send;
 mod sheet;
 mod telling;
+mod topics;
 
 use address::Chat;
+use admins::Admins;
 use api::BotApi;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
-    ReplyPiece, SendError, Signals, Target,
+    ReplyPiece, SendError, SessionThread, Signals, Target,
 };
+use errors::sentence;
 use send::CardSender;
 use std::sync::Arc;
 
@@ -53,6 +57,9 @@ pub struct Telegram {
     api: BotApi,
     cards: Arc<CardSender>,
     signals: Signals,
+    admins: Arc<Admins>,
+    /// For what only reads: a daemon that does not lead counts votes too.
+    reader: BotApi,
 }
 
 impl Telegram {
@@ -61,7 +68,8 @@ impl Telegram {
     pub fn new(config: TelegramConfig) -> Self {
         let api = BotApi::new(&config);
         let cards = Arc::new(CardSender::new(api.clone()));
-        Self { api, cards, signals: Signals::default() }
+        let (signals, admins, reader) = (Signals::default(), Arc::default(), BotApi::new(&config));
+        Self { api, cards, signals, admins, reader }
     }
 
     fn listening(&self) {
@@ -109,6 +117,20 @@ impl Adapter for Telegram {
         self.cards.update(message, card).await
     }
 
+    async fn roles_now(&self, person: &str, of: &[String]) -> Result<Option<Vec<String>>, String> {
+        let roles = match person.parse() {
+            Ok(user) => self.admins.roles(&self.reader, user, of).await,
+            Err(_) => Ok(Vec::new()),
+        };
+        roles.map(Some).map_err(|failure| {
+            format!(
+                "Telegram did not say who its administrators are just now, so nothing changed. \
+                 Press again. ({})",
+                sentence(&failure)
+            )
+        })
+    }
+
     async fn remind(
         &self,
         target: &Target,
@@ -120,6 +142,19 @@ impl Adapter for Telegram {
 
     async fn announce(&self, target: &Target, lines: &[Vec<ReplyPiece>]) -> Result<(), SendError> {
         self.cards.announce(target, lines).await
+    }
+
+    async fn open_thread(
+        &self,
+        target: &Target,
+        thread: &SessionThread,
+        posting: Posting,
+    ) -> Result<Target, SendError> {
+        self.cards.open_topic(target, thread, posting).await
+    }
+
+    async fn close_thread(&self, _: &Target, thread: &SessionThread) -> Result<(), SendError> {
+        self.cards.close_topic(thread).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

@@ -5,10 +5,16 @@ use crate::hello::introduction;
 use crate::knock::{knock, presser};
 use crate::press::PressReporter;
 use crate::telling::topic;
-use countersign_port::Outcome;
-use teloxide::types::Message;
+use countersign_port::{Outcome, Presser};
+use teloxide::types::{Message, User};
 
 impl PressReporter {
+    /// A person with the roles that they hold, as Telegram vouches for both.
+    pub(crate) async fn presser(&self, user: &User) -> Presser {
+        let roles = self.admins.known_roles(&self.api, user.id.0, &self.presses.roles()).await;
+        Presser { roles, ..presser(user) }
+    }
+
     /// Hands a pairing code to the core.
     pub(crate) async fn pairing_code(&mut self, message: &Message, code: &str) {
         let Some(person) = self.writer(message) else { return };

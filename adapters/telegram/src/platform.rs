@@ -1,6 +1,6 @@
 //! Telegram, as the program registers it.
 
-use crate::{Telegram, address::Chat, check, config::TelegramConfig, guide::TelegramGuide};
+use crate::{Telegram, address::Chat, admins, check, config::TelegramConfig, guide::TelegramGuide};
 use countersign_port::{
     Absent, Adapter, ApproverList, CheckError, Description, Guide, IdForm, Key, Names, Platform,
     Settings, Takes, Target, async_trait,
@@ -34,12 +34,23 @@ const DESCRIPTION: Description = Description {
         },
         Key { name: "topic", takes: Takes::Number, absent: Absent::Nothing },
     ],
-    approvers: &[ApproverList {
-        key: "telegram",
-        names: Names::People,
-        form: IdForm::Digits,
-        example: "[12345]",
-    }],
+    approvers: &[
+        ApproverList {
+            key: "telegram",
+            names: Names::People,
+            form: IdForm::Digits,
+            example: "[12345]",
+        },
+        ApproverList {
+            key: "telegram_admins",
+            names: Names::Roles,
+            form: IdForm::Text {
+                fits: admins::is_group,
+                wanted: "numbers of groups such as -1001234567890",
+            },
+            example: "[]",
+        },
+    ],
     example: "\
 # [telegram]
 # token = \"123456:…\"                     # from @BotFather
@@ -58,6 +69,16 @@ impl Platform for TelegramPlatform {
         let topic = entry.number("topic").map(i32::try_from).transpose();
         let topic = topic.map_err(|_| "`topic` is too large for a topic".to_owned())?;
         Ok(Chat { id: entry.number("chat").unwrap_or_default(), topic }.target())
+    }
+
+    fn threads_at(&self, target: &Target) -> Result<(), String> {
+        match Chat::parse(target).map_err(|error| error.to_string())? {
+            Chat { topic: Some(_), .. } => {
+                Err("a topic has no topics of its own; leave `topic` out".to_owned())
+            }
+            Chat { id: 0.., .. } => Err("a private chat has no topics".to_owned()),
+            _ => Ok(()),
+        }
     }
 
     // A private chat has the number of the person in it.
@@ -79,6 +100,10 @@ impl Platform for TelegramPlatform {
         target: &Target,
     ) -> Result<String, CheckError> {
         check::check_target(&TelegramConfig::of(account), target).await
+    }
+
+    async fn check_threads(&self, account: &Settings, target: &Target) -> Result<(), CheckError> {
+        check::check_topics(&TelegramConfig::of(account), target).await
     }
 
     fn guide(&self) -> Option<&dyn Guide> {

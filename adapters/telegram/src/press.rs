@@ -2,12 +2,13 @@
 
 use crate::address::{Chat, MessageAddress};
 use crate::addressed::Addressed;
+use crate::admins::Admins;
 use crate::api::BotApi;
 use crate::commands::page;
 use crate::genuine::{refused, shows_card};
 use crate::hello::{ReplyLimit, asks_for_id};
 use crate::keyboard::Menu;
-use crate::knock::{code_in, presser};
+use crate::knock::code_in;
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
 use crate::send::CardSender;
@@ -22,6 +23,7 @@ use tokio::task::JoinSet;
 
 /// Hands what people do to the core, and tells them what came of it.
 pub(crate) struct PressReporter {
+    pub(crate) admins: Arc<Admins>,
     pub(crate) api: BotApi,
     pub(crate) cards: Arc<CardSender>,
     pub(crate) presses: Arc<dyn Presses>,
@@ -80,7 +82,7 @@ impl PressReporter {
         let receipt = self
             .presses
             .press(Press {
-                presser: presser(&query.from),
+                presser: self.presser(&query.from).await,
                 message: place.map(MessageAddress::message_ref),
                 token: token.clone(),
             })
@@ -164,7 +166,7 @@ impl PressReporter {
             false => vec![chat.target(), Chat { topic: None, ..chat }.target()],
         };
         let call = CommandCall {
-            presser: presser(&person),
+            presser: self.presser(&person).await,
             targets,
             message: at.map(MessageAddress::message_ref),
             name: name.to_owned(),
@@ -194,7 +196,7 @@ impl PressReporter {
         let receipt = self
             .presses
             .reply(TextReply {
-                presser: presser(&person),
+                presser: self.presser(&person).await,
                 message: Some(at.message_ref()),
                 token: None,
                 text,
@@ -241,7 +243,7 @@ impl PressReporter {
         let receipt = self
             .presses
             .reply(TextReply {
-                presser: presser(&person),
+                presser: self.presser(&person).await,
                 message: Some(place.message_ref()),
                 token: Some(prompt.token),
                 text: text.to_owned(),

@@ -39,7 +39,11 @@ impl Telegram {
         self.listening();
         let mut telling = JoinSet::new();
         telling.spawn(register(self.api.clone(), presses.commands()));
+        // So that the first press waits for none of them.
+        let (api, admins, of) = (self.api.clone(), self.admins.clone(), presses.roles());
+        telling.spawn(async move { drop(admins.known_roles(&api, 0, &of).await) });
         let mut handler = PressReporter {
+            admins: self.admins.clone(),
             api: self.api.clone(),
             cards: Arc::clone(&self.cards),
             presses,
@@ -72,7 +76,7 @@ impl Telegram {
         let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
         let mut conflicts = Conflicts::default();
         while !stop.is_cancelled() {
-            let pull = updates_from(offset).timeout(hold);
+            let pull = updates_from(offset, &*handler.presses).timeout(hold);
             let pulled = self.api.call::<_, Vec<Value>>(&pull, POLL_PATIENCE);
             let begun = Instant::now();
             match stop.run_until_cancelled(pulled).await {
@@ -89,6 +93,9 @@ impl Telegram {
                     // INVARIANT: the offset moves on only when all of the batch is committed.
                     let last =
                         updates.iter().filter_map(|update| update.get("update_id")?.as_i64()).max();
+                    updates.iter().filter_map(changed_members).for_each(|chat| {
+                        self.admins.forget(chat);
+                    });
                     if updates.iter().any(is_about_access) {
                         self.signals.access_changed();
                     }
@@ -111,7 +118,7 @@ impl Telegram {
         }
         if offset.is_some() {
             // Else Telegram may bring the last batch once more after a restart.
-            let confirm = updates_from(offset).timeout(0).limit(1);
+            let confirm = updates_from(offset, &*handler.presses).timeout(0).limit(1);
             let _ = self.api.call::<_, IgnoredAny>(&confirm, LAST_PATIENCE).await;
         }
     }
@@ -140,12 +147,14 @@ async fn wait_after(failure: &Failure, backoff: &mut Duration, stop: &Cancellati
     let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
 }
 
-fn updates_from(offset: Option<i32>) -> GetUpdates {
-    let mut pull = GetUpdates::new().allowed_updates([
-        AllowedUpdate::Message,
-        AllowedUpdate::CallbackQuery,
-        AllowedUpdate::MyChatMember,
-    ]);
+fn updates_from(offset: Option<i32>, presses: &dyn Presses) -> GetUpdates {
+    let mut kinds =
+        vec![AllowedUpdate::Message, AllowedUpdate::CallbackQuery, AllowedUpdate::MyChatMember];
+    if !presses.roles().is_empty() {
+        // Of groups in which the bot is an administrator itself.
+        kinds.push(AllowedUpdate::ChatMember);
+    }
+    let mut pull = GetUpdates::new().allowed_updates(kinds);
     pull.offset = offset;
     pull
 }
@@ -155,6 +164,12 @@ fn updates_from(offset: Option<i32>) -> GetUpdates {
 fn is_about_access(update: &Value) -> bool {
     update.get("my_chat_member").is_some()
         || update.pointer("/message/chat/type").is_some_and(|kind| kind == "private")
+}
+
+/// The group among whose members something changed.
+fn changed_members(update: &Value) -> Option<i64> {
+    let changed = ["/chat_member/chat/id", "/my_chat_member/chat/id"];
+    changed.iter().find_map(|path| update.pointer(path)?.as_i64())
 }
 
 fn after(id: i64) -> i32 {

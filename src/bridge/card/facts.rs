@@ -23,12 +23,13 @@ const BATCH: usize = 5;
 const GLANCE: usize = 60;
 /// How long each part of the second line is at most.
 const PART: usize = 40;
+/// How much of a session's name tells it from others.
+const SHORT: usize = 10;
 
 /// The second line: agent, project and machine.
 pub(super) fn origin(call: &Call) -> String {
     let short = |text: &str| brief(&line(text), PART);
-    let project = call.cwd.as_deref().and_then(|cwd| cwd.trim_end_matches('/').rsplit('/').next());
-    let project = project.filter(|name| !name.is_empty()).map(short);
+    let project = project(call);
     let host = call.host.as_deref().map(short);
     let place = match (project, host) {
         (Some(project), Some(host)) => Some(format!("{project} on {host}")),
@@ -44,6 +45,20 @@ pub(super) fn origin(call: &Call) -> String {
         None => agent,
     };
     [Some(agent), place].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The name of the thread of the call's session: agent, project, and the session in short.
+#[must_use]
+pub fn thread_name(call: &Call) -> String {
+    let short = |text: &str, most| brief(&line(text), most);
+    let parts = [Some(short(&call.agent, PART)), project(call), Some(short(&call.session, SHORT))];
+    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
+fn project(call: &Call) -> Option<String> {
+    let project = call.cwd.as_deref()?.trim_end_matches('/').rsplit('/').next()?;
+    (!project.is_empty()).then(|| brief(&line(project), PART))
 }
 
 /// The subagent that makes the call, in its agent's own words.

@@ -22,10 +22,12 @@ use crate::{
     store::{Grant, GrantScope, Store, StoreError},
     text::line,
 };
-use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
+use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece, Target};
 
 /// How many asks or grants are listed.
 pub(super) const LISTED: usize = 15;
+/// For how long it is noted that a session has no thread; milliseconds.
+const NOTED_MS: i64 = 60 * 60 * 1000;
 /// How much of an agent's text a list shows; characters.
 const SHORT: usize = 60;
 
@@ -63,9 +65,7 @@ impl CommandRun<'_> {
             }
             (_, Ok(_)) => {}
         }
-        let shown =
-            |target: &countersign_port::Target| self.gate.shows_at(self.who.platform, &target.0);
-        if !call.targets.is_empty() && !call.targets.iter().any(shown) {
+        if !call.targets.is_empty() && !self.is_shown_at(&call.targets).await? {
             return Ok(CommandReply::words(Outcome::NotAllowed, ELSEWHERE));
         }
         match call.name.as_str() {
@@ -86,6 +86,21 @@ impl CommandRun<'_> {
             "digest" => self.digest(call).await,
             _ => Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),
         }
+    }
+
+    /// Whether asks are shown at one of these targets, or in a session's thread below one.
+    async fn is_shown_at(&self, targets: &[Target]) -> Result<bool, StoreError> {
+        let platform = self.who.platform;
+        for Target(at) in targets {
+            let above = match self.gate.shows_at(platform, at) {
+                true => return Ok(true),
+                false => self.store.target_of_thread(platform, at).await?,
+            };
+            if above.is_some_and(|above| self.gate.shows_at(platform, &above)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn grants(&self) -> Result<CommandReply, StoreError> {
@@ -111,6 +126,10 @@ impl CommandRun<'_> {
         }
         let rules = self.gate.rules_problem();
         lines.extend(rules.map(|problem| words(format!("Rules: {problem}"))));
+        let missing = self.store.missing_threads(clock::now_ms() - NOTED_MS).await?;
+        lines.extend(missing.into_iter().map(|(adapter, why)| {
+            words(line(&format!("{adapter}: sessions without a thread: {why}")))
+        }));
         let adapters = self.adapters.borrow().clone();
         lines.extend(notices(&adapters).into_iter().map(words));
         if lines.len() == 1 {

@@ -3,135 +3,18 @@
 use super::{
     OutboxWorker,
     one_card::{LONGEST_SEND, late_note},
-    rush::crowd,
 };
 use crate::{
     ask::late,
     bridge::{bundle, outage::backoff_ms},
     clock,
-    store::{Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Due, Member, NewEvent, StoreError},
+    store::{Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Member, NewEvent, StoreError},
 };
-use countersign_port::{MessageRef, Pace, Posting, SendError, Target};
+use countersign_port::{MessageRef, Posting, SendError, Target};
 use serde_json::json;
-use std::{
-    collections::{BTreeMap, HashMap},
-    time::Duration,
-};
-
-/// How long a bundle is joined by new requests: a change of a message rings nobody's phone.
-const JOIN_MS: i64 = 60_000;
-/// The largest call that is folded; bytes. A bundle holds all of its calls.
-const LARGEST: usize = 8 * 1024;
-
-/// Whether a card that is due may share a message. Critical calls and questions never do, nor does
-/// what may have a message already: one that was posted and whose answer was lost would stay there
-/// for ever, beside the shared one.
-fn may_share(due: &Due) -> bool {
-    let Ok(ask) = &due.ask else { return false };
-    let call = &ask.body.call;
-    // A bundle shows no votes.
-    let needs_people = !ask.body.requirements.is_empty() || ask.body.is_no_call();
-    let large = || call.args.to_string().len() > LARGEST;
-    let new = due.card.message.is_none() && !due.card.shown && due.card.attempts == 0;
-    new && ask.is_open() && !ask.body.critical && !ask.is_question() && !needs_people && !large()
-}
+use std::time::Duration;
 
 impl OutboxWorker {
-    /// Puts first turns that come too fast into bundles, and the same call again into that of the
-    /// first. The cards that stay on their own.
-    pub(super) async fn fold(&mut self, mut due: Vec<Due>) -> Result<Vec<Due>, StoreError> {
-        let Some(pace) = self.adapter.pace(&Target(self.target.clone())) else { return Ok(due) };
-        let mut left = Vec::with_capacity(due.len());
-        let turns: HashMap<_, _> =
-            due.iter().enumerate().map(|(turn, due)| (due.card.nonce.clone(), turn)).collect();
-        let (sharing, others) = due.drain(..).partition::<Vec<_>, _>(may_share);
-        let sharing = self.join_twins(sharing).await?;
-        let mut crowds = BTreeMap::<String, Vec<Due>>::new();
-        for due in sharing {
-            let crowd = due.ask.as_ref().map(|ask| crowd(&ask.body.call)).unwrap_or_default();
-            crowds.entry(crowd).or_default().push(due);
-        }
-        for (crowd, cards) in crowds {
-            if self.is_rush(&crowd, cards.len(), pace).await? {
-                self.put_together(&crowd, &cards).await?;
-            } else {
-                left.extend(cards);
-            }
-        }
-        left.extend(others);
-        left.sort_by_key(|due| turns.get(&due.card.nonce).copied());
-        Ok(left)
-    }
-
-    /// Whether a crowd has more cards to show than its target takes at once.
-    async fn is_rush(
-        &mut self,
-        crowd: &str,
-        waiting: usize,
-        pace: Pace,
-    ) -> Result<bool, StoreError> {
-        let most = if self.rush.is_slow() { 1 } else { pace.at_once };
-        if waiting > most {
-            return Ok(true);
-        }
-        let recent = self.rush.recent(crowd);
-        if waiting + recent.len() <= most {
-            return Ok(false);
-        }
-        // What was answered at once leaves room for more.
-        Ok(waiting + self.store.count_open_of(&recent).await? > most)
-    }
-
-    async fn put_together(&mut self, crowd: &str, cards: &[Due]) -> Result<(), StoreError> {
-        let (store, now) = (self.store.clone(), clock::now_ms());
-        let target = self.target.clone();
-        let place = [self.adapter.name, &*target, crowd];
-        let into = store.open_bundle(place, now - JOIN_MS).await?;
-        let nonces: Vec<_> = cards.iter().map(|due| due.card.nonce.clone()).collect();
-        store.bundle(place, &nonces, into.as_deref(), self.term.fence(), now).await?;
-        Ok(())
-    }
-
-    /// Puts the same call again into the message of the first. The cards that are left.
-    async fn join_twins(&mut self, cards: Vec<Due>) -> Result<Vec<Due>, StoreError> {
-        let digest = |due: &Due| due.ask.as_ref().map(|ask| ask.digest.clone()).unwrap_or_default();
-        let digests: Vec<_> = cards.iter().map(digest).collect();
-        let (store, name, target) = (self.store.clone(), self.adapter.name, self.target.clone());
-        let posted = store.twins(name, &target, &digests).await?;
-        let mut left: Vec<Due> = Vec::new();
-        for due in cards {
-            let own = digest(&due);
-            let place = [name, &*target, &*own];
-            let nonce = due.card.nonce.clone();
-            if let Some(twin) = posted.iter().find(|twin| twin.digest == own) {
-                let cards = match &twin.bundle {
-                    Some(_) => vec![nonce],
-                    // It takes the message of the first with it.
-                    None => vec![twin.card.clone(), nonce],
-                };
-                let into = match &twin.bundle {
-                    Some(bundle) => Some(bundle.clone()),
-                    None => store.open_bundle(place, 0).await?,
-                };
-                let fence = self.term.fence();
-                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
-            } else if let Some(first) = left.iter().find(|other| digest(other) == own) {
-                let cards = [first.card.nonce.clone(), nonce];
-                let into = store.open_bundle(place, 0).await?;
-                let fence = self.term.fence();
-                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
-                left.retain(|other| digest(other) != own);
-            } else if store.open_bundle(place, clock::now_ms() - JOIN_MS).await?.is_some() {
-                let into = store.open_bundle(place, 0).await?;
-                let fence = self.term.fence();
-                store.bundle(place, &[nonce], into.as_deref(), fence, clock::now_ms()).await?;
-            } else {
-                left.push(due);
-            }
-        }
-        Ok(left)
-    }
-
     /// Draws the bundles that are due. `Some`: nothing more for so long.
     pub(super) async fn show_bundles(
         &mut self,
@@ -171,13 +54,37 @@ impl OutboxWorker {
             return self.note_bundle(&bundle, None, false).await;
         }
         let muted = open && self.receiving.mutes();
-        let sent = tokio::time::timeout(LONGEST_SEND, self.send_bundle(&bundle, muted)).await;
+        let first = bundle.members.first().map(|member| member.ask.clone());
+        let place = match (&row.message, &first) {
+            (None, Some(ask)) => self.place_of(ask).await?,
+            _ => Ok(Target(self.target.clone())),
+        };
+        let place = match place {
+            Ok(place) => place,
+            Err(error) => return self.bundle_failed(&bundle, error).await,
+        };
+        let sending = self.send_bundle(&bundle, &place, muted);
+        let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
         match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
             Ok((message, drawn)) => {
                 let noted = self.note_bundle(&bundle, Some(&message.0), muted).await?;
                 self.log_bundle(&bundle, &message.0, &drawn).await;
                 self.store.cards_due(self.outage.is_over()).await?;
                 Ok(noted)
+            }
+            Err(SendError::ThreadGone(why)) => {
+                let thread = match &first {
+                    Some(ask) => self.thread_of(ask).await?,
+                    None => None,
+                };
+                let Some(thread) = thread else {
+                    return self.bundle_failed(&bundle, SendError::ThreadGone(why)).await;
+                };
+                self.thread_gone(&thread, &why).await?;
+                if !open {
+                    return self.note_bundle(&bundle, None, muted).await;
+                }
+                Ok(None)
             }
             Err(error) => self.bundle_failed(&bundle, error).await,
         }
@@ -186,6 +93,7 @@ impl OutboxWorker {
     async fn send_bundle(
         &self,
         bundle: &Bundle,
+        place: &Target,
         muted: bool,
     ) -> Result<(MessageRef, DrawnCard), SendError> {
         let mut card = bundle::draw(&started(bundle), self.store.id());
@@ -205,7 +113,7 @@ impl OutboxWorker {
         // The first revision was never sent before.
         let may_stand = bundle.row.revision > 1;
         let posting = if may_stand { Posting::MayRepeat } else { Posting::First };
-        let message = self.adapter.post(&Target(self.target.clone()), &card, posting).await?;
+        let message = self.adapter.post(place, &card, posting).await?;
         if may_stand {
             self.adapter.update(&message, &card).await?;
         }

@@ -54,7 +54,9 @@ impl OutboxWorker {
                 self.target = new;
                 Ok(None)
             }
-            SendError::TargetGone(why) => self.refused(&why).await.map(Some),
+            SendError::TargetGone(why) | SendError::ThreadGone(why) => {
+                self.refused(&why).await.map(Some)
+            }
             SendError::Refused(why) => {
                 self.gave_up = true;
                 self.give_up(row, &why).await.map(|()| None)
@@ -64,6 +66,7 @@ impl OutboxWorker {
 
     /// Tries what was given up again: where the bot may write has changed.
     pub(super) async fn take_up(&mut self) {
+        self.threads.try_again();
         if !std::mem::take(&mut self.gave_up) {
             return;
         }

@@ -40,17 +40,38 @@ impl OutboxWorker {
             // Before it is: a crash in between costs a needless edit, and never the buttons.
             self.store.card_muted(&row.nonce).await?;
         }
+        let place = match row.message {
+            Some(_) => Ok(Target(self.target.clone())),
+            None => self.place_of(ask).await?,
+        };
+        let place = match place {
+            Ok(place) => place,
+            Err(error) => return self.failed(row, error).await,
+        };
         let started = self.started(row, ask);
-        let sending = self.send(row, &started, may_exist, muted);
+        let sending = self.send(row, &started, &place, muted);
         let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
         let sent = sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into())));
         let (message, drawn) = match sent {
             Ok(sent) => sent,
+            Err(SendError::ThreadGone(why)) => {
+                let Some(thread) = self.thread_of(ask).await? else {
+                    return self.failed(row, SendError::ThreadGone(why)).await;
+                };
+                // Its place may be gone, and not the target: that is seen at the next try.
+                self.note_shown().await?;
+                self.thread_gone(&thread, &why).await?;
+                if !ask.is_open() {
+                    self.shown.add(shown(row, row.message.as_deref().unwrap_or_default(), ask));
+                }
+                return Ok(None);
+            }
             Err(error) => return self.failed(row, error).await,
         };
         if row.message.is_none() {
             self.last_turn.clone_from(&ask.body.call.agent);
-            self.rush.posted(ask);
+            let by_session = self.gate.thread_idle_ms(self.adapter.name, &self.target).is_some();
+            self.rush.posted(ask, by_session);
         }
         let seen = self.seen(row, ask);
         self.shown.add(Shown { muted, seen, drawn: Some(drawn), ..shown(row, &message.0, ask) });
@@ -91,9 +112,10 @@ impl OutboxWorker {
         &self,
         row: &CardRow,
         ask: &Ask,
-        may_exist: bool,
+        place: &Target,
         muted: bool,
     ) -> Result<(MessageRef, DrawnCard), SendError> {
+        let may_exist = row.attempts > 0;
         let mut card = card::draw(ask, self.origin(row));
         if muted {
             card = self.receiving.mute(card, &self.gate);
@@ -109,7 +131,7 @@ impl OutboxWorker {
             return self.adapter.update(&message, &card).await.map(|()| (message, drawn));
         }
         let posting = if may_exist { Posting::MayRepeat } else { Posting::First };
-        let message = self.adapter.post(&Target(self.target.clone()), &card, posting).await?;
+        let message = self.adapter.post(place, &card, posting).await?;
         if may_exist {
             // It may be the first message, as it was drawn then.
             self.adapter.update(&message, &card).await?;

@@ -6,7 +6,7 @@ use crate::{
     gate::ask::Ask,
     store::{DueReminder, StoreError},
 };
-use countersign_port::{MessageRef, Reminder, SendError, Target};
+use countersign_port::{MessageRef, Reminder, SendError};
 use std::{collections::BTreeMap, time::Duration};
 
 impl OutboxWorker {
@@ -56,7 +56,8 @@ impl OutboxWorker {
             return Ok(None);
         }
         let reminder = Reminder { text: sentence(&asks, clock::now_ms()), people };
-        let (target, message) = (Target(self.target.clone()), MessageRef(message.to_owned()));
+        let (target, message) =
+            (self.known_place(&oldest.ask).await?, MessageRef(message.to_owned()));
         let (again, rest) = match self.adapter.remind(&target, &message, &reminder).await {
             Ok(()) => return Ok(None),
             Err(SendError::Retry { after, .. }) => (true, after),

@@ -24,8 +24,9 @@ impl Rush {
     }
 
     /// A card was posted on its own.
-    pub(super) fn posted(&mut self, ask: &Ask) {
-        self.posted.push_back((Instant::now(), crowd(&ask.body.call), ask.id.clone()));
+    pub(super) fn posted(&mut self, ask: &Ask, by_session: bool) {
+        let crowd = crowd(&ask.body.call, by_session);
+        self.posted.push_back((Instant::now(), crowd, ask.id.clone()));
     }
 
     pub(super) fn is_slow(&self) -> bool {
@@ -42,7 +43,12 @@ impl Rush {
     }
 }
 
-/// Whose requests share a message: those of one agent in one folder of one machine.
-pub(super) fn crowd(call: &Call) -> String {
-    json!([call.agent, call.host, call.worker, call.cwd]).to_string()
+/// Whose requests share a message: those of one agent in one folder of one machine, and of one
+/// session where each has a place of its own.
+pub(super) fn crowd(call: &Call, by_session: bool) -> String {
+    let Call { agent, host, worker, cwd, session, .. } = call;
+    match by_session {
+        true => json!([agent, host, worker, cwd, session]).to_string(),
+        false => json!([agent, host, worker, cwd]).to_string(),
+    }
 }

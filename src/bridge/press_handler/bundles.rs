@@ -101,7 +101,9 @@ impl PressHandler {
     ) -> Result<Receipt, StoreError> {
         let by = BundleKey::Message { adapter: self.adapter, message: &at.0 };
         let Some(bundle) = self.store.find_bundle(by).await? else {
-            return Ok(receipt(Outcome::Unknown, NO_CARD));
+            // People talk in the thread of a session, and mean no card.
+            let talk = self.store.target_of_thread(self.adapter, &at.0).await?.is_some();
+            return Ok(receipt(Outcome::Unknown, if talk { "" } else { NO_CARD }));
         };
         let mut members = bundle.members;
         members.retain(|member| member.seen && member.ask.is_open());

@@ -33,6 +33,16 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
                 fail(name, error.to_string(), fix)
             }
         });
+        if chat.thread_idle(target).is_none() {
+            continue;
+        }
+        findings.push(match chat.platform.check_threads(&chat.settings, target).await {
+            Ok(()) => ok(name, format!("each session gets a thread there ({})", target.0)),
+            Err(error) => {
+                let fix = fix(&error, format!("or remove `per_session` from [{name}] targets"));
+                warn(name, error.to_string(), fix)
+            }
+        });
     }
     for target in chat.direct.iter().filter(|it| !chat.targets.contains(it)) {
         findings.push(match chat.platform.check_target(&chat.settings, target).await {

@@ -40,7 +40,8 @@ fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
         keep_ms: MINUTES,
     };
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
-    let audience = vec![Audience { adapter: "chat".into(), target: "room".into() }];
+    let audience =
+        vec![Audience { adapter: "chat".into(), target: "room".into(), thread_idle_ms: None }];
     let policy = Arc::new(policy.unwrap());
     Gate::new(
         store.clone(),

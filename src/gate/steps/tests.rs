@@ -73,7 +73,8 @@ fn gate(store: &Store, routes: &Routes) -> Arc<Gate> {
         inbox: String::new(),
     };
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
-    let audience = vec![Audience { adapter: "chat".into(), target: "room".into() }];
+    let audience =
+        vec![Audience { adapter: "chat".into(), target: "room".into(), thread_idle_ms: None }];
     let (policy, routes) = (Arc::new(policy.unwrap()), routes.clone());
     Gate::new(store.clone(), Choices { policy, approvers, audience, routes, settings })
 }

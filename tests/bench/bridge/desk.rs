@@ -198,7 +198,11 @@ impl Bench {
             keep_ms: 86_400_000,
         };
         let approvers = Approvers { local: Local::On, ..Approvers::default() };
-        let audience = vec![Audience { adapter: "inbox".to_owned(), target: "here".to_owned() }];
+        let audience = vec![Audience {
+            adapter: "inbox".to_owned(),
+            target: "here".to_owned(),
+            thread_idle_ms: None,
+        }];
         let policy = Arc::new(policy.unwrap());
         let choices = Choices { policy, approvers, audience, routes: Routes::default(), settings };
         let gate = Gate::new(store.clone(), choices);

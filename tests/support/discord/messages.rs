@@ -40,7 +40,7 @@ impl State {
         let nonce = body["nonce"].as_str().map(str::to_owned);
         // Discord returns the first message for a repeated nonce instead of a second one.
         if nonce.is_some() && body["enforce_nonce"] == true {
-            let same = |it: &&Message| it.channel == channel && it.nonce == nonce && !it.deleted;
+            let same = |it: &&Message| it.nonce == nonce;
             if let Some(first) = self.messages.iter().find(same) {
                 return Ok(first.json());
             }
@@ -63,6 +63,38 @@ impl State {
         let json = message.json();
         self.messages.push(message);
         Ok(json)
+    }
+
+    /// Makes a thread at a message; it has the message's id.
+    pub fn start_thread(&mut self, channel: &str, message: &str, body: &Value) -> Answer {
+        let parent = self.channel(channel)?;
+        if parent.thread || parent.direct {
+            return Err(Refusal::new(400, 50024, "Cannot execute action on this channel type"));
+        }
+        if self.permissions & 1 << 35 == 0 {
+            return Err(Refusal::new(403, 50013, "Missing Permissions"));
+        }
+        self.message(channel, message)?;
+        let name = body["name"].as_str().unwrap_or_default().to_owned();
+        if !(1..=100).contains(&name.chars().count()) {
+            return Err(Refusal::form("name", "Must be between 1 and 100 in length."));
+        }
+        let rests = body["auto_archive_duration"].as_u64().unwrap_or(1440);
+        if ![60, 1440, 4320, 10080].contains(&rests) {
+            return Err(Refusal::form("auto_archive_duration", "Value must be one of these."));
+        }
+        if self.channels.contains_key(message) {
+            let already = "A thread has already been created for this message";
+            return Err(Refusal::new(400, 160_004, already));
+        }
+        self.add_channel(message, &name, true);
+        Ok(self.channel_json(message))
+    }
+
+    /// Deletes a message of the bot's.
+    pub fn delete_message(&mut self, channel: &str, id: &str) -> Answer {
+        self.message(channel, id)?.deleted = true;
+        Ok(Value::Null)
     }
 
     pub fn message(&mut self, channel: &str, id: &str) -> Result<&mut Message, Refusal> {

@@ -165,6 +165,10 @@ impl World {
             ("PATCH", ["channels", channel]) => self.edit_channel(channel, body),
             ("POST", ["channels", channel, "messages"]) => self.post(channel, body, files),
             ("GET", ["channels", channel, "messages", id]) => Ok(self.message(channel, id)?.json()),
+            ("DELETE", ["channels", channel, "messages", id]) => self.delete_message(channel, id),
+            ("POST", ["channels", channel, "messages", id, "threads"]) => {
+                self.start_thread(channel, id, body)
+            }
             ("PATCH", ["channels", channel, "messages", id]) => {
                 self.patch(channel, id, body, files)
             }

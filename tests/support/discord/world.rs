@@ -171,8 +171,8 @@ impl State {
             last_press: Value::Null,
             commands: Vec::new(),
             // VIEW_CHANNEL, SEND_MESSAGES, ATTACH_FILES, READ_MESSAGE_HISTORY,
-            // SEND_MESSAGES_IN_THREADS.
-            permissions: 1 << 10 | 1 << 11 | 1 << 15 | 1 << 16 | 1 << 38,
+            // CREATE_PUBLIC_THREADS, SEND_MESSAGES_IN_THREADS.
+            permissions: 1 << 10 | 1 << 11 | 1 << 15 | 1 << 16 | 1 << 35 | 1 << 38,
             last_id: 1_300_000_000_000_000_000,
         };
         state.add_channel(CHANNEL, "approvals", false);

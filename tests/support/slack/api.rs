@@ -194,9 +194,26 @@ fn has_bare_ampersand(text: &str) -> bool {
 }
 
 fn post(state: &mut World, arguments: &Value) -> Outcome {
-    let known = ["channel", "text", "blocks", "metadata", "unfurl_links", "unfurl_media", "parse"];
+    let known = [
+        "channel",
+        "text",
+        "blocks",
+        "metadata",
+        "unfurl_links",
+        "unfurl_media",
+        "parse",
+        "thread_ts",
+    ];
     let channel = text(arguments, "channel");
     writable(state, &channel)?;
+    let thread = arguments["thread_ts"].as_str().map(str::to_owned);
+    if let Some(thread) = &thread {
+        let first = state.message_mut(&format!("{channel}/{thread}"));
+        let first = first.filter(|it| !it.deleted).ok_or("thread_not_found")?;
+        if first.thread.is_some() {
+            state.violations.push(format!("chat.postMessage: {thread} is no parent"));
+        }
+    }
     let now = Instant::now();
     let full_at = state.posts.get(&channel).copied().unwrap_or(now).max(now);
     if state.limits && full_at > now + Duration::from_secs(4) {
@@ -208,7 +225,8 @@ fn post(state: &mut World, arguments: &Value) -> Outcome {
         state.violations.push("chat.postMessage: Slack would fetch links of the text".to_owned());
     }
     let metadata = arguments["metadata"].clone();
-    let message = Message { metadata, ..message(&channel, &text(arguments, "text"), blocks) };
+    let message =
+        Message { metadata, thread, ..message(&channel, &text(arguments, "text"), blocks) };
     let ts = state.store(message);
     Ok(json!({"channel": channel, "ts": ts}))
 }

@@ -185,10 +185,13 @@ impl FakeSlack {
             });
             (message.wire(), values.unwrap_or_else(|| json!({})))
         });
+        let mut container = json!({"type": "message", "channel_id": channel, "message_ts": ts});
+        if let Some(thread) = message.get("thread_ts") {
+            container["thread_ts"] = thread.clone();
+        }
         json!({"type": "block_actions", "actions": [action], "message": message,
             "channel": {"id": channel}, "team": {"id": TEAM}, "api_app_id": "A0000000001",
-            "state": {"values": values},
-            "container": {"type": "message", "channel_id": channel, "message_ts": ts}})
+            "state": {"values": values}, "container": container})
     }
 
     /// The same, whether anybody listens or not.

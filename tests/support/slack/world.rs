@@ -75,6 +75,8 @@ pub struct Posted {
     pub options: Vec<(String, String)>,
     /// Labels of the boxes to tick, and whether each is ticked to begin with.
     pub boxes: Vec<(String, bool)>,
+    /// The first message of the thread that it is in.
+    pub thread: Option<String>,
     /// Names and texts of the files in its thread.
     pub files: Vec<(String, String)>,
     pub edits: usize,
@@ -215,6 +217,7 @@ impl State {
             options: blocks::options(&message.blocks),
             boxes: boxes(&message.blocks),
             files: files.collect(),
+            thread: message.thread.clone(),
             edits: message.edits,
         }
     }
@@ -258,9 +261,9 @@ fn boxes(blocks: &Value) -> Vec<(String, bool)> {
 }
 
 impl Message {
-    /// A message of the bot's that everybody sees and that is in no thread.
+    /// A message of the bot's that everybody sees and that is no file.
     pub fn is_card(&self) -> bool {
-        let public = self.private_to.is_none() && self.thread.is_none();
+        let public = self.private_to.is_none() && self.file.is_none();
         public && !self.deleted && self.user == BOT
     }
 

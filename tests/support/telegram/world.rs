@@ -32,6 +32,12 @@ pub(super) struct World {
 #[derive(Default)]
 pub(super) struct Chat {
     pub(super) topics: BTreeMap<i64, bool>,
+    /// The names of those that the bot made.
+    pub(super) topic_names: BTreeMap<i64, String>,
+    /// The administrators, and whether they are anonymous.
+    pub(super) admins: Vec<(Person, bool)>,
+    /// Whether the bot may make, close and open topics.
+    pub(super) manages_topics: bool,
     pub(super) messages: BTreeMap<i64, Stored>,
     pub(super) gone: Option<(u16, &'static str)>,
     pub(super) moved_to: Option<i64>,
@@ -57,7 +63,7 @@ pub(super) fn refuse<T>(code: u16, description: &str) -> Result<T, Refusal> {
 
 /// The parameters of each method besides `chat_id` and `message_id`.
 // In lower case, because the Bot API ignores the case of method names.
-pub(super) const KNOWN: [(&str, &[&str]); 12] = [
+pub(super) const KNOWN: [(&str, &[&str]); 17] = [
     ("getme", &[]),
     ("getwebhookinfo", &[]),
     ("getchat", &[]),
@@ -65,6 +71,11 @@ pub(super) const KNOWN: [(&str, &[&str]); 12] = [
     ("setmycommands", &["commands", "scope", "language_code"]),
     ("sendchataction", &["action", "message_thread_id"]),
     ("deletemessage", &[]),
+    ("getchatmember", &["user_id"]),
+    ("getchatadministrators", &[]),
+    ("createforumtopic", &["name", "icon_color", "icon_custom_emoji_id"]),
+    ("closeforumtopic", &["message_thread_id"]),
+    ("reopenforumtopic", &["message_thread_id"]),
     (
         "sendmessage",
         &[
@@ -163,6 +174,10 @@ impl World {
             return Err(Refusal { code: 400, description, parameters });
         }
         let topic = number("message_thread_id");
+        if method.ends_with("forumtopic") {
+            return self.change_topics(id, method, topic, parameters);
+        }
+        let chat = &self.chats[&id];
         match topic.map(|topic| chat.topics.get(&topic)) {
             Some(None) => return refuse(400, "Bad Request: message thread not found"),
             Some(Some(false)) => return refuse(400, "Bad Request: TOPIC_CLOSED"),
@@ -170,6 +185,18 @@ impl World {
         }
         match method {
             "getchat" => Ok(chat_js(id)),
+            "getchatadministrators" if id > 0 => {
+                refuse(400, "Bad Request: there are no administrators in the private chat")
+            }
+            "getchatadministrators" => {
+                let admin = |(person, anonymous): &(Person, bool)| {
+                    json!({"user": person_js(*person), "status": "administrator",
+                        "is_anonymous": anonymous, "can_be_edited": false})
+                };
+                Ok(chat.admins.iter().map(admin).collect())
+            }
+            "getchatmember" => Ok(json!({"user": bot_js(), "status": "administrator",
+                "can_manage_topics": chat.manages_topics})),
             "sendchataction" => Ok(json!(true)),
             "editmessagetext" | "editmessagereplymarkup" => self.edit(id, parameters),
             "deletemessage" => {
@@ -177,6 +204,45 @@ impl World {
                 Ok(json!(true))
             }
             _ => self.send(id, topic, parameters, file),
+        }
+    }
+
+    /// Makes, closes and opens topics, where the group has topics and the bot may manage them.
+    fn change_topics(
+        &mut self,
+        chat: i64,
+        method: &str,
+        topic: Option<i64>,
+        parameters: &Map<String, Value>,
+    ) -> Result<Value, Refusal> {
+        let room = self.chats.get_mut(&chat).unwrap();
+        if chat != FORUM {
+            return refuse(400, "Bad Request: the chat is not a forum");
+        }
+        if !room.manages_topics {
+            return refuse(400, "Bad Request: not enough rights to create a topic");
+        }
+        let open = match (method, topic) {
+            ("createforumtopic", _) => {
+                let name = parameters.get("name").and_then(Value::as_str).unwrap_or_default();
+                if !(1..=128).contains(&name.chars().count()) {
+                    return refuse(400, "Bad Request: TOPIC_TITLE_EMPTY");
+                }
+                let id = 501 + room.topic_names.len() as i64;
+                room.topics.insert(id, true);
+                room.topic_names.insert(id, name.to_owned());
+                return Ok(json!({"message_thread_id": id, "name": name, "icon_color": 7_322_096}));
+            }
+            ("closeforumtopic", _) => false,
+            _ => true,
+        };
+        match topic.and_then(|topic| room.topics.get_mut(&topic)) {
+            None => refuse(400, "Bad Request: message thread not found"),
+            Some(is) if *is == open => refuse(400, "Bad Request: TOPIC_NOT_MODIFIED"),
+            Some(is) => {
+                *is = open;
+                Ok(json!(true))
+            }
         }
     }
 

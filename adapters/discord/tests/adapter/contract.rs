@@ -28,6 +28,14 @@ impl FakePlatform for Chat {
         target()
     }
 
+    fn thread_target(&self) -> Option<Target> {
+        Some(target())
+    }
+
+    async fn delete_thread(&self, thread: &Target) {
+        self.0.delete_thread(&thread.0);
+    }
+
     async fn shown(&self, message: &MessageRef) -> VisibleMessage {
         let posted = self.0.message(&message.0).unwrap();
         let files = posted.files.into_iter().map(|(_, text)| text).collect();

@@ -14,6 +14,12 @@ pub trait FakePlatform: Send + Sync {
     fn somebody(&self) -> Presser;
     /// A chat where the adapter may post.
     fn target(&self) -> Target;
+    /// A chat where sessions can have threads; `None` where the platform has none.
+    fn thread_target(&self) -> Option<Target> {
+        None
+    }
+    /// Deletes a thread with all that is in it, as a person does.
+    async fn delete_thread(&self, _thread: &Target) {}
     /// What a message shows now.
     async fn shown(&self, message: &MessageRef) -> VisibleMessage;
     /// Presses the button with this label as this person, behind *More…* where it is there,

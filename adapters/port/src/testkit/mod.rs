@@ -6,6 +6,7 @@ mod fake;
 mod golden;
 mod promises;
 mod running;
+mod threads;
 
 pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
 pub use cards::{closed, sample_card, sample_edit};
@@ -27,4 +28,5 @@ pub async fn conformance(fake: &dyn FakePlatform) {
     promises::a_wait_is_reported_and_then_over(fake).await;
     promises::a_lost_answer_loses_no_card(fake).await;
     promises::presses_arrive_after_a_reconnect(fake).await;
+    threads::a_session_has_one_thread(fake).await;
 }

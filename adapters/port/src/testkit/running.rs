@@ -57,6 +57,10 @@ impl<'a> AdapterProcess<'a> {
         let _ = timeout(Duration::from_secs(3), deaf).await;
     }
 
+    pub(super) fn adapter(&self) -> &dyn Adapter {
+        &*self.adapter
+    }
+
     /// Posts a card as the core does: as soon as the platform lets it.
     pub(super) async fn post(&self, card: &Card, posting: Posting) -> MessageRef {
         let posted = async {

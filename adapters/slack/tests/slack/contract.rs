@@ -15,6 +15,11 @@ fn person(presser: &Presser) -> Person {
     Person::new(user, &presser.name).of_team(team)
 }
 
+/// Without the thread, which people do not see in its name.
+fn plain(message: &MessageRef) -> String {
+    message.0.splitn(3, '/').take(2).collect::<Vec<_>>().join("/")
+}
+
 #[async_trait]
 impl FakePlatform for Workspace {
     fn adapter(&self) -> Arc<dyn Adapter> {
@@ -30,18 +35,26 @@ impl FakePlatform for Workspace {
         target()
     }
 
+    fn thread_target(&self) -> Option<Target> {
+        Some(target())
+    }
+
+    async fn delete_thread(&self, thread: &Target) {
+        self.0.delete(&thread.0);
+    }
+
     async fn shown(&self, message: &MessageRef) -> VisibleMessage {
-        let posted = self.0.message(&message.0).unwrap();
+        let posted = self.0.message(&plain(message)).unwrap();
         let files = posted.files.into_iter().map(|(_, text)| text).collect();
         VisibleMessage { text: posted.text, buttons: posted.buttons, files }
     }
 
     async fn press(&self, message: &MessageRef, label: &str, by: &Presser) -> Option<String> {
-        self.0.press(&message.0, label, &person(by)).await.words()
+        self.0.press(&plain(message), label, &person(by)).await.words()
     }
 
     async fn give_text(&self, message: &MessageRef, text: &str, by: &Presser) -> Option<String> {
-        self.0.give_text(&message.0, text, &person(by)).await.words()
+        self.0.give_text(&plain(message), text, &person(by)).await.words()
     }
 
     async fn inject(&self, fault: PlatformFault) -> Injected {

@@ -1,6 +1,6 @@
 //! The port's promises.
 
-use crate::fake::{self, ANA, GROUP, Person, Telegram as Server};
+use crate::fake::{self, ANA, FORUM, GROUP, Person, Telegram as Server};
 use crate::room::{adapter, number, target};
 use countersign_port::testkit::{
     FakePlatform, Injected, PlatformFault, VisibleMessage, conformance,
@@ -12,6 +12,10 @@ struct Chat(Server);
 
 fn person(presser: &Presser) -> Person {
     Person { id: presser.id.parse().unwrap(), name: "Ana" }
+}
+
+fn chat_of(message: &MessageRef) -> i64 {
+    message.0.split_once('/').unwrap().0.parse().unwrap()
 }
 
 #[countersign_port::async_trait]
@@ -28,12 +32,22 @@ impl FakePlatform for Chat {
         target(GROUP)
     }
 
+    fn thread_target(&self) -> Option<Target> {
+        Some(target(FORUM))
+    }
+
+    async fn delete_thread(&self, thread: &Target) {
+        let (_, topic) = thread.0.split_once('/').unwrap();
+        self.0.delete_topic(topic.parse().unwrap());
+    }
+
     async fn shown(&self, message: &MessageRef) -> VisibleMessage {
-        let card = self.0.message(GROUP, number(message));
+        let chat = chat_of(message);
+        let card = self.0.message(chat, number(message));
         let mut files = Vec::new();
         let mut above = card.reply_to;
         while let Some(id) = above {
-            let message = self.0.message(GROUP, id);
+            let message = self.0.message(chat, id);
             files.extend(message.file.map(|(_, content)| content));
             above = message.reply_to;
         }
@@ -43,7 +57,7 @@ impl FakePlatform for Chat {
     }
 
     async fn press(&self, message: &MessageRef, label: &str, presser: &Presser) -> Option<String> {
-        Some(self.0.press(GROUP, number(message), label, person(presser)).await.text)
+        Some(self.0.press(chat_of(message), number(message), label, person(presser)).await.text)
     }
 
     async fn give_text(&self, _: &MessageRef, text: &str, presser: &Presser) -> Option<String> {

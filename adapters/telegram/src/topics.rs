@@ -1,0 +1,125 @@
+//! Topics of sessions in groups that have topics.
+
+use crate::address::Chat;
+use crate::api::{Failure, Method, PATIENCE};
+use crate::send::CardSender;
+use countersign_port::{Posting, SendError, SessionThread, Target};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
+
+/// The longest name of a topic, in characters.
+const NAME: usize = 128;
+/// Refusals (lower case, any part) of a chat in which no topic can be made.
+const NO_TOPICS: [&str; 4] =
+    ["not a forum", "not enough rights", "chat_admin_required", "topics_too_much"];
+/// What is said where no topic can be made, and how to get some.
+const HOW: &str = "switch Topics on in the group's settings, and make the bot an administrator who \
+                   may manage topics";
+
+#[derive(Serialize)]
+struct CreateTopic<'a> {
+    chat_id: i64,
+    name: &'a str,
+}
+
+impl Method for CreateTopic<'_> {
+    const NAME: &'static str = "CreateForumTopic";
+}
+
+#[derive(Deserialize)]
+struct MadeTopic {
+    message_thread_id: i32,
+}
+
+#[derive(Serialize)]
+struct ReopenTopic {
+    chat_id: i64,
+    message_thread_id: i32,
+}
+
+impl Method for ReopenTopic {
+    const NAME: &'static str = "ReopenForumTopic";
+}
+
+#[derive(Serialize)]
+struct CloseTopic {
+    chat_id: i64,
+    message_thread_id: i32,
+}
+
+impl Method for CloseTopic {
+    const NAME: &'static str = "CloseForumTopic";
+}
+
+impl CardSender {
+    /// Makes a topic, or opens the one that is there again.
+    pub(crate) async fn open_topic(
+        &self,
+        target: &Target,
+        thread: &SessionThread,
+        posting: Posting,
+    ) -> Result<Target, SendError> {
+        if let Some(place) = &thread.place {
+            let chat = Chat::parse(place)?;
+            let message_thread_id = chat.topic.unwrap_or_default();
+            let reopen = ReopenTopic { chat_id: chat.id, message_thread_id };
+            self.change_topic(chat, &reopen).await?;
+            return Ok(place.clone());
+        }
+        if posting == Posting::MayRepeat {
+            // FAIL-CLOSED: Telegram lists no topics, so this may be there already, without a card.
+            return Err(SendError::Refused(
+                "Telegram did not say whether it made the topic of this session, so its requests \
+                 are in the group itself"
+                    .to_owned(),
+            ));
+        }
+        let chat = Chat::parse(target)?;
+        self.may_send(chat.id)?;
+        let name = thread.name_within(NAME);
+        let create = CreateTopic { chat_id: chat.id, name: &name };
+        let made: Result<MadeTopic, _> = self.api.call(&create, PATIENCE).await;
+        match made {
+            Ok(made) => Ok(Chat { topic: Some(made.message_thread_id), ..chat }.target()),
+            Err(failure) if says(&failure, &NO_TOPICS) => {
+                let why = format!("Telegram chat {} takes no topics: {HOW}", chat.id);
+                Err(SendError::Refused(why))
+            }
+            Err(failure) => Err(self.heeded(failure, chat)),
+        }
+    }
+
+    /// Closes a topic. Its cards stay as they are.
+    pub(crate) async fn close_topic(&self, thread: &SessionThread) -> Result<(), SendError> {
+        let Some(place) = &thread.place else { return Ok(()) };
+        let chat = Chat::parse(place)?;
+        let message_thread_id = chat.topic.unwrap_or_default();
+        let close = CloseTopic { chat_id: chat.id, message_thread_id };
+        match self.change_topic(chat, &close).await {
+            Err(SendError::ThreadGone(_)) => Ok(()),
+            closed => closed,
+        }
+    }
+
+    async fn change_topic<P: Method + Serialize + Sync>(
+        &self,
+        chat: Chat,
+        change: &P,
+    ) -> Result<(), SendError> {
+        self.may_send(chat.id)?;
+        match self.api.call::<_, IgnoredAny>(change, PATIENCE).await {
+            Ok(_) => Ok(()),
+            Err(failure) if says(&failure, &["topic_not_modified"]) => Ok(()),
+            // It was the bot's right once, and a closed topic takes no cards without it.
+            Err(failure) if says(&failure, &NO_TOPICS) => {
+                Err(SendError::ThreadGone(format!("Telegram chat {}: {HOW}", chat.id)))
+            }
+            Err(failure) => Err(self.heeded(failure, chat)),
+        }
+    }
+}
+
+fn says(failure: &Failure, parts: &[&str]) -> bool {
+    let Failure::Refused(refusal) = failure else { return false };
+    let said = refusal.description.to_lowercase();
+    refusal.code == 400 && parts.iter().any(|part| said.contains(part))
+}
