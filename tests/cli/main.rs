@@ -43,6 +43,8 @@ mod model;
 mod opencode;
 #[cfg(feature = "telegram")]
 mod phone;
+#[cfg(feature = "telegram")]
+mod pictures;
 mod policy;
 mod process;
 mod programs;
