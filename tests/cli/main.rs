@@ -48,6 +48,8 @@ mod otel;
 mod overtaken;
 #[cfg(feature = "telegram")]
 mod phone;
+#[cfg(feature = "telegram")]
+mod pictures;
 mod policy;
 mod process;
 mod programs;

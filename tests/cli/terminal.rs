@@ -126,7 +126,7 @@ impl Terminal {
         assert!(sent.unwrap().success());
     }
 
-    async fn waits_for(&mut self) -> String {
+    pub async fn waits_for(&mut self) -> String {
         self.until("cancels it\r\n").await;
         let (_, rest) = self.text.split_once("waiting for an answer to ").unwrap();
         rest.split(';').next().unwrap().to_owned()

@@ -1,0 +1,156 @@
+//! A terminal beside a chat, as an SVG that plays in any browser and stands still where motion is
+//! not wanted.
+
+use std::fmt::Write as _;
+
+/// The lines of one side at one time, as the content of SVG's `text`.
+pub type Lines = Vec<String>;
+
+/// What both sides show, in the order of time.
+pub struct Scenes {
+    pub typed: String,
+    pub waits: Lines,
+    pub done: Lines,
+    pub card: Lines,
+    pub buttons: Vec<Vec<String>>,
+    pub closed: Lines,
+}
+
+/// The letters in a line of the chat.
+const CHAT_COLUMNS: usize = 40;
+
+const STYLE: &str = "\
+text{font:12px system-ui,sans-serif;fill:#e8eaed}\
+.t text{font:11px ui-monospace,Menlo,Consolas,monospace;fill:#d7dae0;white-space:pre}\
+.b{font-weight:600}.m{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px}\
+.p{fill:#7ee0a8}.key rect{fill:#34485c}.key text{text-anchor:middle}\
+.one{animation:one 12s infinite}.two{opacity:0;animation:two 12s infinite}\
+.go rect{animation:go 12s infinite}\
+@keyframes one{0%,9%{opacity:0}13%,52%{opacity:1}54%,100%{opacity:0}}\
+@keyframes two{0%,54%{opacity:0}57%,97%{opacity:1}100%{opacity:0}}\
+@keyframes go{0%,44%{fill:#34485c}46%,52%{fill:#2f8f5b}}\
+@media(prefers-reduced-motion:reduce){.one,.two,.go rect{animation:none}}";
+
+/// The rows of a terminal's screen.
+pub fn screen(text: &str) -> Lines {
+    text.trim_end().lines().map(|line| escaped(line.trim_end())).collect()
+}
+
+/// The lines of a message of Telegram in its HTML; what is folded is left out.
+pub fn chat(html: &str) -> Lines {
+    let open = match html.split_once("<blockquote expandable>") {
+        Some((open, rest)) => {
+            let after = rest.split_once("</blockquote>").map_or("", |(_, after)| after);
+            format!("{open}⌄ Details{after}")
+        }
+        None => html.to_owned(),
+    };
+    open.lines().flat_map(|line| wrapped(line.trim_end())).collect()
+}
+
+impl Scenes {
+    pub fn svg(&self) -> String {
+        let mut keys = String::new();
+        let top = 44 + 17 * self.card.len();
+        for (row, labels) in self.buttons.iter().enumerate() {
+            let width = 272 / labels.len().max(1);
+            for (at, label) in labels.iter().enumerate() {
+                let (x, y) = (460 + at * width, top + row * 34);
+                let class = if label == "Approve" { "key go" } else { "key" };
+                let (middle, wide) = (x + width / 2, width - 4);
+                let label = escaped(&cut(label, wide / 7));
+                let _ = writeln!(
+                    keys,
+                    "<g class=\"{class}\"><rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"30\" rx=\"6\"/>\
+                     <text x=\"{middle}\" y=\"{}\">{label}</text></g>",
+                    y + 19
+                );
+            }
+        }
+        let height = (top + self.buttons.len() * 34 + 20).max(60 + 17 * self.closed.len()).max(220);
+        let inner = height - 24;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 752 {height}\" role=\"img\">\n\
+             <title>A command waits, its card is approved in Telegram, and the command runs</title>\n\
+             <style>{STYLE}</style>\n\
+             <rect x=\"8\" y=\"12\" width=\"434\" height=\"{inner}\" rx=\"10\" fill=\"#16181d\"/>\n\
+             <rect x=\"450\" y=\"12\" width=\"294\" height=\"{inner}\" rx=\"10\" fill=\"#1c2733\"/>\n\
+             <g class=\"t\"><text x=\"20\" y=\"40\"><tspan class=\"p\">shop $</tspan> {}</text></g>\n\
+             <g class=\"t one\">\n{}</g>\n<g class=\"t two\">\n{}</g>\n\
+             <g class=\"one\">\n{}{keys}</g>\n<g class=\"two\">\n{}</g>\n</svg>\n",
+            escaped(&self.typed),
+            placed(&self.waits, 20, 57),
+            placed(&self.done, 20, 57),
+            placed(&self.card, 462, 40),
+            placed(&self.closed, 462, 40),
+        )
+    }
+}
+
+fn placed(lines: &Lines, x: usize, y: usize) -> String {
+    let line = |(at, line): (usize, &String)| {
+        format!("<text x=\"{x}\" y=\"{}\">{line}</text>\n", y + at * 17)
+    };
+    lines.iter().enumerate().map(line).collect()
+}
+
+/// A line in HTML as lines of the chat's width, with its styles.
+fn wrapped(line: &str) -> Lines {
+    let (mut lines, mut now, mut count) = (Vec::new(), String::new(), 0);
+    let mut style = None;
+    for word in pieces(line) {
+        match word.as_str() {
+            "<b>" => style = Some("b"),
+            "<code>" | "<pre>" => style = Some("m"),
+            tag if tag.starts_with('<') => style = style.filter(|_| !tag.starts_with("</")),
+            word => {
+                let length = unescaped(word).chars().count();
+                if count > 0 && count + length > CHAT_COLUMNS {
+                    lines.push(std::mem::take(&mut now));
+                    count = 0;
+                }
+                let word = escaped(&unescaped(word));
+                match style {
+                    Some(class) => now += &format!("<tspan class=\"{class}\">{word}</tspan>"),
+                    None => now += &word,
+                }
+                count += length;
+            }
+        }
+    }
+    lines.push(now);
+    lines
+}
+
+/// Tags, and words with the spaces after them.
+fn pieces(line: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for letter in line.chars() {
+        let last = pieces.last_mut().unwrap();
+        let ended = match last.starts_with('<') {
+            true => last.ends_with('>'),
+            false => letter == '<' || (last.ends_with(' ') && letter != ' '),
+        };
+        match ended {
+            true => pieces.push(letter.to_string()),
+            false => last.push(letter),
+        }
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
+fn cut(text: &str, columns: usize) -> String {
+    match text.chars().count() > columns {
+        true => text.chars().take(columns - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn unescaped(html: &str) -> String {
+    html.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}
