@@ -233,12 +233,8 @@ impl OutboxWorker {
                 });
             }
         }
-        for rest in [self.remind().await?, self.close_idle().await?] {
-            if let Some(time) = rest {
-                return Ok(SendPause::Quiet(time));
-            }
-        }
-        if let Some(time) = self.send_digest().await? {
+        let rests = [self.remind().await?, self.close_idle().await?, self.send_digest().await?];
+        if let Some(time) = rests.into_iter().flatten().next() {
             return Ok(SendPause::Quiet(time));
         }
         if let Some(left) = self.shown.left() {

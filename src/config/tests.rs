@@ -14,7 +14,7 @@ use crate::{
         ask::plan::PlannedTarget,
         hours::Hours,
         people::{NamedPerson, People, RoleGroup},
-        routes::{RouteEscalation, RouteTarget, TargetRoute},
+        routes::{RouteEscalation, RouteTarget, ScheduledDigest, TargetRoute},
     },
     platforms::{BUILT_IN, Registered},
     secret::{Secret, Token},

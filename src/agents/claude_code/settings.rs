@@ -75,7 +75,7 @@ pub fn others(text: &str) -> Vec<String> {
 /// Whether this file switches all hooks off.
 pub fn no_hooks(file: &Path) -> bool {
     let settings = std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    settings.is_some_and(|settings: Value| settings["disableAllHooks"] == true)
+    settings.is_some_and(|it: Value| it.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
 fn handler(event: &str, command: &str) -> Value {

@@ -93,7 +93,8 @@ fn choices(setup: &VoteSetup, rules: &[VoteRule]) -> Choices {
         keep_ms: MINUTE,
         inbox: String::new(),
     };
-    let audience = vec![Audience { adapter: "letters".into(), target: "room".into() }];
+    let audience =
+        vec![Audience { adapter: "letters".into(), target: "room".into(), thread_idle_ms: None }];
     let routes = Routes { list: vec![route], ..Routes::default() };
     Choices { policy: Arc::new(policy.unwrap()), approvers, audience, routes, settings }
 }

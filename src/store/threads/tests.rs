@@ -71,14 +71,14 @@ async fn a_thread_is_idle_once_its_session_asks_nothing_or_has_ended() {
             idle.into_iter().map(|row| row.id).collect::<Vec<_>>()
         };
         assert_eq!(idle(100).await, [""; 0]);
-        assert_eq!(idle(101).await, [row.id.clone()]);
+        assert_eq!(idle(101).await, std::slice::from_ref(&row.id));
         store.insert_ask(&new_ask_in("s", "open1"), &[]).await.unwrap();
         assert_eq!(idle(101).await, [""; 0], "it waits for a person");
         let ask = store.ask("open1").await.unwrap().unwrap();
         let over = answered(Decision::Deny, 1);
         let _ = store.close_ask(&ask, &over, &[]).await.unwrap();
         store.end_session("a", "s", 5).await.unwrap();
-        assert_eq!(idle(1).await, [row.id.clone()]);
+        assert_eq!(idle(1).await, std::slice::from_ref(&row.id));
         store.thread_closed(&row.id).await.unwrap();
         assert_eq!(idle(i64::MAX).await, [""; 0]);
         assert!(store.session_thread(&key).await.unwrap().unwrap().closed);
