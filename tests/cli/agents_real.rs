@@ -3,13 +3,17 @@
 //! `COUNTERSIGN_TEST_GEMINI` and `COUNTERSIGN_TEST_PI` to their scripts for node (all from npm), and
 //! `COUNTERSIGN_TEST_OMP` to oh-my-pi's script with `bun` on the path.
 
-use crate::{chat_model::ChatModel, daemon::Daemon, process::run};
+use crate::{
+    chat_model::ChatModel,
+    daemon::{Daemon, LONG},
+    process::run,
+};
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf, process::Stdio};
+use std::{fs, path::PathBuf, process::Stdio, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
     process::{Child, Command},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 /// An agent that is tried.
@@ -201,13 +205,22 @@ pub async fn prompt(daemon: &Daemon, base: &str) {
 
 /// The ask of the agent's call.
 pub async fn asked(daemon: &Daemon, agent: Real) -> String {
-    let asks = daemon.until("/v1/asks?state=open", |reply| reply["asks"] != json!([])).await;
-    let call = &asks["asks"][0]["call"];
+    // A first start may install packages.
+    let opened = timeout(LONG * 6, async {
+        loop {
+            if let Some(ask) = daemon.open().await.pop() {
+                return ask;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let ask = opened.await.unwrap_or_else(|_| panic!("{} asks nothing", agent.name()));
+    let call = &ask["call"];
     assert_eq!(
         (&call["agent"], &call["args"]["command"]),
         (&json!(agent.name()), &json!("touch made-by-agent.txt"))
     );
-    asks["asks"][0]["id"].as_str().unwrap().to_owned()
+    ask["id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -231,7 +244,7 @@ async fn a_denied_call_of_a_real_agent_does_not_run_and_its_model_reads_why() {
         assert_eq!(run(&daemon, &["deny", &id, "--reason", "make no files"]).await.code, Some(0));
         if agent == Real::Cline {
             // A denial ends the turn, and its model is told nothing.
-            let ended = timeout(crate::daemon::LONG * 2, started.child.wait()).await;
+            let ended = timeout(LONG * 2, started.child.wait()).await;
             assert!(ended.unwrap().is_ok());
         } else {
             let told = started.model.is_told().await;

@@ -75,6 +75,6 @@ async fn only_whoever_asked_may_say_that_an_answer_came_too_late() {
     assert!(status == 403 || status == 404, "{status}");
     assert_eq!(end(&daemon, &id).await.1, Value::Null);
     // Nor does any other reason change an answer.
-    let (status, _) = daemon.post(&path, crate::daemon::AGENT, &json!({})).await;
+    let (status, _) = daemon.post(&path, APPROVER, &json!({})).await;
     assert_eq!((status, end(&daemon, &id).await.1), (200, Value::Null));
 }
