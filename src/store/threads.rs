@@ -87,8 +87,8 @@ impl Store {
                 new.execute(&mut *tx).await?;
                 let count = sqlx::query(
                     "UPDATE thread SET refused = NULL, attempts = CASE WHEN place IS NULL \
-                     THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 AND agent = $3 \
-                     AND session = $4 RETURNING id, name, place, attempts, refused, lost, closed",
+                     THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 \
+                     AND agent = $3 AND session = $4 RETURNING id, name, place, attempts, refused, lost, closed",
                 );
                 let count = count.bind(&key.adapter).bind(&key.target);
                 let count = count.bind(&key.agent).bind(&key.session);
