@@ -125,11 +125,8 @@ impl Scenario {
         let ana = |chat: &str| (chat.to_owned(), Members::people([ANA]));
         let chats = [ana("telegram"), ana("discord")].into();
         let approvers = Approvers { chats, local: Local::On, ..Approvers::default() };
-        let audience = Audience {
-            adapter: adapter.name.to_owned(),
-            target: target.clone(),
-            thread_idle_ms: None,
-        };
+        let name = adapter.name.to_owned();
+        let audience = Audience { adapter: name, target: target.clone(), thread_idle_ms: None };
         let (policy, audience) = (Arc::new(policy.unwrap()), vec![audience]);
         let choices = Choices { policy, approvers, audience, routes: Routes::default(), settings };
         let gate = Gate::new(store.clone(), choices);

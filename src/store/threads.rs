@@ -87,8 +87,8 @@ impl Store {
                 new.execute(&mut *tx).await?;
                 let count = sqlx::query(
                     "UPDATE thread SET refused = NULL, attempts = CASE WHEN place IS NULL \
-                     THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 AND agent = $3 \
-                     AND session = $4 RETURNING id, name, place, attempts, refused, lost, closed",
+                     THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 \
+                     AND agent = $3 AND session = $4 RETURNING id, name, place, attempts, refused, lost, closed",
                 );
                 let count = count.bind(&key.adapter).bind(&key.target);
                 let count = count.bind(&key.agent).bind(&key.session);
@@ -156,11 +156,11 @@ impl Store {
                 for statement in [
                     "UPDATE card SET message = NULL, shown = 0, attempts = 0 WHERE adapter = $1 \
                      AND target = $2 AND gone IS NULL AND ask IN (SELECT id FROM ask \
-                     WHERE state = 'open' AND agent = $3 AND session = $4)",
+                     WHERE state = 'open' AND ask.agent = $3 AND ask.session = $4)",
                     "UPDATE bundle SET message = NULL, attempts = 0 WHERE adapter = $1 \
                      AND target = $2 AND gone IS NULL AND EXISTS (SELECT 1 FROM card JOIN ask \
                      ON id = card.ask WHERE card.bundle = bundle.nonce AND state = 'open' \
-                     AND ask.agent = $3 AND session = $4)",
+                     AND ask.agent = $3 AND ask.session = $4)",
                 ] {
                     let again = sqlx::query(statement).bind(&key.adapter).bind(&key.target);
                     again.bind(&key.agent).bind(&key.session).execute(&mut *tx).await?;

@@ -66,6 +66,16 @@ impl Stage {
         }
     }
 
+    /// Waits until the daemon knows where its last card is.
+    async fn noted(&mut self) {
+        let name = match &self.chat {
+            GroupChat::Telegram(_) => "telegram",
+            GroupChat::Discord(_) => "discord",
+            GroupChat::Slack(_) => "slack",
+        };
+        self.daemon.says(&format!("a card stands adapter=\"{name}\"")).await;
+    }
+
     async fn restart(&mut self) {
         self.daemon.kill().await;
         self.daemon.run().await;
@@ -166,6 +176,7 @@ async fn killed(chat: GroupChat) {
     let mut stage = Stage::start(chat).await;
     let id = stage.daemon.ask(&shell("make one")).await;
     let card = stage.with_button("make one", "Approve").await;
+    stage.noted().await;
     stage.restart().await;
     assert_eq!(stage.press(&card, "Approve", Who::Ana).await, "Approved once.");
     assert_eq!(stage.decision(&id).await, "approve");
@@ -205,7 +216,7 @@ async fn edited(chat: GroupChat) {
     call["accepts"] = json!(["updated_input"]);
     let waiting = stage.daemon.waiting(call);
     let card = stage.with_button("git push", "Approve").await;
-    stage.daemon.says("a card stands adapter=").await;
+    stage.noted().await;
     let said = stage.reply(&card, "/edit git push --dry-run").await;
     assert_eq!(said, "Proposed. The card shows the change: approve it there.");
     let changed = stage.with_button("--dry-run", "Approve as changed").await;
@@ -226,7 +237,7 @@ async fn granted(chat: GroupChat) {
     assert!(told.contains("10 min"), "{told}");
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
     let verdict =
-        async || stage.daemon.call(&shell("cargo build --lib")).await.1["verdict"].clone();
+        async || stage.daemon.call(&shell("cargo build --release")).await.1["verdict"].clone();
     assert_eq!(verdict().await, "allow");
     let settled = stage.with_button("cargo build", "Undo").await;
     assert_eq!(settled.place, card.place);

@@ -8,7 +8,8 @@ use serde_json::json;
 
 /// The longest name of a thread, in characters.
 const NAME: usize = 100;
-/// After so many minutes without a message Discord archives a thread by itself: a week, the longest.
+/// After so many minutes without a message Discord archives a thread by itself: a week, which is
+/// the longest.
 const ARCHIVED_AFTER: u32 = 10_080;
 
 impl DiscordBot {

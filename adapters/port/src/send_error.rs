@@ -26,8 +26,8 @@ pub enum SendError {
     /// shown; it is kept, and posted when the target is back.
     #[error("{0}")]
     TargetGone(String),
-    /// The place itself is gone or locked, such as a topic that was deleted: the thread of a session
-    /// is made anew, and a place in the config is as [`SendError::TargetGone`].
+    /// The place itself is gone or locked, such as a topic that was deleted: the thread of a
+    /// session is made anew, and a place in the config is as [`SendError::TargetGone`].
     #[error("{0}")]
     ThreadGone(String),
     /// The platform refuses this card as it is now; sending the same again changes nothing.

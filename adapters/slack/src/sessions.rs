@@ -3,7 +3,7 @@
 use crate::bot::{SlackBot, put};
 use crate::ids;
 use crate::problem::ApiProblem;
-use crate::rich::escape;
+use crate::rich::{escape, words};
 use countersign_port::{Posting, SendError, SessionThread, Target};
 use serde_json::{Value, json};
 
@@ -88,10 +88,9 @@ impl SlackBot {
 }
 
 /// The first message of a thread.
-// SECURITY: agents choose parts of the name: `plain_text` has no mentions, links or formats.
+// SECURITY: agents choose parts of the name: in `rich_text` it has no mentions, links or formats.
 fn head(channel: &str, thread: &SessionThread, ending: &str) -> Value {
     let says = format!("🧵 {}{ending}", thread.name_within(NAME));
-    let text = json!({"type": "plain_text", "text": says, "emoji": false});
-    json!({"channel": channel, "text": escape(&says), "parse": "none",
-        "blocks": [{"type": "section", "text": text}]})
+    let blocks: Vec<Value> = words(&says).block().into_iter().collect();
+    json!({"channel": channel, "text": escape(&says), "parse": "none", "blocks": blocks})
 }
