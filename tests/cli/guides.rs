@@ -18,7 +18,8 @@ fn blocks(page: &str, heading: &str, language: &str) -> Vec<String> {
     let (_, section) = page.split_once(&format!("\n{heading}\n")).expect("the heading");
     let rank = heading.split(' ').next().unwrap();
     let section = section.split(&format!("\n{rank} ")).next().unwrap();
-    let parts = section.split(&format!("```{language}\n")).skip(1);
+    let fence = format!("```{language}\n");
+    let parts = section.split(&fence).skip(1);
     let block = |part: &str| -> String {
         let lines = part.lines().take_while(|line| line.trim() != "```");
         lines.map(|line| format!("{}\n", line.trim_start())).collect()

@@ -206,7 +206,7 @@ async fn without_the_right_to_manage_topics_cards_go_to_the_group_and_doctor_and
     let telegram = Telegram::start().await;
     telegram.let_manage_topics(false);
     let chat = ThreadChat::Telegram(telegram);
-    let ThreadChat::Telegram(telegram) = &chat else { unreachable!() };
+    let ThreadChat::Telegram(telegram) = &chat else { panic!("another chat") };
     let daemon = start(&chat, "true").await;
     daemon.ask(&call("s-one", "make one")).await;
     assert_eq!(chat.card("make one").await.thread, None);
@@ -247,7 +247,7 @@ async fn a_group_without_topics_and_a_channel_without_the_right_keep_their_cards
     let daemon = start(&chat, "true").await;
     daemon.ask(&call("s-one", "make one")).await;
     assert_eq!(chat.card("make one").await.thread, None);
-    let ThreadChat::Discord(discord) = &chat else { unreachable!() };
+    let ThreadChat::Discord(discord) = &chat else { panic!("another chat") };
     assert_eq!(discord.messages().len(), 1, "the message of the thread is deleted again");
     let doctor = daemon.command(&["doctor", "--json"]).output().await.unwrap();
     let doctor: Value = serde_json::from_slice(&doctor.stdout).unwrap();
@@ -262,7 +262,7 @@ async fn a_locked_thread_is_left_and_commands_in_a_thread_are_answered() {
     let daemon = start(&chat, "true").await;
     daemon.ask(&call("s-one", "make one")).await;
     let one = chat.card("make one").await;
-    let ThreadChat::Discord(discord) = &chat else { unreachable!() };
+    let ThreadChat::Discord(discord) = &chat else { panic!("another chat") };
     discord.archive(place(&one), true);
     daemon.ask(&call("s-one", "make two")).await;
     let two = chat.card("make two").await;
@@ -272,7 +272,7 @@ async fn a_locked_thread_is_left_and_commands_in_a_thread_are_answered() {
     let daemon = start(&chat, "true").await;
     daemon.ask(&call("s-one", "make one")).await;
     let one = chat.card("make one").await;
-    let ThreadChat::Telegram(telegram) = &chat else { unreachable!() };
+    let ThreadChat::Telegram(telegram) = &chat else { panic!("another chat") };
     let asked = telegram.reply(FORUM, one.message.parse().unwrap(), "/pending", ANA);
     let said = telegram.answer_to(FORUM, asked).await;
     assert!(said.contains("make one"), "{said}");

@@ -37,7 +37,7 @@ async fn what_a_bound_agent_asks_is_shown_at_its_target_alone_or_refused_where_t
     for chat in [GROUP, FORUM] {
         assert_eq!(telegram.open_cards(chat).len(), 1, "{chat}");
     }
-    assert_eq!(daemon.open().await.as_array().unwrap().len(), 3);
+    assert_eq!(daemon.open().await.len(), 3);
     let listed = run(&daemon, &["token", "list"]).await.stdout;
     for what in ["shown at deploys", "shown at hush", "for everything"] {
         assert!(listed.contains(what), "{what}: {listed}");
