@@ -322,10 +322,8 @@ async fn of_three_daemons_the_leader_dies_between_two_votes_and_a_reload_counts_
             .replacen("telegram = 4211\n", "telegram = 4211\ntoken = \"of Ana alone\"\n", 1)
             .replacen("telegram = 4212\n", ben, 1)
     };
-    let (second, third) = tokio::join!(
-        Daemon::start(&with_tokens(&team.config)),
-        Daemon::start(&with_tokens(&team.config)),
-    );
+    let config = with_tokens(&team.config);
+    let (second, third) = tokio::join!(Daemon::start(&config), Daemon::start(&config));
     let id = second.ask(&push()).await;
     let card = team.card("0 of 2 approved").await;
     assert_eq!(team.press(&card, "Approve", ANA).await, ONE_OF_TWO);
