@@ -61,7 +61,7 @@ async fn of_two_answers_at_once_one_counts_at_a_real_opencode_and_the_card_says_
     let file = started.work.join("made-by-agent.txt");
     let url = started.url.clone().unwrap();
     let mut outcomes = Vec::new();
-    for round in 0..24 {
+    for round in 0..16 {
         let (decision, reply) = [("approve", "reject"), ("deny", "once")][round % 2];
         let ask = asked(&daemon, Real::Opencode).await;
         let answer = json!({ "decision": decision });
@@ -70,7 +70,7 @@ async fn of_two_answers_at_once_one_counts_at_a_real_opencode_and_the_card_says_
             daemon.answer(&ask, &answer).await
         };
         let key = async {
-            tokio::time::sleep(Duration::from_millis(u64::try_from(round).unwrap() * 4)).await;
+            tokio::time::sleep(Duration::from_millis(u64::try_from(round).unwrap() * 5)).await;
             terminal(&daemon, &started, reply).await
         };
         let ((_, pressed), by_terminal) = tokio::join!(press, key);
