@@ -2,7 +2,7 @@
 //! `COUNTERSIGN_TEST_CLAUDE` to its binary.
 
 use crate::{
-    daemon::{APPROVER, Daemon},
+    daemon::{APPROVER, Daemon, LONG},
     model::Model,
     process::run,
     terminal::Terminal,
@@ -61,6 +61,7 @@ impl Claude {
             .env("DISABLE_AUTOUPDATER", "1")
             .kill_on_drop(true);
         let mut terminal = Terminal::of(claude, 120);
+        terminal.patience = LONG * 6;
         terminal.shows(DIALOG).await;
         let asks = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
         let ask = asks["asks"][0]["id"].as_str().unwrap().to_owned();

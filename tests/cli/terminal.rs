@@ -9,7 +9,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{Read, Write},
     process::Stdio,
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio::{
     process::{Child, Command},
@@ -28,6 +28,8 @@ pub struct Terminal {
     drawn: UnboundedReceiver<Vec<u8>>,
     columns: u16,
     pub text: String,
+    /// How long it is waited for what it shows.
+    pub patience: Duration,
 }
 
 impl Terminal {
@@ -58,7 +60,7 @@ impl Terminal {
                 }
             }
         });
-        Self { child, ours, drawn, columns, text: String::new() }
+        Self { child, ours, drawn, columns, text: String::new(), patience: LONG }
     }
 
     /// Types this.
@@ -76,7 +78,7 @@ impl Terminal {
     pub async fn until(&mut self, wanted: &str) -> &str {
         let since = Instant::now();
         while !self.text.contains(wanted) {
-            let left = LONG.saturating_sub(since.elapsed());
+            let left = self.patience.saturating_sub(since.elapsed());
             let Ok(Some(bytes)) = timeout(left, self.drawn.recv()).await else {
                 panic!("no {wanted:?} in {:?}", self.text);
             };
@@ -93,7 +95,7 @@ impl Terminal {
             if screen.contains(wanted) {
                 return screen;
             }
-            let left = LONG.saturating_sub(since.elapsed());
+            let left = self.patience.saturating_sub(since.elapsed());
             let Ok(Some(bytes)) = timeout(left, self.drawn.recv()).await else {
                 panic!("no {wanted:?} on the screen:\n{screen}");
             };
