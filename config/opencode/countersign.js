@@ -46,8 +46,12 @@ export const Countersign = async ({ client, directory }) => {
   const reply = async (id, url, body) => {
     waiting.delete(id)
     const headers = { "content-type": "application/json" }
-    const { error } = (await client._client.post({ url, body, headers })) ?? {}
-    return !error
+    try {
+      const { error } = (await client._client.post({ url, body, headers })) ?? {}
+      return !error
+    } catch {
+      return false
+    }
   }
 
   const asked = async (type, properties) => {
