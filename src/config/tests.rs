@@ -443,12 +443,12 @@ fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
     for (config, why) in [
         (
             oidc.to_owned(),
-            "1:1: [oidc] wants `public_url` in [daemon]: the identity provider \
+            "1:2: [oidc] wants `public_url` in [daemon]: the identity provider \
                            sends browsers back to it",
         ),
         (
             format!("{public}[oidc]\n"),
-            "3:1: [oidc] has no `issuer`; the address of your identity provider",
+            "3:2: [oidc] has no `issuer`; the address of your identity provider",
         ),
         (
             format!("{public}{http}"),
@@ -462,7 +462,7 @@ fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
         ),
         (
             ana.to_owned(),
-            "3:8: [people] `oidc` needs [oidc], which says who the identity provider is",
+            "3:8: [[people]] `oidc` needs [oidc], which says who the identity provider is",
         ),
         (
             both,

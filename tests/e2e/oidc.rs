@@ -13,7 +13,7 @@ const TEAM: &str = "[[people]]\nname = \"Ana\"\noidc = \"ana-7\"\n\
 /// A daemon behind a proxy with this section and these people.
 async fn daemon(oidc: &str, people: &str) -> Daemon {
     let mut daemon = daemon_at(PUBLIC, &format!("{oidc}{people}")).await;
-    daemon.url = daemon.inbox_here();
+    daemon.url = daemon.inbox_here().await;
     daemon
 }
 
@@ -35,7 +35,8 @@ async fn daemon_at(public: &str, config: &str) -> Daemon {
 
 impl Daemon {
     /// Where it listens; the printed link names the proxy.
-    fn inbox_here(&self) -> String {
+    async fn inbox_here(&mut self) -> String {
+        self.says("http://127.0.0.1:").await;
         let said = self.said();
         let at = said.split("http://127.0.0.1:").nth(1).unwrap();
         let port: String = at.chars().take_while(char::is_ascii_digit).collect();
