@@ -18,7 +18,7 @@ pub use summary::AskSummary;
 use super::{Gate, SubmitError, ask::Ask, large};
 use crate::store::HistoryRange;
 use closed::ClosedAsk;
-use countersign_policy::Rule;
+use countersign_policy::{Rule, tools::canonical};
 use saving::Suggester;
 use std::collections::BTreeMap;
 
@@ -83,6 +83,10 @@ type KindKey = (Option<String>, String, Option<&'static str>);
 
 fn key(ask: &ClosedAsk) -> KindKey {
     let rules: Vec<String> = ask.always.iter().map(Rule::to_string).collect();
-    let calls = if rules.is_empty() { ask.call.tool.clone() } else { rules.join(" and ") };
+    let calls = match rules.as_slice() {
+        [] if canonical(&ask.call.tool) == "shell_exec" => "shell".to_owned(),
+        [] => ask.call.tool.clone(),
+        rules => rules.join(" and "),
+    };
     (ask.rule.clone(), calls, ask.never)
 }

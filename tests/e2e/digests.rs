@@ -129,11 +129,10 @@ async fn no_rule_is_suggested_for_what_is_critical_denied_or_answered_by_an_answ
     for _ in 0..2 {
         approve("sudo rm -rf --no-preserve-root /").await;
         approve("git push origin main").await;
-        approve("npm run build").await;
-        approve("npm run test").await;
+        approve("cargo build -p shop").await;
         approve("docker build .").await;
     }
-    team.answered("npm run deploy", "Deny").await;
+    team.answered("cargo build -p till", "Deny").await;
     let reply = team.suggest().await;
     let why = |part: &str| -> Vec<String> {
         let kinds = reply["kinds"].as_array().unwrap().iter();
@@ -144,7 +143,7 @@ async fn no_rule_is_suggested_for_what_is_critical_denied_or_answered_by_an_answ
     let all: Vec<_> = reply["kinds"].as_array().unwrap().iter().collect();
     assert!(all.iter().any(|kind| kind["why_not"] == critical), "{reply:#}");
     assert_eq!(why("git push"), ["An answer rule says who answers these calls."]);
-    assert_eq!(why("npm run"), ["People denied or changed some of these calls."; 1]);
+    assert_eq!(why("cargo build"), ["People denied or changed some of these calls."]);
     // Beside an answer rule no line of the file is safe: a grant is, which the rule outranks.
     let docker = all.iter().find(|kind| kind["calls"].as_str().unwrap().contains("docker"));
     let found = &docker.unwrap()["suggestion"];

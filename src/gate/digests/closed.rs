@@ -4,7 +4,9 @@ use super::super::{
     ask::{Ask, By, Decision, State},
     call::Call,
 };
+use crate::digest;
 use countersign_policy::Rule;
+use serde_json::json;
 
 /// How an ask ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +44,8 @@ pub(super) struct ClosedAsk {
     /// Why no rule may save it, whatever the rules are; `None` where one may.
     pub(super) never: Option<&'static str>,
     pub(super) call: Call,
-    pub(super) digest: String,
+    /// The same for calls of one tool with the same arguments in one folder, whoever made them.
+    pub(super) same: String,
     /// The first line of its card.
     pub(super) title: String,
     /// Whether the readers of the digest may be told of it.
@@ -76,7 +79,7 @@ impl ClosedAsk {
             exact: body.exact.clone(),
             never,
             call: body.call.clone(),
-            digest: ask.digest.clone(),
+            same: same(&body.call),
             title,
             is_told,
         })
@@ -86,6 +89,11 @@ impl ClosedAsk {
     pub(super) fn is_by_people(&self) -> bool {
         !self.people.is_empty()
     }
+}
+
+fn same(call: &Call) -> String {
+    let Call { tool, args, cwd, .. } = call;
+    digest::sha256_hex(json!([tool, args, cwd]).to_string().as_bytes())
 }
 
 fn end(state: &State, decision: Decision, by: &By) -> AskEnd {

@@ -21,17 +21,18 @@ impl Gate {
     /// Makes digests when they are due until told to stop; `title` is the first line of a card.
     pub async fn make_digests(&self, title: fn(&Ask) -> String, stop: CancellationToken) {
         let mut made = None;
-        while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
+        while !stop.is_cancelled() {
             let choices = self.in_force.now();
-            let Some(digest) = &choices.routes.digest else { continue };
-            let Some((due, since)) = digest.time.latest(clock::now_ms()) else { continue };
-            if made == Some(due) {
-                continue;
+            if let Some(digest) = &choices.routes.digest
+                && let Some((due, since)) = digest.time.latest(clock::now_ms())
+                && made != Some(due)
+            {
+                match self.make_digest(digest, since, due, title).await {
+                    Ok(()) => made = Some(due),
+                    Err(error) => tracing::warn!(%error, "a digest is late"),
+                }
             }
-            match self.make_digest(digest, since, due, title).await {
-                Ok(()) => made = Some(due),
-                Err(error) => tracing::warn!(%error, "a digest is late"),
-            }
+            let _ = stop.run_until_cancelled(tokio::time::sleep(LOOK)).await;
         }
     }
 

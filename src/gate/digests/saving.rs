@@ -112,28 +112,29 @@ impl Suggester<'_> {
         let mut covers: BTreeMap<&str, CoveredCall> = BTreeMap::new();
         let mut left_out: BTreeSet<&str> = BTreeSet::new();
         for ask in asks {
+            // Not of each different call: an answer rule may name the agent or the machine.
+            if answer_rules && self.has_answer_rule(ask).await? {
+                return none(ANSWER_RULE);
+            }
             let approved = usize::from(ask.end == AskEnd::Approved);
-            if let Some(covered) = covers.get_mut(ask.digest.as_str()) {
+            if let Some(covered) = covers.get_mut(ask.same.as_str()) {
                 covered.asks += 1;
                 covered.approved += approved;
                 continue;
             }
-            if left_out.contains(ask.digest.as_str()) || covers.len() >= TRIED {
+            if left_out.contains(ask.same.as_str()) || covers.len() >= TRIED {
                 continue;
             }
             let tried = trial.of(&ask.call).await;
             if tried.before == Verdict::Deny || tried.after == Verdict::Deny {
                 return none(DENY_RULE);
             }
-            if answer_rules && self.has_answer_rule(ask).await? {
-                return none(ANSWER_RULE);
-            }
             if (tried.before, tried.after) != (Verdict::Ask, Verdict::Allow) {
-                left_out.insert(&ask.digest);
+                left_out.insert(&ask.same);
                 continue;
             }
             let covered = CoveredCall { title: ask.title.clone(), asks: 1, approved };
-            covers.insert(&ask.digest, covered);
+            covers.insert(&ask.same, covered);
         }
         let saves = covers.values().map(|covered| covered.approved).sum();
         if saves == 0 {
@@ -143,7 +144,7 @@ impl Suggester<'_> {
         let is_denied = |ask: &&ClosedAsk| matches!(ask.end, AskEnd::Denied | AskEnd::Edited);
         for ask in self.all.iter().filter(is_denied) {
             if canonical(&ask.call.tool) == canonical(&rule.tool) {
-                denied.insert(&ask.digest, ask);
+                denied.insert(&ask.same, ask);
             }
         }
         if denied.len() > DENIED_TRIED {
