@@ -7,6 +7,7 @@ mod approvers;
 mod chats;
 mod conditions;
 pub mod edit;
+mod environment;
 mod error;
 mod hours;
 mod limits;

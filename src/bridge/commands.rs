@@ -7,6 +7,7 @@ mod pending;
 mod presence;
 mod reading;
 mod run;
+mod shown;
 
 pub(super) use list::COMMANDS;
 pub(super) use reading::said;

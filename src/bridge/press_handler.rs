@@ -279,9 +279,7 @@ impl Presses for PressHandler {
 
     // SECURITY: only the inbox asks an identity provider who somebody is.
     async fn sign_in_by_provider(&self, id: &str) -> Option<Presser> {
-        if self.adapter != "inbox" {
-            return None;
-        }
+        (self.adapter == "inbox").then_some(())?;
         self.gate.sign_in_by_provider(id).await
     }
 

@@ -43,6 +43,18 @@ pub(super) fn new_card(adapter: &str, target: &str) -> NewCard {
 }
 
 impl Gate {
+    /// Whether anybody at all may answer on this platform.
+    #[must_use]
+    pub fn may_answer_on(&self, platform: &str) -> bool {
+        self.in_force.now().approvers.may_answer_on(platform)
+    }
+
+    /// Whether people at this machine answer without saying who they are.
+    #[must_use]
+    pub fn answers_nameless(&self) -> bool {
+        self.in_force.now().approvers.answers_nameless()
+    }
+
     /// How long the thread of a session may rest at this target; `None` where sessions have none.
     #[must_use]
     pub fn thread_idle_ms(&self, adapter: &str, target: &str) -> Option<i64> {

@@ -238,18 +238,6 @@ impl Gate {
         &self.open.daemon
     }
 
-    /// Whether anybody at all may answer on this platform.
-    #[must_use]
-    pub fn may_answer_on(&self, platform: &str) -> bool {
-        self.in_force.now().approvers.may_answer_on(platform)
-    }
-
-    /// Whether people at this machine answer without saying who they are.
-    #[must_use]
-    pub fn answers_nameless(&self) -> bool {
-        self.in_force.now().approvers.answers_nameless()
-    }
-
     /// Reports every change of an ask; what changed is in the store.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {

@@ -1,6 +1,7 @@
 //! `/digest`: what was asked lately, in figures.
 
-use super::run::{CommandRun, is_shown, words_of};
+use super::run::{CommandRun, words_of};
+use super::shown::is_shown;
 use crate::{
     bridge::card,
     clock,

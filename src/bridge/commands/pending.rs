@@ -1,6 +1,7 @@
 //! `/pending`: what waits for an answer.
 
-use super::run::{CommandRun, LISTED, is_shown, literal, short, words, words_of};
+use super::run::{CommandRun, LISTED, literal, short, words, words_of};
+use super::shown::is_shown;
 use crate::{bridge::card, clock, gate::ask::Ask, store::StoreError};
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
 

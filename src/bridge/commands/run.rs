@@ -22,7 +22,7 @@ use crate::{
     store::{Grant, GrantScope, Store, StoreError},
     text::line,
 };
-use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece, Target};
+use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
 
 /// How many asks or grants are listed.
 pub(super) const LISTED: usize = 15;
@@ -86,21 +86,6 @@ impl CommandRun<'_> {
             "digest" => self.digest(call).await,
             _ => Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),
         }
-    }
-
-    /// Whether asks are shown at one of these targets, or in a session's thread below one.
-    async fn is_shown_at(&self, targets: &[Target]) -> Result<bool, StoreError> {
-        let platform = self.who.platform;
-        for Target(at) in targets {
-            let above = match self.gate.shows_at(platform, at) {
-                true => return Ok(true),
-                false => self.store.target_of_thread(platform, at).await?,
-            };
-            if above.is_some_and(|above| self.gate.shows_at(platform, &above)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     async fn grants(&self) -> Result<CommandReply, StoreError> {
@@ -272,15 +257,6 @@ fn switched(outcome: PauseOutcome) -> CommandReply {
 
 fn unknown(sentence: String) -> CommandReply {
     CommandReply::words(Outcome::Unknown, sentence)
-}
-
-/// Whether those who see the answer may be told of the ask: its presser alone, or a chat that its
-/// route leads to.
-pub(super) fn is_shown(ask: &Ask, platform: &str, call: &CommandCall) -> bool {
-    let Some(plan) = ask.body.plan.as_ref().filter(|_| !call.targets.is_empty()) else {
-        return true;
-    };
-    call.targets.iter().any(|it| plan.targets.iter().any(|shown| shown.is(platform, &it.0)))
 }
 
 pub(super) fn words(words: impl Into<String>) -> Vec<ReplyPiece> {
