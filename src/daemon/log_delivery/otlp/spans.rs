@@ -206,7 +206,7 @@ fn field<'d>(data: &'d Value, name: &str) -> &'d str {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
     use crate::ask::{Body, By, call::Call};
 
