@@ -229,7 +229,7 @@ async fn a_sign_in_is_finished_once_and_only_by_the_browser_that_began_it() {
     }
     // No other site begins or finishes one.
     for path in ["/inbox/oidc/begin", "/inbox/oidc/finish"] {
-        for origin in ["https://evil.example", "null", "http://approve.example"] {
+        for origin in ["https://evil.example", "null", "https://x.approve.example"] {
             let request = daemon.http.post(format!("{}{path}", daemon.url)).json(&json!({}));
             let request = request.header("host", "approve.example").header("origin", origin);
             assert_eq!(request.send().await.unwrap().status(), 403, "{path} {origin}");
