@@ -253,7 +253,8 @@ mod tests {
         let no = Answer::new(Decision::Deny, By::Timeout, 500);
         let ended = of("st", &row(3, "expired", &json!({})), Some(&ask(State::Expired(no))));
         let ended = ended.first().unwrap();
-        assert_eq!(ended["status"], json!({"code": 2}));
+        let late = json!({"code": 2, "message": "nobody answered in time"});
+        assert_eq!(ended["status"], late);
         assert_eq!(ended["endTimeUnixNano"], ended["startTimeUnixNano"], "it does not end before");
         let data = json!({"agent": "bot", "session": "s", "tool": "Bash", "reason": "a-secret"});
         let (one, two) =
