@@ -62,7 +62,7 @@ impl Scenes {
         for (row, labels) in self.buttons.iter().enumerate() {
             let width = 310 / labels.len().max(1);
             for (at, label) in labels.iter().enumerate() {
-                let (x, y) = (508 + at * width, top + row * 34);
+                let (x, y) = (578 + at * width, top + row * 34);
                 let class = if label == "Approve" { "key go" } else { "key" };
                 let (middle, wide) = (x + width / 2, width - 4);
                 let label = escaped(&cut(label, wide / 7));
@@ -78,19 +78,19 @@ impl Scenes {
         let height = (top + self.buttons.len() * 34 + 20).max(80 + 17 * rows);
         let inner = height - 24;
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 836 {height}\" role=\"img\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 906 {height}\" role=\"img\">\n\
              <title>A command waits, its card is approved in Telegram, and the command runs</title>\n\
              <style>{STYLE}</style>\n\
-             <rect x=\"8\" y=\"12\" width=\"482\" height=\"{inner}\" rx=\"10\" fill=\"#16181d\"/>\n\
-             <rect x=\"498\" y=\"12\" width=\"330\" height=\"{inner}\" rx=\"10\" fill=\"#1c2733\"/>\n\
+             <rect x=\"8\" y=\"12\" width=\"552\" height=\"{inner}\" rx=\"10\" fill=\"#16181d\"/>\n\
+             <rect x=\"568\" y=\"12\" width=\"330\" height=\"{inner}\" rx=\"10\" fill=\"#1c2733\"/>\n\
              <g class=\"t\"><text x=\"20\" y=\"40\"><tspan class=\"p\">shop $</tspan> {}</text></g>\n\
              <g class=\"t one\">\n{}</g>\n<g class=\"t two\">\n{}</g>\n\
              <g class=\"one\">\n{}{keys}</g>\n<g class=\"two\">\n{}</g>\n</svg>\n",
             escaped(&self.typed),
             placed(&self.waits, 20, 57),
             placed(&self.done, 20, 57),
-            placed(&self.card, 510, 40),
-            placed(&self.closed, 510, 40),
+            placed(&self.card, 580, 40),
+            placed(&self.closed, 580, 40),
         )
     }
 }
