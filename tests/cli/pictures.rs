@@ -64,7 +64,7 @@ async fn the_way_from_a_command_to_the_press_is_drawn_as_it_is() {
     let typed = "countersign run -- rm -rf build";
     let mut command = daemon.command(&["run", "--", "rm", "-rf", "build"]);
     command.current_dir(&shop);
-    let mut terminal = Terminal::of(command, 64);
+    let mut terminal = Terminal::of(command, 80);
     let id = terminal.waits_for().await;
     let waits = terminal.shows(" left · ").await;
     let card = telegram.card(GROUP).await;
@@ -91,7 +91,7 @@ async fn the_way_from_a_command_to_the_press_is_drawn_as_it_is() {
     let scenes = Scenes {
         typed: typed.to_owned(),
         waits: screen(&steady.text(&waits)),
-        done: screen(&steady.text(&done)),
+        done: [screen(&steady.text(&done)), vec!["shop $".to_owned()]].concat(),
         card: shown(&sent),
         buttons: card.buttons,
         closed: shown(&edited),

@@ -17,7 +17,7 @@ pub struct Scenes {
 }
 
 /// The letters in a line of the chat.
-const CHAT_COLUMNS: usize = 40;
+const CHAT_COLUMNS: usize = 46;
 
 const STYLE: &str = "\
 text{font:12px system-ui,sans-serif;fill:#e8eaed}\
@@ -31,9 +31,16 @@ text{font:12px system-ui,sans-serif;fill:#e8eaed}\
 @keyframes go{0%,44%{fill:#34485c}46%,52%{fill:#2f8f5b}}\
 @media(prefers-reduced-motion:reduce){.one,.two,.go rect{animation:none}}";
 
-/// The rows of a terminal's screen.
+/// The rows of a terminal's screen; the details of a request are left out.
 pub fn screen(text: &str) -> Lines {
-    text.trim_end().lines().map(|line| escaped(line.trim_end())).collect()
+    let detail =
+        |line: &str| line.starts_with("    ") && !line.contains('→') && !line.contains(" left");
+    let mut lines: Lines = text.trim_end().lines().map(|line| escaped(line.trim_end())).collect();
+    lines.dedup_by(|line, before| detail(line) && detail(before));
+    for line in lines.iter_mut().filter(|line| detail(line)) {
+        *line = "    …".to_owned();
+    }
+    lines
 }
 
 /// The lines of a message of Telegram in its HTML; what is folded is left out.
@@ -53,9 +60,9 @@ impl Scenes {
         let mut keys = String::new();
         let top = 44 + 17 * self.card.len();
         for (row, labels) in self.buttons.iter().enumerate() {
-            let width = 272 / labels.len().max(1);
+            let width = 310 / labels.len().max(1);
             for (at, label) in labels.iter().enumerate() {
-                let (x, y) = (460 + at * width, top + row * 34);
+                let (x, y) = (578 + at * width, top + row * 34);
                 let class = if label == "Approve" { "key go" } else { "key" };
                 let (middle, wide) = (x + width / 2, width - 4);
                 let label = escaped(&cut(label, wide / 7));
@@ -67,22 +74,23 @@ impl Scenes {
                 );
             }
         }
-        let height = (top + self.buttons.len() * 34 + 20).max(60 + 17 * self.closed.len()).max(220);
+        let rows = self.waits.len().max(self.done.len());
+        let height = (top + self.buttons.len() * 34 + 20).max(80 + 17 * rows);
         let inner = height - 24;
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 752 {height}\" role=\"img\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 906 {height}\" role=\"img\">\n\
              <title>A command waits, its card is approved in Telegram, and the command runs</title>\n\
              <style>{STYLE}</style>\n\
-             <rect x=\"8\" y=\"12\" width=\"434\" height=\"{inner}\" rx=\"10\" fill=\"#16181d\"/>\n\
-             <rect x=\"450\" y=\"12\" width=\"294\" height=\"{inner}\" rx=\"10\" fill=\"#1c2733\"/>\n\
+             <rect x=\"8\" y=\"12\" width=\"552\" height=\"{inner}\" rx=\"10\" fill=\"#16181d\"/>\n\
+             <rect x=\"568\" y=\"12\" width=\"330\" height=\"{inner}\" rx=\"10\" fill=\"#1c2733\"/>\n\
              <g class=\"t\"><text x=\"20\" y=\"40\"><tspan class=\"p\">shop $</tspan> {}</text></g>\n\
              <g class=\"t one\">\n{}</g>\n<g class=\"t two\">\n{}</g>\n\
              <g class=\"one\">\n{}{keys}</g>\n<g class=\"two\">\n{}</g>\n</svg>\n",
             escaped(&self.typed),
             placed(&self.waits, 20, 57),
             placed(&self.done, 20, 57),
-            placed(&self.card, 462, 40),
-            placed(&self.closed, 462, 40),
+            placed(&self.card, 580, 40),
+            placed(&self.closed, 580, 40),
         )
     }
 }
