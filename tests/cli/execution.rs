@@ -113,25 +113,25 @@ async fn what_was_taken_back_before_the_start_does_not_start() {
 #[tokio::test]
 async fn other_words_are_another_call_however_they_are_joined_and_a_second_daemon_signs_its_own() {
     let daemon = Daemon::start("").await;
-    let mut asking = start(&daemon, &["ask", "--token", "--", "echo", "a b", "--", "ü"]);
+    let mut asking = start(&daemon, &["ask", "--token", "--", "make", "a b", "--", "ü"]);
     let id = asking.waits_for().await;
     assert_eq!(daemon.answer(&id, &json!({ "decision": APPROVE })).await.0, 200);
     let token = asking.ends().await.stdout.trim().to_owned();
     let others: [&[&str]; 8] = [
-        &["echo", "a", "b", "--", "ü"],
-        &["echo", "a b", "--ü"],
-        &["echo", "a b", "ü"],
-        &["echo", "a b", "--", "u\u{308}"],
-        &["echo", "a b", "--", "ü", ""],
-        &["echo", "a  b", "--", "ü"],
-        &["echo", "a\u{a0}b", "--", "ü"],
-        &["echo a b -- ü"],
+        &["make", "a", "b", "--", "ü"],
+        &["make", "a b", "--ü"],
+        &["make", "a b", "ü"],
+        &["make", "a b", "--", "u\u{308}"],
+        &["make", "a b", "--", "ü", ""],
+        &["make", "a  b", "--", "ü"],
+        &["make", "a\u{a0}b", "--", "ü"],
+        &["make a b -- ü"],
     ];
     for other in others {
         refused(&verify(&daemon, &token, &[&["--"], other].concat()).await, "another call");
     }
     let other = Daemon::start("").await;
-    let words = ["--", "echo", "a b", "--", "ü"];
+    let words = ["--", "make", "a b", "--", "ü"];
     let elsewhere = {
         let mut command = other.command(&[&["verify", &token], &words[..]].concat());
         command.current_dir(std::env::current_dir().unwrap());
