@@ -76,10 +76,7 @@ impl Answers {
         action: &Action,
     ) -> Result<Reply, StoreError> {
         for _ in 0..TRIES {
-            // Before the attempt, which keeps a reload waiting; and not for a stranger's press.
-            if self.in_force.admit(who.clone()).is_ok()
-                && let Err(why) = self.roles.refresh(&mut ask, &self.in_force.now().approvers).await
-            {
+            if let Err(why) = self.refresh_roles(&mut ask, who).await {
                 return Ok(reply(Told::Fault, &why, None));
             }
             match self.attempt(ask, who, action).await? {
@@ -101,6 +98,17 @@ impl Answers {
             }
         }
         Ok(reply(Told::Fault, "Too much happens to this ask at once; try again.", None))
+    }
+
+    /// Reads anew which roles earlier voters have: before an attempt, which keeps a reload waiting,
+    /// and not for those who may not answer.
+    async fn refresh_roles(&self, ask: &mut Ask, who: &Who) -> Result<(), String> {
+        let approvers = &self.in_force.now().approvers;
+        let Ok(approver) = self.in_force.admit(who.clone()) else { return Ok(()) };
+        match quorum::may_answer(ask, &approvers.people, &approver) {
+            Ok(()) => self.roles.refresh(ask, approvers).await,
+            Err(_) => Ok(()),
+        }
     }
 
     /// Tries once, on the ask as it was read last.

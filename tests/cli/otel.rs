@@ -151,7 +151,8 @@ async fn a_call_is_a_trace_from_its_submission_to_its_exit_code_though_the_colle
     let daemon = daemon(&url).await;
     assert_eq!(daemon.call(&shell("ls -l")).await.1["verdict"], "allow");
     let before = Instant::now();
-    let mut running = start(&daemon, &["run", "--", "sh", "-c", "echo a-secret-word; exit 7"]);
+    let mut running =
+        start(&daemon, &["run", "--", "sh", "-c", "env | grep -c a-secret-word; exit 7"]);
     let id = running.waits_for().await;
     let approve = json!({"decision": "approve", "note": "my-own-words"});
     assert_eq!(daemon.answer(&id, &approve).await.0, 200);
