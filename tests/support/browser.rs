@@ -22,6 +22,8 @@ use tokio::{
 
 /// The timeout for a page to reach the state that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// What is told of an evaluation whose page went meanwhile.
+const GONE: &str = "Inspected target navigated or closed";
 
 /// A running browser with its own profile.
 pub struct Browser {
@@ -285,6 +287,10 @@ impl Wire {
         let answer = tokio::time::timeout(PATIENCE * 2, answered).await;
         let answer = answer.unwrap_or_else(|_| panic!("the browser does not answer {method}"));
         let answer = answer.unwrap_or_else(|_| panic!("the browser ended during {method}"));
+        // A page that goes ends what is evaluated on it; `until` evaluates it on the next.
+        if method == "Runtime.evaluate" && answer["error"]["message"] == GONE {
+            return Value::Null;
+        }
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].clone()
     }
