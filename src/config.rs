@@ -19,6 +19,7 @@ mod node;
 mod oidc;
 mod otel;
 mod people;
+mod provider;
 mod read;
 mod rotas;
 mod routes;
@@ -40,6 +41,6 @@ pub use model::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
     PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
 };
-pub use oidc::{ClaimSetting, OidcSettings};
 pub use otel::OtelSettings;
+pub use provider::{ClaimSetting, OidcSettings};
 pub use template::template;

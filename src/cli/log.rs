@@ -29,13 +29,13 @@ const KNOWN: usize = 4_096;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, overtaken
-(answered at the agent), reminded, escalated, handed_over (to another target), undelivered, started, finished (a call that was
-approved), refused (somebody who may not answer tried to), ruled (policy denied a call), allowed
-(policy allowed one), signed_in (to the inbox), saved (a rule), revoked, budget_used, mode, paused,
-resumed, away, snoozed, back, agent_paused, agent_resumed, token_added, token_rotated,
-token_revoked, config, rules, restored, forgot (old rows were deleted), untraced (spans that a
-collector did not get), log_cut. Without --all and --kind, allowed, shown, config, rules and forgot
-are left out.
+(answered at the agent), reminded, escalated, handed_over (to another target), undelivered,
+started, finished (a call that was approved), refused (somebody who may not answer tried to),
+ruled (policy denied a call), allowed (policy allowed one), signed_in (to the inbox), saved (a
+rule), revoked, budget_used, mode, paused, resumed, away, snoozed, back, agent_paused,
+agent_resumed, token_added, token_rotated, token_revoked, config, rules, restored, forgot (old
+rows were deleted), untraced (spans that a collector did not get), log_cut. Without --all and
+--kind, allowed, shown, config, rules and forgot are left out.
 It reads a stream, which only the daemon's socket and https prove.
 Every event is a row of a chain of hashes that the daemon signs: see docs/log.md.")]
 #[command(args_conflicts_with_subcommands = true)]

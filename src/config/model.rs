@@ -2,8 +2,8 @@
 
 use super::limits::LimitSettings;
 use super::log::LogSettings;
-use super::oidc::OidcSettings;
 use super::otel::OtelSettings;
+use super::provider::OidcSettings;
 use crate::{
     gate::{Routes, answer_rules::AnswerRule, approvers::Members, people::People},
     platforms::Registered,

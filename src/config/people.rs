@@ -2,7 +2,8 @@
 
 use super::hours::{hour_span, zone};
 use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
-use super::oidc::{OidcSettings, id as oidc_id};
+use super::oidc::id as oidc_id;
+use super::provider::OidcSettings;
 use super::section::{Section, id_of, list, number, text};
 use super::values::token;
 use crate::{

@@ -10,7 +10,7 @@ use super::values::{
     tools,
 };
 use super::{
-    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, routes,
+    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, provider, routes,
     routes::RouteEntries, secrets,
 };
 use crate::{gate::Routes, platforms::Registered, store::Database};
@@ -224,7 +224,7 @@ impl ConfigReader<'_> {
         names
     }
 
-    fn approvers(&mut self, oidc: Option<&oidc::OidcSettings>) -> ApproverSettings {
+    fn approvers(&mut self, oidc: Option<&provider::OidcSettings>) -> ApproverSettings {
         let platforms = self.platforms;
         let [people, groups, rules] =
             ["people", "groups", "answer_rules"].map(|name| self.entries(name));

@@ -475,8 +475,8 @@ fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
     }
     let here = format!("[daemon]\npublic_url = \"http://localhost:7117\"\n{http}");
     let said = mistakes(&here);
-    let named = |it: &String| it.ends_with("with 127.0.0.1, not localhost");
-    assert!(said.iter().any(named), "{said:?}");
+    let why = "with 127.0.0.1, not localhost";
+    assert!(said.iter().any(|it| it.ends_with(why)), "{said:?}");
 }
 
 #[test]

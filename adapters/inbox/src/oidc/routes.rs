@@ -1,9 +1,9 @@
 //! How a browser signs in: it asks where to go, and brings back what the provider sent along.
 //
 // SECURITY: the provider leads the browser to the sign-in page. The page's own script then brings
-// code and state here, with the secret of this sign-in. The page keeps that in the tab's own storage
-// and not in a cookie, which programs at other ports of the host, or at a sibling's name, could read
-// or plant.
+// code and state here, with the secret of this sign-in. The page keeps that in the tab's own
+// storage and not in a cookie, which programs at other ports of the host, or at a sibling's name,
+// could read or plant.
 
 use super::{NotSignedIn, Oidc};
 use crate::{
