@@ -20,6 +20,7 @@ mod reminders;
 mod remote;
 mod rush;
 mod start;
+mod thread_pause;
 mod threads;
 mod write_buffer;
 
@@ -34,7 +35,7 @@ use page::PAGE;
 use remote::RemoteAsks;
 use rush::Rush;
 use std::{sync::Arc, time::Duration};
-use threads::Threads;
+use thread_pause::ThreadPause;
 use tokio::time::Instant;
 use write_buffer::WriteBuffer;
 
@@ -126,7 +127,7 @@ struct OutboxWorker {
     last_turn: String,
     /// How fast cards come.
     rush: Rush,
-    threads: Threads,
+    thread_pause: ThreadPause,
 }
 
 /// How far the showing of a page came.
@@ -169,7 +170,7 @@ impl OutboxWorker {
             gave_up: false,
             last_turn: String::new(),
             rush: Rush::default(),
-            threads: Threads::default(),
+            thread_pause: ThreadPause::default(),
         }
     }
 

@@ -19,7 +19,7 @@ It changes nothing. `/digest` in a chat says the same, and [digest] in the confi
 weekly.")]
 pub(super) struct DigestArgs {
     #[command(flatten)]
-    time: DigestTime,
+    time: DigestSince,
 }
 
 #[derive(Debug, clap::Args)]
@@ -33,11 +33,11 @@ rules file. No rule is suggested for critical calls, against a deny or an answer
 would cover a call that people denied; none is wider than Always.")]
 pub(super) struct SuggestArgs {
     #[command(flatten)]
-    time: DigestTime,
+    time: DigestSince,
 }
 
 #[derive(Debug, clap::Args)]
-struct DigestTime {
+struct DigestSince {
     /// Of asks that were closed since then: 2h or 30d ago, or a date [default: 7d]
     #[arg(long, value_name = "TIME", value_parser = past)]
     since: Option<String>,
@@ -70,7 +70,7 @@ pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<Exit
     Ok(Exit::Good)
 }
 
-async fn read(context: &Context, time: &DigestTime) -> Result<DigestReply> {
+async fn read(context: &Context, time: &DigestSince) -> Result<DigestReply> {
     Ok(token::approver(context)?.digest(time.since.as_deref()).await?)
 }
 

@@ -1,7 +1,7 @@
 //! What the operator has chosen, as it is in force now. A reload replaces all of it at once.
 
 use super::{
-    Audience, Gate, GateSettings, Policy, Routes,
+    Audience, GateSettings, Policy, Routes,
     approvers::{Approver, Approvers, Stranger, Who},
     ask::plan::RoutePlan,
 };
@@ -40,28 +40,6 @@ pub(super) const INBOX: &str = "inbox";
 
 pub(super) fn new_card(adapter: &str, target: &str) -> NewCard {
     NewCard { nonce: ids::nonce(), adapter: adapter.to_owned(), target: target.to_owned() }
-}
-
-impl Gate {
-    /// Whether anybody at all may answer on this platform.
-    #[must_use]
-    pub fn may_answer_on(&self, platform: &str) -> bool {
-        self.in_force.now().approvers.may_answer_on(platform)
-    }
-
-    /// Whether people at this machine answer without saying who they are.
-    #[must_use]
-    pub fn answers_nameless(&self) -> bool {
-        self.in_force.now().approvers.answers_nameless()
-    }
-
-    /// How long the thread of a session may rest at this target; `None` where sessions have none.
-    #[must_use]
-    pub fn thread_idle_ms(&self, adapter: &str, target: &str) -> Option<i64> {
-        let choices = self.in_force.now();
-        let here = choices.audience.iter().find(|it| it.adapter == adapter && it.target == target);
-        here.and_then(|it| it.thread_idle_ms)
-    }
 }
 
 /// The choices in force.

@@ -18,6 +18,7 @@ pub mod approvers;
 mod attach;
 mod budget_grants;
 mod budgets;
+mod chosen;
 mod denials;
 mod departures;
 mod detach;

@@ -1,6 +1,6 @@
 //! Who holds which role now: asked of the platforms before a vote that was cast earlier counts.
 
-use super::{Gate, approvers::Approvers, ask::Ask};
+use super::{approvers::Approvers, ask::Ask};
 use countersign_port::async_trait;
 use std::{
     fmt::Debug,
@@ -20,19 +20,6 @@ pub trait RoleSource: Debug + Send + Sync {
         person: &str,
         of: &[String],
     ) -> Result<Option<Vec<String>>, String>;
-}
-
-impl Gate {
-    /// Says where it is asked who holds which role now, once.
-    pub fn ask_roles_of(&self, source: Arc<dyn RoleSource>) {
-        self.answers.roles.ask(source);
-    }
-
-    /// The roles of a platform by which people may answer or are in a group.
-    #[must_use]
-    pub fn roles_on(&self, platform: &str) -> Vec<String> {
-        self.in_force.now().approvers.roles_on(platform)
-    }
 }
 
 /// The source, once the daemon has one.

@@ -88,7 +88,8 @@ impl Store {
                 let count = sqlx::query(
                     "UPDATE thread SET refused = NULL, attempts = CASE WHEN place IS NULL \
                      THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 \
-                     AND agent = $3 AND session = $4 RETURNING id, name, place, attempts, refused, lost, closed",
+                     AND agent = $3 AND session = $4 RETURNING id, name, place, \
+                     attempts, refused, lost, closed",
                 );
                 let count = count.bind(&key.adapter).bind(&key.target);
                 let count = count.bind(&key.agent).bind(&key.session);

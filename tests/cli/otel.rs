@@ -154,7 +154,7 @@ async fn a_call_is_a_trace_from_its_submission_to_its_exit_code_though_the_colle
     let mut running =
         start(&daemon, &["run", "--", "sh", "-c", "env | grep -c a-secret-word; exit 7"]);
     let id = running.waits_for().await;
-    let approve = json!({"decision": "approve", "note": "my-own-words"});
+    let approve = json!({"decision": "approve", "reason": "my-own-words"});
     assert_eq!(daemon.answer(&id, &approve).await.0, 200);
     assert_eq!(running.ends().await.code, Some(7));
     let took = before.elapsed();

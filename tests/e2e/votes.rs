@@ -345,7 +345,11 @@ async fn of_three_daemons_the_leader_dies_between_two_votes_and_a_reload_counts_
     }
     let answer = third.closed(&id).await["answer"].clone();
     assert_eq!((&answer["by"]["name"], &answer["with"][0]["name"]), (&json!("Ana"), &json!("Ben")));
-    // Another leads meanwhile, and every card says who decided.
+    // Another leads after a while, and every card says who decided.
+    tokio::select! {
+        _ = leads(&second) => {}
+        _ = leads(&third) => {}
+    }
     let done = || Some(team.telegram.message(GROUP, card.id)).filter(Message::is_over);
     let closed = team.telegram.until("a closed card", done).await;
     assert!(closed.text.contains("Ben and Ana"), "{}", closed.text);

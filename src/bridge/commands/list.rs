@@ -100,7 +100,7 @@ pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
     BotCommand { name: "duty", description: "Who is on duty", parameters: &[] },
     BotCommand {
         name: "digest",
-        description: "How many requests, how fast answered, by whom, and which rules would save some",
+        description: "How many requests, how fast answered, by whom; rules that would save some",
         parameters: &[BACK],
     },
     BotCommand { name: "help", description: "These commands", parameters: &[] },

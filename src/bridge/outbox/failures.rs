@@ -66,7 +66,7 @@ impl OutboxWorker {
 
     /// Tries what was given up again: where the bot may write has changed.
     pub(super) async fn take_up(&mut self) {
-        self.threads.try_again();
+        self.thread_pause.end();
         if !std::mem::take(&mut self.gave_up) {
             return;
         }

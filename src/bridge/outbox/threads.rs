@@ -9,24 +9,6 @@ use crate::{
 };
 use countersign_port::{Posting, SendError, SessionThread, Target};
 use std::time::Duration;
-use tokio::time::Instant;
-
-/// How long no thread is asked for after the platform refused one; a change of the bot's rights
-/// ends it.
-const REFUSED: Duration = Duration::from_secs(60);
-
-/// What a worker knows of the threads of its target.
-#[derive(Debug, Default)]
-pub(super) struct Threads {
-    refused_until: Option<Instant>,
-}
-
-impl Threads {
-    /// What the bot may do has changed.
-    pub(super) fn try_again(&mut self) {
-        self.refused_until = None;
-    }
-}
 
 impl OutboxWorker {
     /// Where a new message about this ask goes: the thread of its session, or the target itself
@@ -58,7 +40,7 @@ impl OutboxWorker {
                     _ => {}
                 }
             }
-            if self.threads.refused_until.is_some_and(|until| Instant::now() < until) {
+            if self.thread_pause.lasts() {
                 return Ok(Ok(here));
             }
             let (name, now) = (thread_name(&ask.body.call), clock::now_ms());
@@ -102,7 +84,7 @@ impl OutboxWorker {
         tracing::warn!(adapter, target, why, "a session has no thread; its cards go to the target");
         // After a try that was lost it says nothing of other sessions.
         if row.attempts == 0 {
-            self.threads.refused_until = Some(Instant::now() + REFUSED);
+            self.thread_pause.begin();
         }
         self.store.thread_not_made(&row.id, Some(why)).await
     }

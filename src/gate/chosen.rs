@@ -1,0 +1,37 @@
+//! What the rest of the daemon asks about the operator's choices.
+
+use super::{Gate, RoleSource};
+use std::sync::Arc;
+
+impl Gate {
+    /// Whether anybody at all may answer on this platform.
+    #[must_use]
+    pub fn may_answer_on(&self, platform: &str) -> bool {
+        self.in_force.now().approvers.may_answer_on(platform)
+    }
+
+    /// Whether people at this machine answer without saying who they are.
+    #[must_use]
+    pub fn answers_nameless(&self) -> bool {
+        self.in_force.now().approvers.answers_nameless()
+    }
+
+    /// How long the thread of a session may rest at this target; `None` where sessions have none.
+    #[must_use]
+    pub fn thread_idle_ms(&self, adapter: &str, target: &str) -> Option<i64> {
+        let choices = self.in_force.now();
+        let here = choices.audience.iter().find(|it| it.adapter == adapter && it.target == target);
+        here.and_then(|it| it.thread_idle_ms)
+    }
+
+    /// Says where it is asked who holds which role now, once.
+    pub fn ask_roles_of(&self, source: Arc<dyn RoleSource>) {
+        self.answers.roles.ask(source);
+    }
+
+    /// The roles of a platform by which people may answer or are in a group.
+    #[must_use]
+    pub fn roles_on(&self, platform: &str) -> Vec<String> {
+        self.in_force.now().approvers.roles_on(platform)
+    }
+}
