@@ -19,6 +19,7 @@ mod refused;
 mod reminders;
 mod remote;
 mod rush;
+mod send_pause;
 mod start;
 mod thread_pause;
 mod threads;
@@ -34,6 +35,7 @@ use countersign_port::{CancellationToken, NamedAdapter};
 use page::PAGE;
 use remote::RemoteAsks;
 use rush::Rush;
+use send_pause::SendPause;
 use std::{sync::Arc, time::Duration};
 use thread_pause::ThreadPause;
 use tokio::time::Instant;
@@ -82,7 +84,6 @@ pub async fn deliver(
             return;
         }
         match pause {
-            // The platform asked for quiet: nothing is sent before, whatever changes.
             SendPause::Quiet(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 () = finish.cancelled() => return,
@@ -137,13 +138,6 @@ enum PageProgress {
     Broken,
     /// Nothing more for so long.
     Quiet(Duration),
-}
-
-enum SendPause {
-    Quiet(Duration),
-    /// The target refuses what is sent; it may be told that it does not any more.
-    UntilAccess(Duration),
-    UntilChange(Duration),
 }
 
 impl OutboxWorker {

@@ -186,6 +186,8 @@ async fn row_6_no_client_takes_an_answered_question_for_leave_to_run() {
         json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash",
         "tool_input": {"command": "ls"}})
         .to_string();
+    // A hook takes no address from the environment.
+    daemon.write_config(&format!("[client]\nurl = \"{url}\"\ntoken = \"t\"\n"));
     let hook = Process::start(command(&["hook", "claude-code", "-v"])).input(&wants);
     assert_eq!(hook.await.ends().await.short(), (Some(0), ""));
 }

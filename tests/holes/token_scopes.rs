@@ -20,6 +20,7 @@ async fn what_a_bound_agent_asks_is_shown_at_its_target_alone_or_refused_where_t
         "{{ chat = {GROUP}, name = \"room\" }}, {{ chat = {FORUM}, topic = 7, name = \"deploys\" }}"
     );
     let chats = chats::both(&telegram, &discord);
+    let chats = chats.replace("[approvers]\n", "[approvers]\ninbox = true\n");
     let chats = chats.replace(&format!("{{ chat = {GROUP} }}"), &named);
     let daemon = Daemon::start(&format!("{chats}{ROUTES}")).await;
     let to = |target: &str| json!({"scope": {"target": target}});
