@@ -19,9 +19,9 @@ async fn the_page_can_be_installed_and_a_worker_that_somebody_left_is_removed() 
     assert_eq!(page.eval(WORKERS).await, 0, "it leaves none itself");
     page.bypass_policy().await;
     reload(&page).await;
-    // The worker of push, at a scope where it is none.
-    let left =
-        "navigator.serviceWorker.register('/inbox/worker.js', { scope: '/inbox/' }).then(() => 1)";
+    // Any script may be one; this one does nothing by itself.
+    let left = "navigator.serviceWorker.register('/inbox/time.js', { scope: '/inbox/', \
+                type: 'module' }).then(() => 1)";
     page.eval(left).await;
     assert_eq!(page.eval(WORKERS).await, 1);
     reload(&page).await;
