@@ -88,7 +88,7 @@ impl FakeSlack {
 
     // --- current state
 
-    /// All messages of the bot that everybody sees, oldest first, without those in threads.
+    /// All messages of the bot that everybody sees, oldest first.
     pub fn messages(&self) -> Vec<Posted> {
         let state = self.lock();
         let cards = state.messages.iter().filter(|it| it.is_card());

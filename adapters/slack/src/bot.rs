@@ -8,9 +8,9 @@ use crate::people::SlackPeople;
 use crate::problem::ApiProblem;
 use crate::recent::SeenIds;
 use crate::render::{SlackMessage, draw};
-use crate::rich::RichText;
+use crate::rich::{RichText, TextLook, words};
 use crate::thread::Threads;
-use countersign_port::{Card, ChannelReplyLimit, MessageRef, SendError, Signals, Turns};
+use countersign_port::{Card, ChannelReplyLimit, MessageRef, Reminder, SendError, Signals, Turns};
 use serde_json::{Value, json};
 use tracing::debug;
 
@@ -61,6 +61,29 @@ impl SlackBot {
         self.threads.started(&message);
         self.attach(&message, &drawn).await?;
         Ok(message)
+    }
+
+    /// Replies to a card in its thread; Slack tells those whom the reply mentions.
+    pub(crate) async fn remind(
+        &self,
+        message: &MessageRef,
+        reminder: &Reminder,
+    ) -> Result<(), SendError> {
+        let (channel, ts) = ids::parts(message).map_err(SendError::Refused)?;
+        let mut text = words(&reminder.text);
+        for person in &reminder.people {
+            text.add(" ", TextLook::Plain);
+            match ids::member(&person.id) {
+                Some(user) => text.mention(user),
+                None => text.add(&person.name, TextLook::Plain),
+            }
+        }
+        let blocks: Vec<Value> = text.block().into_iter().collect();
+        let thread = ids::thread_of(message).unwrap_or(ts);
+        let body = json!({"channel": channel, "thread_ts": thread, "blocks": blocks,
+            "text": "A reminder", "unfurl_links": false, "unfurl_media": false});
+        let sent = self.api.write("chat.postMessage", &body).await;
+        sent.map(drop).map_err(|problem| problem.send_error(channel))
     }
 
     /// Posts a text that answers nobody.

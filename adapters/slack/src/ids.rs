@@ -31,8 +31,12 @@ pub(crate) enum SlackPlace<'t> {
 
 /// The direct messages with a person: `@` and the member's id, which is unique in all workspaces.
 pub(crate) fn direct(person: &str) -> Option<Target> {
-    let (_, user) = person.split_once('/').filter(|_| is_person(person))?;
-    Some(Target(format!("@{user}")))
+    member(person).map(|user| Target(format!("@{user}")))
+}
+
+/// The member's id of a person.
+pub(crate) fn member(person: &str) -> Option<&str> {
+    person.split_once('/').filter(|_| is_person(person)).map(|(_, user)| user)
 }
 
 /// What a target means.

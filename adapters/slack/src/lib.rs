@@ -37,7 +37,7 @@ use crate::bot::SlackBot;
 use crate::rich::spoken;
 use countersign_port::{
     Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
-    Presses, ReplyPiece, SendError, SessionThread, Signals, Target,
+    Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals, Target,
 };
 use std::sync::Arc;
 
@@ -104,6 +104,15 @@ impl Adapter for Slack {
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         self.0.update(message, card).await
+    }
+
+    async fn remind(
+        &self,
+        _: &Target,
+        message: &MessageRef,
+        reminder: &Reminder,
+    ) -> Result<(), SendError> {
+        self.0.remind(message, reminder).await
     }
 
     async fn announce(&self, target: &Target, lines: &[Vec<ReplyPiece>]) -> Result<(), SendError> {

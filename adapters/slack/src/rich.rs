@@ -44,6 +44,12 @@ impl RichText {
         self.line.push(element);
     }
 
+    /// A member, whom Slack tells of the message.
+    pub(crate) fn mention(&mut self, user: &str) {
+        self.characters += user.chars().count();
+        self.line.push(json!({"type": "user", "user_id": user}));
+    }
+
     /// A time of day on the current line, in the reader's zone.
     pub(crate) fn add_time(&mut self, seconds: i64) {
         self.characters += 8;

@@ -72,3 +72,28 @@ async fn an_app_that_may_not_open_direct_messages_shows_the_card_to_everybody_an
     slack.press(&card.reference, "Deny", &ana()).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
 }
+
+#[tokio::test]
+async fn who_may_answer_is_reminded_in_the_cards_thread_and_nobody_else_is_mentioned() {
+    let slack = FakeSlack::start().await;
+    slack.add_person(&ana());
+    slack.add_person(&Person::new(BEN, "Ben"));
+    let config = format!(
+        "{}[[people]]\nname = \"Ana\"\nslack = \"{TEAM}/{ANA}\"\ngroups = [\"ops\"]\n\
+         [[people]]\nname = \"Ben\"\nslack = \"{TEAM}/{BEN}\"\n\
+         [[answer_rules]]\nname = \"push\"\ncommand = \"git push *\"\ngroup = \"ops\"\n\
+         [[routes]]\nname = \"push\"\ncommand = \"git push *\"\nremind = \"1s\"\n",
+        section(&slack)
+    );
+    let daemon = Daemon::start(&config).await;
+    slack.until_online().await;
+    let id = daemon.ask(&shell("git push origin main")).await;
+    let card = open_card(&slack).await;
+    let reminder = slack.until(|it| it.text.starts_with("⏰ ")).await;
+    let ts = card.reference.split_once('/').map(|(_, ts)| ts.to_owned());
+    assert_eq!((&reminder.thread, reminder.buttons.len()), (&ts, 0), "there is one card");
+    assert!(reminder.text.ends_with(&format!(" left. @{ANA}")), "{}", reminder.text);
+    slack.press(&card.reference, "Approve", &ana()).await;
+    assert_eq!(daemon.closed(&id).await["verdict"], "allow");
+    is_clean(&slack);
+}

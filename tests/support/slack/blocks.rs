@@ -46,6 +46,14 @@ fn rich_text(block: &Value) -> Option<String> {
                     return Some(why);
                 }
             }
+            "user" => {
+                if let Some(why) = keys(element, &["type", "user_id", "style"]) {
+                    return Some(why);
+                }
+                if !element["user_id"].as_str().unwrap().starts_with(['U', 'W']) {
+                    return Some("invalid user_id".to_owned());
+                }
+            }
             other => return Some(format!("unsupported type: {other}")),
         }
     }
@@ -109,7 +117,11 @@ pub fn text(blocks: &Value) -> String {
     let parts = rich.flat_map(|block| block["elements"].as_array().unwrap());
     let part = |part: &Value| -> String {
         let texts = part["elements"].as_array().unwrap().iter();
-        texts.map(|it| it["text"].as_str().or(it["fallback"].as_str()).unwrap()).collect()
+        let shown = |it: &Value| match it["user_id"].as_str() {
+            Some(user) => format!("@{user}"),
+            None => it["text"].as_str().or(it["fallback"].as_str()).unwrap().to_owned(),
+        };
+        texts.map(shown).collect()
     };
     parts.map(part).collect::<Vec<_>>().join("\n")
 }
