@@ -70,7 +70,7 @@ impl SlackBot {
         reminder: &Reminder,
     ) -> Result<(), SendError> {
         let (channel, ts) = ids::parts(message).map_err(SendError::Refused)?;
-        let mut text = words(&reminder.text);
+        let mut text = words(&format!("⏰ {}", reminder.text));
         for person in &reminder.people {
             text.add(" ", TextLook::Plain);
             match ids::member(&person.id) {
