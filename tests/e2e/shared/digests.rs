@@ -42,6 +42,12 @@ async fn of_three_daemons_that_find_a_digest_due_one_sends_it_and_none_after_it_
     let config = with(1);
     let (_, second, third) =
         tokio::join!(first.run(), Daemon::start(&config), Daemon::start(&config));
+    // The lease of the one that was killed ends first.
+    tokio::select! {
+        _ = leads(&first) => {}
+        _ = leads(&second) => {}
+        _ = leads(&third) => {}
+    }
     team.telegram.until("the digest", || (digests() > 0).then_some(())).await;
     first.kill().await;
     drop(second);
