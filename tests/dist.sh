@@ -205,7 +205,7 @@ the_deb_in_use() {
     sqlite3 "$root$state/state/countersign.db" <"$repository/tests/vectors/stores/step-01.sql"
     in_root chown countersign:countersign $state/state/countersign.db
     start
-    as_daemon pending --json | grep -q '"waitsfor"' || die 'the open ask of the older store is gone'
+    grep -q '"waitsfor"' <<<"$(as_daemon pending --json)" || die 'the open ask of the older store is gone'
     as_daemon ask --no-wait -- git push origin main >/dev/null 2>&1 || [[ $? == 8 ]]
     stop
 
@@ -216,7 +216,7 @@ the_deb_in_use() {
     as_daemon approve waitsfor >/dev/null || die 'an ask from before the upgrade cannot be approved'
     stop
     as_daemon backup $state/backup.db >/dev/null
-    as_daemon restore $state/backup.db | grep -q 'is the backup now' || die 'the backup cannot be restored'
+    grep -q 'is the backup now' <<<"$(as_daemon restore $state/backup.db)" || die 'the backup cannot be restored'
 
     in_root dpkg -r countersign >/dev/null
     [[ -e $root$state/countersign.toml ]] || die 'a removal deleted the config'
