@@ -228,8 +228,13 @@ impl OutboxWorker {
                 });
             }
         }
-        let rests = [self.remind().await?, self.close_idle().await?, self.send_digest().await?];
-        if let Some(time) = rests.into_iter().flatten().next() {
+        if let Some(time) = self.remind().await? {
+            return Ok(SendPause::Quiet(time));
+        }
+        if let Some(time) = self.close_idle().await? {
+            return Ok(SendPause::Quiet(time));
+        }
+        if let Some(time) = self.send_digest().await? {
             return Ok(SendPause::Quiet(time));
         }
         if let Some(left) = self.shown.left() {
