@@ -21,6 +21,7 @@ mod otel;
 mod people;
 mod provider;
 mod read;
+mod reviews;
 mod rotas;
 mod routes;
 mod secrets;
@@ -34,7 +35,7 @@ pub use countersign_client::{ClientSettings, Places, Server};
 pub use countersign_profiles::Profile;
 pub use error::ConfigError;
 pub use limits::LimitSettings;
-pub(crate) use load::named;
+pub(crate) use load::{is_in_environment, named};
 pub use load::{secret_files, version};
 pub use log::{LogSettings, LogWebhook, SyslogAddress};
 pub use model::{
@@ -43,4 +44,5 @@ pub use model::{
 };
 pub use otel::OtelSettings;
 pub use provider::{ClaimSetting, OidcSettings};
+pub(crate) use read::SOCKET;
 pub use template::template;

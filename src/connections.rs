@@ -22,9 +22,9 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use peer::Peered;
+use peer::{Peer, Peered};
 use slow_reader::Bounded;
-use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 use table::{Seat, Table};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -32,6 +32,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// The time limit for the head of a request, counted from the start of the connection or the end of
 /// the last response. An idle connection is closed after it, too.
 const HEAD: Duration = Duration::from_secs(30);
+
+/// The address of a request's peer, among the request's extensions. A process has no address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PeerNetwork(pub(crate) IpAddr);
 
 /// The error for a connection that finds no free place.
 const FULL: &str = "too many connections are in use here, so this one is closed; try again, or \
@@ -55,21 +59,23 @@ pub(crate) async fn serve<L>(
             let _ = io.write_all(full().as_bytes()).now_or_never();
             continue;
         };
-        tasks.spawn(attend(io, router.clone(), seat, drain.clone()));
+        let peer = io.peer();
+        tasks.spawn(attend(io, peer, (router.clone(), seat), drain.clone()));
     }
     tasks.close();
     tasks.wait().await;
 }
 
 /// Serves one connection until it ends, exceeds a time limit or is closed for another.
-async fn attend<I>(io: I, router: Router, seat: Seat, drain: CancellationToken)
+async fn attend<I>(io: I, peer: Peer, (router, seat): (Router, Seat), drain: CancellationToken)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (connection, made_way) = (seat.connection(), seat.made_way());
     let router = TowerToHyperService::new(router);
-    let service =
-        service::service_fn(move |request| answer(router.clone(), connection.clone(), request));
+    let service = service::service_fn(move |request| {
+        answer(router.clone(), (connection.clone(), peer), request)
+    });
     let io = TokioIo::new(Bounded::new(io, seat));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD);
@@ -98,12 +104,15 @@ where
 /// Answers one request, which counts as in progress until the end of its response is written.
 async fn answer(
     router: TowerToHyperService<Router>,
-    connection: Arc<Connection>,
+    (connection, peer): (Arc<Connection>, Peer),
     request: Request<hyper::body::Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let under_way = connection.begin();
     let mut request = request.map(bodies::in_time);
     request.extensions_mut().insert(connection);
+    if let Peer::Address(address) = peer {
+        request.extensions_mut().insert(PeerNetwork(address));
+    }
     let response = service::Service::call(&router, request).await?;
     Ok(match response.status() {
         // An upgraded connection has no response body whose end we see; it stays in progress for

@@ -9,6 +9,9 @@ mod leading;
 mod listen;
 mod log_delivery;
 mod ours;
+mod passkeys;
+mod peers;
+mod provider;
 mod reload;
 mod store;
 mod welcome;
@@ -19,9 +22,10 @@ pub use gate::{approvers, rules_path};
 pub use inherited::Inherited;
 pub use log_delivery::try_collector;
 pub use ours::guardrail;
+pub use provider::try_provider;
 
 use crate::{
-    api::{self, Api, Keys, Surface},
+    api::{self, Api, Keys, Meter, Surface},
     bridge,
     config::Config,
     connections, digest,
@@ -92,6 +96,7 @@ pub async fn run(
     let store = store::open(&config, options.new_store).await?;
     let log = Arc::new(LogSealer::open(store.clone(), &config.daemon.state_dir)?);
     log.check_known().await?;
+    log.check_key().await?;
     let local = listen::InboxAddress::new(&config.daemon, address)?;
     let daemon = name(&config);
     let accounts = Accounts::new(&local, (&config.daemon, config.oidc.as_ref()), &daemon, &store);
@@ -107,9 +112,11 @@ pub async fn run(
     );
     let stop = CancellationToken::new();
     let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());
+    inbox.keep_passkeys_in(Arc::new(passkeys::GatePasskeys(gate.clone())));
     gate.ask_roles_of(Arc::new(bridge::AdapterRoles(all.clone())));
     let fixed = config.daemon.clone();
-    let reloader = Reloader::new(started, fixed, gate.clone(), accounts, stop.clone());
+    let reloader =
+        Reloader::new(started, fixed, (gate.clone(), log.clone()), accounts, stop.clone());
     reloader.serve().await;
     let api = Api {
         gate: gate.clone(),
@@ -152,11 +159,18 @@ pub async fn run(
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
         gate.keep_allowed_calls(stop).await;
     });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.show_reviews(stop).await });
     let in_force =
         InForceLog { store: store.clone(), gate: gate.clone(), reloader: reloader.clone() };
     tasks.spawn(in_force.keep(stop.clone()));
-    let (settings, name) = ((config.log.clone(), config.otel.clone()), daemon.clone());
-    tasks.spawn(log_delivery::deliver(settings, store.clone(), name, stop.clone()));
+    let meter = Meter {
+        store: store.clone(),
+        adapters: all.clone(),
+        leases: api.leases.clone(),
+        daemon: daemon.clone(),
+    };
+    let settings = (config.log.clone(), config.otel.clone());
+    tasks.spawn(log_delivery::deliver(settings, meter, stop.clone()));
     let (sealer, stops) = (log.clone(), stop.clone());
     tasks.spawn(async move { sealer.keep_sealed(stops).await });
     tasks.spawn(store.clone().watch_tables(stop.clone()));
@@ -166,6 +180,7 @@ pub async fn run(
     let mut servers = JoinSet::new();
     let on_socket = api::router(api.clone(), Surface::Socket);
     let page = page.layer(middleware::from_fn(connections::prove_by_inbox));
+    let page = page.layer(middleware::from_fn(peers::of_inbox));
     let on_tcp = api::router(api, Surface::Tcp).merge(page);
     // Each listener has its own limits, so that requests on one cannot exhaust the other.
     let limits = connections::as_far_as_files_reach(config.limits.connections);

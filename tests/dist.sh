@@ -158,15 +158,25 @@ the_deb_is_clean() {
         die "lintian complains: $(cat "$work/lintian")"
 }
 
-# A Debian root of its own, where the package is installed, used, upgraded over an older version with
-# open asks, removed and purged. There is no systemd in it: the daemon is started by hand as its unit would.
+# A Debian root of its own at $work/debian, made once.
+a_debian_root() {
+    [[ ! -e $work/debian/etc/debian_version ]] || return 0
+    has debootstrap && ((EUID == 0)) || { skip 'deb in a root of its own: needs root and debootstrap'; return 1; }
+    local include=adduser,ca-certificates,systemd,systemd-sysv,dbus,libpam-systemd,dbus-user-session
+    debootstrap --variant=minbase "--include=$include" "${DEBIAN_SUITE:-bookworm}" "$work/debian" ${DEBIAN_MIRROR:-} \
+        >"$work/debootstrap" 2>&1 && return
+    skip "deb in a root of its own: $(tail -1 "$work/debootstrap")"
+    rm -rf "$work/debian"
+    return 1
+}
+
+# The package is installed, used, upgraded over an older version with open asks, removed and purged. systemd
+# does not run: the daemon is started by hand as its unit would.
 the_deb_in_use() {
     part 'deb: installed, used, upgraded, purged'
-    has debootstrap && ((EUID == 0)) || { skip 'deb in a root of its own: needs root and debootstrap'; return; }
     has sqlite3 || { skip 'deb in a root of its own: no sqlite3'; return; }
-    local root=$work/debian suite=${DEBIAN_SUITE:-bookworm}
-    debootstrap --variant=minbase --include=adduser,ca-certificates "$suite" "$root" \
-        ${DEBIAN_MIRROR:-} >"$work/debootstrap" 2>&1 || { skip "deb in a root of its own: $(tail -1 "$work/debootstrap")"; return; }
+    a_debian_root || return 0
+    local root=$work/debian
     local new old state=/var/lib/countersign
     new=$(ls "$out"/*.deb)
     # An older version: this program under another number, and a store as the first version kept it.
@@ -224,6 +234,135 @@ the_deb_in_use() {
     [[ ! -e $root$state ]] || die 'a purge left the state'
     ! in_root getent passwd countersign >/dev/null || die 'a purge left the user'
     ! find "$root/usr" "$root/etc" -path '*countersign*' | grep . || die 'a purge left files'
+}
+
+# The same root with systemd as its first process, in namespaces of its own: the units as the package
+# installs them, their sandbox included.
+the_units_under_systemd() {
+    part 'deb: its units under systemd'
+    a_debian_root || return 0
+    local root=$work/debian new state=/var/lib/countersign first='' manager
+    new=$(ls "$out"/*.deb)
+    dpkg-deb -R "$new" "$work/newer"
+    sed -i 's/^Version: .*/Version: 999.0.0-1/' "$work/newer/DEBIAN/control"
+    dpkg-deb --root-owner-group -Zgzip -z1 --build "$work/newer" "$root/newer.deb" >/dev/null
+    cp "$new" "$root/new.deb"
+    chroot "$root" dpkg -P countersign >/dev/null 2>&1 || true
+
+    unshare --mount --pid --ipc --uts --cgroup --net --fork --kill-child --propagation private \
+        bash -c "$(declare -f first_process); first_process '$root'" >"$work/boot" 2>&1 &
+    manager=$!
+    pids+=("$manager")
+    inside() { nsenter -t "$first" -m -p -i -u -C -n -r -w -- env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+    # until WORDS COMMAND…: what the command prints holds the words within 30 s.
+    until_says() {
+        local words=$1 said=''
+        shift
+        for _ in $(seq 150); do
+            said=$("$@" 2>&1) || true
+            [[ $said != *"$words"* ]] || return 0
+            sleep 0.2
+        done
+        die "\`$*\` does not say \`$words\`: $said"
+    }
+    for _ in $(seq 300); do
+        first=$(pgrep -P "$manager" -x systemd) && [[ $(inside systemctl is-system-running 2>&1) == running ]] && break
+        kill -0 "$manager" 2>/dev/null || break
+        sleep 0.2
+    done
+    [[ -n $first && $(inside systemctl is-system-running 2>&1) == running ]] ||
+        { skip "units: systemd does not come up here: $(tail -1 "$work/boot")"; return; }
+    operator() {
+        inside setpriv --reuid countersign --regid countersign --clear-groups env HOME=$state \
+            countersign --config $state/countersign.toml "$@"
+    }
+    agent() { inside setpriv --reuid agent --regid agent --clear-groups env -C /home/agent HOME=/home/agent "$@"; }
+    journal() { inside journalctl --no-pager -o cat -u countersign; }
+
+    inside dpkg -i /new.deb >/dev/null
+    [[ $(inside systemctl is-enabled countersign.service 2>&1) == disabled ]] || die 'the service is enabled'
+    inside systemctl enable --now countersign.service 2>/dev/null
+    until_says 'store     SQLite, up' operator status
+    operator doctor >"$work/doctor" || die "doctor fails: $(cat "$work/doctor")"
+
+    # Another user's agent, with the token that its operator gave it.
+    inside useradd --create-home agent
+    agent mkdir -p .config/countersign
+    printf '[client]\nurl = "http://127.0.0.1:7117"\n%s\n' \
+        "$(sed -n '/^\[client\]/,/^\[/ s/^token/token/p' "$root$state/countersign.toml")" |
+        agent tee .config/countersign/countersign.toml >/dev/null
+    agent chmod 600 .config/countersign/countersign.toml
+    refused 'Permission denied' agent cat $state/approver.token
+    local code=0 id
+    agent countersign ask --no-wait -- make one >/dev/null 2>&1 || code=$?
+    ((code == 8)) || die "an ask without a wait ends with $code"
+
+    # Killed, reloaded, upgraded: the ask stays open.
+    inside systemctl kill --signal KILL countersign.service
+    until_says '"make one"' operator pending --json
+    inside systemctl reload countersign.service
+    until_says 'the config was reloaded' journal
+    sed -i 's/^socket = /sockett = /' "$root$state/countersign.toml"
+    inside systemctl reload countersign.service
+    until_says 'unknown key `sockett`' journal
+    sed -i 's/^sockett = /socket = /' "$root$state/countersign.toml"
+    local before
+    before=$(inside systemctl show --property MainPID countersign.service)
+    inside dpkg -i /newer.deb >/dev/null
+    [[ $(inside systemctl show --property MainPID countersign.service) != "$before" ]] || die 'an upgrade restarts nothing'
+    until_says '"make one"' operator pending --json
+    id=$(operator pending --json | sed -nE 's/.*"id": ?"([a-z0-9]+)".*/\1/p' | head -1)
+    [[ $(operator approve "$id") == 'Approved once.' ]] || die 'an ask from before the upgrade cannot be approved'
+
+    # systemd holds the port while the daemon is down; the first caller starts it.
+    inside systemctl stop countersign.service
+    inside systemctl start countersign.socket
+    agent countersign ask --no-wait -- make two >/dev/null 2>&1 || code=$?
+    ((code == 8)) || die "an ask through systemd's socket ends with $code"
+    until_says '"make two"' operator pending --json
+
+    part 'countersign up: a service of one user'
+    inside loginctl enable-linger agent
+    until_says running as_user systemctl --user is-system-running
+    as_user sh -c 'rm -r ~/.config/countersign && install -D /usr/bin/countersign ~/bin/countersign'
+    # The package of the system goes: `up` writes a unit of its own. Its config stays, and so does its user.
+    inside dpkg -r countersign >/dev/null 2>&1
+    [[ $(inside systemctl is-active countersign.service countersign.socket | sort -u) == inactive ]] ||
+        die 'a removal leaves a unit running'
+    as_user bin/countersign up --yes >"$work/up" 2>&1 || die "up fails: $(cat "$work/up")"
+    grep -q 'daemon    runs as a service of this user' "$work/up" || die "up says: $(cat "$work/up")"
+    until_says 'store     SQLite, up' as_user bin/countersign status
+    as_user bin/countersign up --yes >"$work/up" 2>&1 || die "up fails when it is repeated: $(cat "$work/up")"
+    grep -q 'daemon    runs already' "$work/up" || die "up says: $(cat "$work/up")"
+    as_user systemctl --user reload countersign.service || die "the user's service cannot be reloaded"
+
+    inside dpkg -P countersign >/dev/null 2>&1
+    [[ ! -e $root$state ]] || die 'a purge left the state'
+    inside systemctl poweroff --force
+    wait "$manager" || true
+}
+as_user() {
+    agent env XDG_RUNTIME_DIR=/run/user/"$(inside id -u agent)" \
+        DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/"$(inside id -u agent)"/bus "$@"
+}
+# Becomes systemd under this root. It runs in namespaces of its own, so no mount has to be undone.
+first_process() {
+    local root=$1 groups=$1/sys/fs/cgroup
+    mount --bind "$root" "$root"
+    mount -t proc proc "$root/proc"
+    mount -t sysfs -o ro sysfs "$root/sys"
+    if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
+        mount -t cgroup2 cgroup2 "$groups"
+    else
+        mount -t tmpfs tmpfs "$groups"
+        mkdir "$groups/systemd" "$groups/unified"
+        mount -t cgroup -o none,name=systemd cgroup "$groups/systemd"
+        mount -t cgroup2 cgroup2 "$groups/unified"
+    fi
+    mount -t tmpfs tmpfs "$root/run"
+    mount --rbind /dev "$root/dev"
+    exec env -i container=countersign PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" \
+        /lib/systemd/systemd --log-target=console --show-status=no
 }
 
 the_manifests() {
@@ -286,6 +425,7 @@ PY
     fi
 }
 
-parts=(the_archive the_install_script the_npm_packages the_rpm the_deb_is_clean the_manifests the_deb_in_use)
+parts=(the_archive the_install_script the_npm_packages the_rpm the_deb_is_clean the_manifests the_deb_in_use
+    the_units_under_systemd)
 (($# < 2)) || parts=("${@:2}")
 for name in "${parts[@]}"; do "$name"; done

@@ -42,9 +42,8 @@ export const Countersign = async ({ client, directory }) => {
     return { title, above }
   }
 
-  /** Sends opencode a reply; whether it was the first. */
-  const reply = async (id, url, body) => {
-    waiting.delete(id)
+  /** Sends opencode a reply; whether it took it. */
+  const reply = async (url, body) => {
     const headers = { "content-type": "application/json" }
     try {
       const { error } = (await client._client.post({ url, body, headers })) ?? {}
@@ -56,7 +55,8 @@ export const Countersign = async ({ client, directory }) => {
 
   const asked = async (type, properties) => {
     const { id, sessionID } = properties
-    if (waiting.has(id)) return
+    const earlier = waiting.get(id)
+    if (earlier && !earlier.took) return
     const request = {}
     waiting.set(id, request)
     // An answer in the dialog takes the request out.
@@ -66,18 +66,28 @@ export const Countersign = async ({ client, directory }) => {
       const said = waits() ? await hook({ type, properties, directory, session }, request) : ""
       if (!said.trim()) return
       const { path, body } = JSON.parse(said)
-      const took = waits() && (await reply(id, path, body))
       // The dialog was faster than the answer that countersign has already: its card says so then.
-      const late = !took && type.startsWith("permission")
-      if (late) await hook({ type: "countersign.overtaken", properties, directory, session })
+      request.late = () => {
+        request.late = () => {}
+        const kind = type.startsWith("question") ? "countersign.overtaken.question" : "countersign.overtaken"
+        hook({ type: kind, properties, directory, session }).catch(() => {})
+      }
+      request.sent = body
+      request.took = waits() && (await reply(path, body))
+      if (!request.took) request.late()
     } finally {
-      if (waits()) waiting.delete(id)
+      // One that opencode took is taken out by its event.
+      if (!request.took && waits()) waiting.delete(id)
     }
   }
 
-  const answered = (id) => {
-    waiting.get(id)?.child?.kill("SIGTERM")
+  /** Takes a request out that was answered, here or in the dialog. */
+  const answered = ({ requestID: id, reply }) => {
+    const request = waiting.get(id)
     waiting.delete(id)
+    if (!request?.sent) request?.child?.kill("SIGTERM")
+    // Where opencode takes two replies at once, the first one counts, and this event tells which.
+    else if (reply && request.sent.reply && reply !== request.sent.reply) request.late()
   }
 
   return {
@@ -88,7 +98,7 @@ export const Countersign = async ({ client, directory }) => {
       if (/^(permission|question)\.(v2\.)?asked$/.test(type)) {
         asked(type, properties).catch(() => {})
       } else if (/^(permission|question)\.(v2\.)?(replied|rejected)$/.test(type)) {
-        answered(properties.requestID)
+        answered(properties)
       } else if (type === "session.deleted") {
         hook({ type, properties }).catch(() => {})
       }

@@ -120,12 +120,14 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
             let asked = PendingQuestions::deserialize(properties).map_err(unreadable)?;
             HookEvent::Wants(Box::new(asked.of(origin)?))
         }
-        // The plugin's own event: its reply came after another one.
+        // The plugin's own events: its reply came after another one.
         "countersign.overtaken" => {
             let asked = PermissionAsked::deserialize(properties).map_err(unreadable)?;
-            let call = asked.of(origin)?.call(String::new(), None)?;
-            let Call { session, tool, args: input, .. } = call;
-            HookEvent::Overtaken { session, tool, input }
+            overtaken(&asked.of(origin)?)?
+        }
+        "countersign.overtaken.question" => {
+            let asked = PendingQuestions::deserialize(properties).map_err(unreadable)?;
+            overtaken(&asked.of(origin)?)?
         }
         "session.deleted" => {
             let id = properties.pointer("/info/id").or_else(|| properties.get("sessionID"));
@@ -134,6 +136,11 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         }
         _ => HookEvent::Notice,
     })
+}
+
+fn overtaken(request: &dyn HookRequest) -> Result<HookEvent, String> {
+    let Call { session, tool, args: input, .. } = request.call(String::new(), None)?;
+    Ok(HookEvent::Overtaken { session, tool, input })
 }
 
 fn folder() -> Result<PathBuf, String> {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     clock,
-    gate::taken,
+    gate::name_taken,
     secret::TokenHash,
     store::{AgentToken, Store},
 };
@@ -58,10 +58,11 @@ impl Handle {
     pub(super) async fn acts_as(&self, api: &Api, agent: String) -> Result<String, ApiError> {
         match self {
             Self::Named(named) => Ok(named.name.clone()),
-            Self::Agent if api.store.agent_token_named(&agent).await?.is_some() => {
-                Err(ApiError::forbidden(taken(&agent)))
-            }
-            Self::Agent | Self::Approver | Self::Person(_) | Self::Inbox(_) => Ok(agent),
+            Self::Agent => match name_taken(&api.store, &agent).await? {
+                Some(why) => Err(ApiError::forbidden(why)),
+                None => Ok(agent),
+            },
+            Self::Approver | Self::Person(_) | Self::Inbox(_) => Ok(agent),
         }
     }
 }

@@ -14,6 +14,7 @@ use axum::{
 use countersign_port::ReplyPiece;
 use countersign_protocol::{
     CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,
+    SuggestedRule,
 };
 
 const WEEK_MS: i64 = 7 * 86_400_000;
@@ -76,24 +77,25 @@ fn text(piece: &ReplyPiece) -> &str {
 fn kind(kind: AskKind) -> DigestKind {
     let AskKind { rule, calls, asks, saving } = kind;
     let (suggestion, why_not) = match saving {
-        Ok(found) => (Some(suggestion(found)), None),
+        Ok(found) => (suggestion(found), None),
         Err(why) => (None, Some(why)),
     };
     DigestKind { rule, calls, asks, suggestion, why_not }
 }
 
-fn suggestion(found: RuleSuggestion) -> DigestSuggestion {
-    let RuleSuggestion { rule, is_line, saves, covers } = found;
+fn suggestion(found: RuleSuggestion) -> Option<DigestSuggestion> {
+    let RuleSuggestion { rules, is_line, saves, covers } = found;
     let covers = covers.into_iter().map(|it| CoveredCallView {
         title: it.title,
         asks: it.asks,
         approved: it.approved,
     });
-    DigestSuggestion {
+    let mut rules = rules.into_iter().map(|rule| SuggestedRule {
         line: is_line.then(|| rules::line(&rule)),
         tool: rule.tool,
         pattern: rule.pattern,
-        saves,
-        covers: covers.collect(),
-    }
+    });
+    let SuggestedRule { tool, pattern, line } = rules.next()?;
+    let (also, covers) = (rules.collect(), covers.collect());
+    Some(DigestSuggestion { tool, pattern, line, also, saves, covers })
 }

@@ -32,7 +32,7 @@ pub(super) async fn token(
     if !reader.is_caller_of(&ask) && handle != Handle::Approver {
         return Err(ApiError::forbidden("the token of a call is for the agent that submitted it"));
     }
-    let token = execution_token(&ask, api.log.key(), clock::now_ms()).ok_or_else(|| {
+    let token = execution_token(&ask, &api.log.key(), clock::now_ms()).ok_or_else(|| {
         ApiError::new(
             StatusCode::CONFLICT,
             format!(

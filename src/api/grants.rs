@@ -31,7 +31,8 @@ pub(super) async fn list(
     // SECURITY: the last call of a grant for always may be another agent's.
     let uses = if handle.sees_all() { uses(&api).await? } else { None };
     let one = |(grant, missing): (&Grant, _)| {
-        let used = uses.as_ref().map(|uses| uses.get(&grant.id));
+        let counts = grant.scope != GrantScope::Review;
+        let used = uses.as_ref().filter(|_| counts).map(|uses| uses.get(&grant.id));
         let last = used.flatten();
         GrantView {
             missing,
@@ -87,6 +88,7 @@ pub(super) fn view(grant: &Grant) -> GrantView {
             GrantScope::Timed => GrantReach::Timed,
             GrantScope::Always => GrantReach::Always,
             GrantScope::Budget => GrantReach::Budget,
+            GrantScope::Review => GrantReach::Review,
         },
         agent: grant.agent.clone(),
         session: grant.session.clone(),

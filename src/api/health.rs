@@ -1,6 +1,6 @@
-//! `/healthz`, `/readyz`, `/metrics`: the daemon's health.
+//! `/healthz`, `/readyz`: the daemon's health.
 
-use super::{error::ApiError, pause, state::Api};
+use super::{pause, state::Api};
 use crate::{
     clock,
     store::{LateCards, Leader, SHOWN_WITHIN_MS, StoreError, Trouble},
@@ -8,14 +8,14 @@ use crate::{
 use axum::{
     Json,
     extract::State,
-    http::{StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use countersign_port::{NamedAdapter, Receiving};
 use countersign_protocol::{
-    ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState, ReadyWaiting, Up,
+    ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey, ReadyReply, ReadyState, ReadyWaiting, Up,
 };
-use std::{collections::BTreeMap, fmt::Write};
+use std::collections::BTreeMap;
 
 /// For how long it is noted that a session has no thread; milliseconds.
 const NOTED_MS: i64 = 60 * 60 * 1000;
@@ -69,6 +69,10 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         paused_agents,
         late: late.iter().map(told_late).collect(),
         notes,
+        log_key: api
+            .log
+            .problem()
+            .map(|it| ReadyLogKey { problem: it.says, fix: it.fix.to_owned() }),
         waiting,
         config: api.config.borrow().clone(),
         daemon: api.gate.daemon().to_owned(),
@@ -130,60 +134,4 @@ async fn late(api: &Api) -> Vec<LateCards> {
 fn told_late(late: &LateCards) -> ReadyLate {
     let LateCards { adapter, target, cards, since } = late.clone();
     ReadyLate { adapter, target, cards, since: clock::rfc3339(since) }
-}
-
-/// Metrics in Prometheus' text format.
-pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
-    let store = &api.store;
-    let open = store.count_open().await?;
-    let paused = u8::from(store.pause().await?.is_some());
-    let mut text = format!(
-        "# HELP countersign_asks_open Asks that wait for a person.\n\
-         # TYPE countersign_asks_open gauge\ncountersign_asks_open {open}\n\
-         # HELP countersign_paused Whether everything is paused.\n\
-         # TYPE countersign_paused gauge\ncountersign_paused {paused}\n\
-         # HELP countersign_events_total What happened, by kind.\n\
-         # TYPE countersign_events_total counter\n"
-    );
-    for (kind, count) in store.event_counts().await? {
-        let _ = writeln!(text, "countersign_events_total{{kind=\"{kind}\"}} {count}");
-    }
-    text.push_str(
-        "# HELP countersign_adapter_up Whether the adapter receives presses.\n\
-         # TYPE countersign_adapter_up gauge\n",
-    );
-    for adapter in api.adapters.borrow().iter() {
-        let up = u8::from(adapter.signals().receiving() == Receiving::Listening);
-        let _ = writeln!(text, "countersign_adapter_up{{adapter=\"{}\"}} {up}", adapter.name);
-    }
-    write_late(&api, &mut text).await;
-    text.push_str(
-        "# HELP countersign_leading Whether this daemon receives for the adapter's account.\n\
-         # TYPE countersign_leading gauge\n",
-    );
-    let leaders = leaders(&api).await;
-    for (adapter, lease) in api.leases.borrow().iter() {
-        let here = leaders.get(lease).is_some_and(|leader| leader.holder == api.gate.daemon());
-        let _ = writeln!(text, "countersign_leading{{adapter=\"{adapter}\"}} {}", u8::from(here));
-    }
-    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
-}
-
-async fn write_late(api: &Api, text: &mut String) {
-    text.push_str(
-        "# HELP countersign_cards_late Open asks that wait to be shown for longer than they \
-         should.\n\
-         # TYPE countersign_cards_late gauge\n\
-         # HELP countersign_cards_late_seconds How long the oldest of them has waited.\n\
-         # TYPE countersign_cards_late_seconds gauge\n",
-    );
-    let late = late(api).await;
-    for adapter in api.adapters.borrow().iter() {
-        let of_it = || late.iter().filter(|late| late.adapter == adapter.name);
-        let cards: u64 = of_it().map(|late| late.cards).sum();
-        let oldest = of_it().map(|late| clock::now_ms() - late.since).max().unwrap_or_default();
-        let (name, seconds) = (adapter.name, oldest / 1000);
-        let _ = writeln!(text, "countersign_cards_late{{adapter=\"{name}\"}} {cards}");
-        let _ = writeln!(text, "countersign_cards_late_seconds{{adapter=\"{name}\"}} {seconds}");
-    }
 }

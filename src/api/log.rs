@@ -1,12 +1,21 @@
-//! `GET /v1/log`: the log as an export has it, page by page.
+//! `GET /v1/log`: the log as an export has it, page by page; and the key that signs it.
 
-use super::{error::ApiError, handle::Handle, state::Api};
-use crate::store::LogPage;
+use super::{
+    error::{ApiError, json},
+    handle::Handle,
+    state::Api,
+};
+use crate::{gate::answer::person, store::LogPage};
 use axum::{
     Extension, Json,
-    extract::{Query, State, rejection::QueryRejection},
+    body::Bytes,
+    extract::{
+        Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
+    http::StatusCode,
 };
-use countersign_protocol::{LogQuery, LogReply};
+use countersign_protocol::{LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply};
 
 // SECURITY: for approvers: it tells what every agent did.
 pub(super) async fn page(
@@ -29,4 +38,28 @@ pub(super) async fn page(
     let LogPage { header, lines, next } = page.ok_or_else(none)?;
     let lines = lines.iter().map(crate::audit::LogLine::line).collect();
     Ok(Json(LogReply { header: header.line(), lines, next, key: api.log.public().to_string() }))
+}
+
+/// Rotates the key, or accepts the one that signs.
+// SECURITY: for approvers that the config knows now, and the log says who it was.
+pub(super) async fn change_key(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<LogKeyReply>, ApiError> {
+    let approver = api.gate.admit(handle.answerer()?);
+    let approver = approver.map_err(|stranger| ApiError::forbidden(stranger.0))?;
+    let by = serde_json::json!(person(&approver));
+    let LogKeyRequest { change } = json(&body?)?;
+    // To its end: a caller that leaves does not leave half a rotation behind.
+    let log = api.log.clone();
+    let changing = tokio::spawn(async move {
+        match change {
+            LogKeyChange::Rotate => log.rotate(&by).await,
+            LogKeyChange::Accept => log.accept(&by).await,
+        }
+    });
+    let stopping = |_| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the daemon is stopping");
+    let changed = changing.await.map_err(stopping)?;
+    Ok(Json(LogKeyReply { key: changed?.to_string() }))
 }

@@ -4,6 +4,7 @@
 //! answer; the inbox's page reads, and answers as the inbox where that may.
 
 mod agent;
+mod approvers;
 mod asks;
 mod authenticate;
 mod calls;
@@ -18,8 +19,10 @@ mod history;
 mod live;
 mod log;
 mod mcp;
+mod metrics;
 mod page;
 mod pairings;
+mod passkeys;
 mod pause;
 mod reader;
 mod reload;
@@ -35,6 +38,7 @@ mod wires;
 
 pub use error::ApiError;
 pub use handle::{Handle, Keys, NamedAgent, Surface};
+pub use metrics::{Measured, Meter, Metric, MetricKind};
 pub use page::page_router;
 pub use state::{Api, Reload};
 pub use turns::LargeReplies;
@@ -65,12 +69,15 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::RECORD, get(history::get))
         .route(routes::DIGEST, get(digest::get))
         .route(routes::LOG, get(log::page))
+        .route(routes::LOG_KEY, post(log::change_key))
         .route(routes::SESSIONS, get(sessions::list))
         .route(routes::SESSION, post(sessions::act))
         .route(routes::PAUSE, post(pause::pause))
         .route(routes::RESUME, post(pause::resume))
         .route(routes::RELOAD, post(reload::reload))
         .route(routes::EXPLAIN, post(rules::explain))
+        .route(routes::APPROVERS, post(approvers::explain))
+        .route(routes::ASK_APPROVERS, get(approvers::of_ask))
         .route(routes::TRIAL, post(rules::try_rule))
         .route(routes::PAIRINGS, post(pairings::begin))
         .route(routes::PAIRING, get(pairings::get))
@@ -80,6 +87,8 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::TOKEN, delete(tokens::revoke))
         .route(routes::ROTATE_TOKEN, post(tokens::rotate))
         .route(routes::RESUME_TOKEN, post(tokens::resume))
+        .route(routes::PASSKEYS, get(passkeys::list))
+        .route(routes::PASSKEY, delete(passkeys::remove))
         .route(routes::MCP, post(mcp::receive).delete(mcp::end))
         .layer(Extension(Arc::new(mcp::WaitingTools::default())))
         .merge(wires::routes())
@@ -93,7 +102,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::NONCE, get(token_proof::nonce))
         .route(routes::HEALTHZ, get(health::healthz))
         .route(routes::READYZ, get(health::readyz))
-        .route(routes::METRICS, get(health::metrics))
+        .route(routes::METRICS, get(metrics::metrics))
         .layer(DefaultBodyLimit::max(state::LARGEST))
         .with_state(api)
 }

@@ -1,6 +1,6 @@
 //! What the inbox's page reads: routes of the API under `/inbox/api`, without a token.
 
-use super::{Api, ApiError, grants, handle::Handle, health, history, rules, sessions};
+use super::{Api, ApiError, approvers, grants, handle::Handle, health, history, rules, sessions};
 use crate::ask::owner::Owner;
 use axum::{
     Extension, Router,
@@ -20,6 +20,8 @@ pub fn page_router(api: Api) -> Router {
         .route("/inbox/api/grants", get(grants::list))
         .route("/inbox/api/grants/{id}", delete(grants::revoke))
         .route("/inbox/api/rules/explain", post(rules::explain))
+        .route("/inbox/api/approvers/explain", post(approvers::explain))
+        .route("/inbox/api/asks/{id}/approvers", get(approvers::of_ask))
         .route("/inbox/api/rules/try", post(rules::try_rule))
         .route("/inbox/api/rules/save", post(rules::save))
         .route("/inbox/api/sessions", get(sessions::list))

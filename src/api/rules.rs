@@ -166,7 +166,7 @@ pub(super) fn line(rule: &Rule) -> String {
     format!("{}: {{ {}: {} }}", json!(tool), json!(pattern), json!(verdict.word()))
 }
 
-fn word(verdict: Verdict) -> RuleVerdict {
+pub(super) fn word(verdict: Verdict) -> RuleVerdict {
     match verdict {
         Verdict::Allow => RuleVerdict::Allow,
         Verdict::Ask => RuleVerdict::Ask,

@@ -5,14 +5,15 @@ use crate::{
     gate::{
         Gate,
         ask::{
-            Answer, Ask, Decision, State, edit::ProposedEdit, requirement::Requirement, votes::Vote,
+            Answer, Ask, Decision, State, edit::ProposedEdit, requirement::Requirement,
+            review::CallReview, votes::Vote,
         },
     },
 };
 use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::OnDeny;
 use countersign_protocol::{
-    AnswerView, AskState, AskView, CallReply, CallVerdict, EditView, RequirementView,
+    AnswerView, AskState, AskView, CallReply, CallVerdict, EditView, RequirementView, ReviewView,
 };
 
 /// The ask. `verdict` and `reason` are set once it is closed.
@@ -38,6 +39,18 @@ pub fn view(ask: &Ask) -> AskView {
         answer: answer.map(answer_view),
         message: None,
         card: None,
+        review: body.review.as_deref().map(review_view),
+    }
+}
+
+/// The call that an ask reviews.
+fn review_view(review: &CallReview) -> ReviewView {
+    ReviewView {
+        agent: review.agent.clone(),
+        session: review.session.clone(),
+        at: clock::rfc3339(review.at),
+        through: review.through.clone(),
+        tightens: review.tightening.promise(),
     }
 }
 
@@ -91,6 +104,12 @@ pub(super) fn state(state: &State) -> AskState {
 pub(super) fn reason(ask: &Ask, answer: &Answer) -> String {
     let why = answer.reason.as_deref().filter(|reason| !reason.trim().is_empty());
     match (&ask.state, answer.decision) {
+        (State::Expired(_), _) if ask.body.review.is_some() => "nobody reviewed it".to_owned(),
+        (State::Answered(_), decision) if ask.body.review.is_some() => {
+            let said = if decision == Decision::Deny { "should have asked" } else { "fine" };
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            format!("{said}, says {}{why}", answer.deciders())
+        }
         (State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
         (State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
         (_, Decision::Answer) => format!("answered by {}", answer.deciders()),

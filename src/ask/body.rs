@@ -1,6 +1,9 @@
 //! What an ask is about: the call, the decision on it and what its card offers.
 
-use super::{call::Call, owner::Owner, plan::RoutePlan, requirement::Requirement, step::AskStep};
+use super::{
+    call::Call, owner::Owner, plan::RoutePlan, requirement::Requirement, review::CallReview,
+    step::AskStep,
+};
 use countersign_policy::Rule;
 use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
 use serde::{Deserialize, Serialize};
@@ -70,6 +73,10 @@ pub struct Body {
     /// the daemon's question whether to. The daemon sets it; a caller cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<String>,
+    /// The call that ran without asking, where the ask is a review of that. The daemon sets it; a
+    /// caller cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<CallReview>>,
 }
 
 /// What an ask comes to when nobody answers in time.
@@ -108,15 +115,16 @@ impl Body {
             steps: Vec::new(),
             owner: call.owner.clone(),
             resumes: None,
+            review: None,
             call,
         }
     }
 
     /// Whether it is no call that would run, and shares no message and no rule with calls that do:
-    /// a budget, or whether to resume an agent.
+    /// a budget, whether to resume an agent, or a review.
     #[must_use]
     pub fn is_no_call(&self) -> bool {
-        self.resumes.is_some() || self.call.budget.is_some()
+        self.resumes.is_some() || self.review.is_some() || self.call.budget.is_some()
     }
 
     /// Whether one answer may not be enough.

@@ -19,6 +19,7 @@ pub mod plan;
 mod proposed;
 pub mod question;
 pub mod requirement;
+pub mod review;
 mod scope;
 pub mod step;
 mod stopped;

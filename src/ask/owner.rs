@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The owner of a session: the handle that submits its calls, and the secret that they carry.
 // SECURITY: names of agents and sessions are widely known. A grant for a session covers only calls
 // of its owner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Owner(String);
 

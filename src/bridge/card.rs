@@ -20,6 +20,7 @@ mod readable;
 mod remembered;
 mod resumption;
 mod review;
+mod reviewed;
 mod rows;
 mod sheet;
 mod tally;
@@ -48,10 +49,14 @@ const REASON: usize = 240;
 /// Draws the ask as it is now.
 #[must_use]
 pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
+    let ask = &*reviewed::by_its_agent(ask);
     let first = first::of(ask);
     let (mut sheet, mut details) = (Sheet::default(), Sheet::default());
     warn(ask, &mut sheet);
     reason(ask, &mut sheet, &mut details);
+    if let Some(review) = &ask.body.review {
+        reviewed::draw(ask, review, &mut sheet);
+    }
     if ask.is_open() && !ask.is_question() {
         effects::draw(ask, &mut sheet, &mut details);
     }

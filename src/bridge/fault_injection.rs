@@ -16,6 +16,7 @@ mod callers;
 pub(crate) mod chat;
 mod commits;
 mod damaged;
+mod digests;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod floods;
 mod folds;
@@ -128,7 +129,8 @@ impl Scenario {
         let name = adapter.name.to_owned();
         let audience = Audience { adapter: name, target: target.clone(), thread_idle_ms: None };
         let (policy, audience) = (Arc::new(policy.unwrap()), vec![audience]);
-        let choices = Choices { policy, approvers, audience, routes: Routes::default(), settings };
+        let (routes, reviews) = (Routes::default(), Vec::new());
+        let choices = Choices { policy, approvers, audience, routes, reviews, settings };
         let gate = Gate::new(store.clone(), choices);
         let length = Duration::from_secs(100_000);
         let fence = store.take_lease("chat", "scenario", length).await.unwrap().unwrap();

@@ -1,7 +1,8 @@
 //! `countersign ask`: asks whether a command may run, or asks a person a question.
 
 use super::{
-    Context, Exit, ask_lines, asking,
+    Context, Exit, ask_lines,
+    asking::{self, CardShown},
     caller::{self, Caller},
     exit::Misused,
     say,
@@ -100,7 +101,7 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
         return wait_at_most(&client, &call, Duration::from_secs(longest), json).await;
     }
     let mut asked = None;
-    let waited = asking::wait(&client, &call, |id| {
+    let waited = asking::wait(&client, &call, CardShown::Always, |id| {
         asked = Some(id.to_owned());
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     })
@@ -122,7 +123,9 @@ async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: boo
     };
     say::aside(&format!("waiting for an answer to {id}; Ctrl-C leaves it open"));
     tokio::select! {
-        decided = asking::shown(client, call, &id) => print(call, &decided?, json),
+        decided = asking::shown(client, call, CardShown::Always, &id) => {
+            print(call, &decided?, json)
+        }
         () = tokio::time::sleep(longest) => pending(&id, json),
         () = signals.any() => {
             say::aside(&format!("Still open: {id} can be answered until its deadline."));

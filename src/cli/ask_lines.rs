@@ -92,6 +92,11 @@ impl AskLines {
             return;
         }
         let id = fields.remove("id").unwrap_or_default();
+        // Under an id that stands for two calls, one's approval would be read as the other's.
+        if !id.is_null() && self.open.values().any(|open| *open == id) {
+            let why = "a call with this `id` is open; this one is not asked about";
+            return self.say(&json!({ "id": null, "refused": id, "error": why }));
+        }
         match self.read(fields) {
             Ok(call) => {
                 let key = call.key.clone().unwrap_or_default();

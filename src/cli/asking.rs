@@ -10,15 +10,26 @@ use crate::{
 };
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
+use std::io::{self, IsTerminal};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Exit, say, terminal, waiting_line};
+
+/// Where the card of an ask is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CardShown {
+    /// Everywhere.
+    Always,
+    /// Not to a person who has just typed what it shows.
+    NotOnTerminals,
+}
 
 /// Submits the call and waits; `opened` receives the id of the ask. A signal cancels the ask and
 /// returns no decision.
 pub(super) async fn wait(
     client: &Client,
     call: &Call,
+    card: CardShown,
     opened: impl FnOnce(&str),
 ) -> Result<Option<Decided>> {
     let mut signals = InterruptSignals::new()?;
@@ -35,7 +46,7 @@ pub(super) async fn wait(
     };
     opened(&id);
     tokio::select! {
-        decided = shown(client, call, &id) => Ok(Some(decided?)),
+        decided = shown(client, call, card, &id) => Ok(Some(decided?)),
         () = signals.any() => {
             say::aside(&cancel(client, &id).await);
             Ok(None)
@@ -44,8 +55,15 @@ pub(super) async fn wait(
 }
 
 /// Shows the card and waits for the decision, with a line about the wait on a terminal.
-pub(super) async fn shown(client: &Client, call: &Call, id: &str) -> Result<Decided> {
-    show(client, id).await;
+pub(super) async fn shown(
+    client: &Client,
+    call: &Call,
+    card: CardShown,
+    id: &str,
+) -> Result<Decided> {
+    if card == CardShown::Always || !io::stderr().is_terminal() {
+        show(client, id).await;
+    }
     tokio::select! {
         decided = client.decided(call, id) => Ok(decided?),
         never = waiting_line::run(client, id) => match never {},

@@ -5,7 +5,10 @@ use crate::{
     config::{self, Config},
 };
 use anyhow::Result;
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// The shared inputs of every command.
 pub(super) struct Context {
@@ -24,9 +27,10 @@ impl Context {
         Ok(Config::load(self.flag.as_deref())?)
     }
 
-    /// Loads the config of a hook, which takes less from the environment.
-    pub(super) fn config_for_hook(&self) -> Result<Config> {
-        Ok(Config::load_for_hook(self.flag.as_deref())?)
+    /// Loads the config of a hook, which takes less from the environment. `sockets` is the folder
+    /// of the daemon's socket where the config names none.
+    pub(super) fn config_for_hook(&self, sockets: Option<&Path>) -> Result<Config> {
+        Ok(Config::load_for_hook(self.flag.as_deref(), sockets)?)
     }
 
     /// A client with an agent's handle.

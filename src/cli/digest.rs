@@ -108,12 +108,18 @@ fn suggested(found: &DigestSuggestion) -> Vec<String> {
     let mut lines = Vec::new();
     match &found.line {
         Some(line) => {
-            lines.push(format!("  This line of the rules file would have saved {saves}:"));
-            lines.push(say::literal(&format!("    {line}")));
+            let these = if found.also.is_empty() { "This line" } else { "These lines" };
+            lines.push(format!("  {these} of the rules file would have saved {saves}:"));
+            let also = found.also.iter().filter_map(|rule| rule.line.as_ref());
+            let all = std::iter::once(line).chain(also);
+            lines.extend(all.map(|line| say::literal(&format!("    {line}"))));
         }
         None => {
-            let rule = format!("{}: {}", found.tool, found.pattern);
-            lines.push(say::literal(&format!("  {rule} would have saved {saves}.")));
+            let rule = |tool: &str, pattern: &str| format!("{tool}: {pattern}");
+            let also = found.also.iter().map(|it| rule(&it.tool, &it.pattern));
+            let all = std::iter::once(rule(&found.tool, &found.pattern)).chain(also);
+            let all = all.collect::<Vec<_>>().join(" and ");
+            lines.push(say::literal(&format!("  {all} would have saved {saves}.")));
             lines.push("  Press Always on the next card of such a call.".to_owned());
         }
     }

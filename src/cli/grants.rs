@@ -1,4 +1,4 @@
-//! `countersign grants`: what was approved for longer than once.
+//! `countersign grants`: what was approved for longer than once, and what asks since a review.
 
 use super::{Context, Exit, complete, say, token};
 use crate::{ask::By, clock};
@@ -63,11 +63,14 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
 
 /// The scopes by name.
 fn scope() -> impl TypedValueParser<Value = GrantReach> {
-    PossibleValuesParser::new(["session", "timed", "always", "budget"]).map(|name| match &*name {
-        "session" => GrantReach::Session,
-        "timed" => GrantReach::Timed,
-        "budget" => GrantReach::Budget,
-        _ => GrantReach::Always,
+    PossibleValuesParser::new(["session", "timed", "always", "budget", "review"]).map(|name| {
+        match &*name {
+            "session" => GrantReach::Session,
+            "timed" => GrantReach::Timed,
+            "budget" => GrantReach::Budget,
+            "review" => GrantReach::Review,
+            _ => GrantReach::Always,
+        }
     })
 }
 
@@ -79,6 +82,7 @@ fn show(grant: &GrantView, now_ms: i64) -> String {
         GrantReach::Session => ("session", format!(" in {}", grant.session)),
         GrantReach::Timed => ("timed", format!(" in {}", grant.session)),
         GrantReach::Budget => ("once", format!(" in {}", grant.session)),
+        GrantReach::Review => ("asks, a review said", String::new()),
     };
     let name = match &grant.by {
         By::Person { name, .. } => name,

@@ -9,7 +9,8 @@ mod overtaken;
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
 use crate::{
     agents::{HookAgent, HookEvent, HookMode, HookReply, HookRequest},
-    client::{Client, Submitted},
+    client::{Client, ClientSettings, EarlySubmission, Submitted},
+    gate::call::Call,
     ids,
     protocol::CancelReason,
 };
@@ -28,6 +29,9 @@ const CONNECT: Duration = Duration::from_millis(300);
 /// How long a submission may take to tell the id of its ask.
 const SUBMISSION: Duration = Duration::from_secs(2);
 
+/// How long a gate waits for policy before it gets ready to wait for a person.
+const POLICY: Duration = Duration::from_millis(100);
+
 /// The largest event that is read, in bytes.
 const LARGEST: u64 = 16 << 20;
 
@@ -43,6 +47,9 @@ pub(super) struct HookArgs {
     /// the call is blocked
     #[arg(long)]
     gate: bool,
+    /// The folder of the daemon's socket where the config names none; nothing else chooses it then
+    #[arg(long, value_name = "FOLDER")]
+    sockets: Option<PathBuf>,
     /// Say on stderr what it waits for, and why there is no decision
     #[arg(short, long)]
     verbose: bool,
@@ -56,7 +63,7 @@ impl HookArgs {
 }
 
 pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
-    let (reply, problem) = match wait(hook(context, args)) {
+    let (reply, problem) = match hook(context, args) {
         Ok(reply) => (reply, None),
         Err(error) => (args.agent.undecided(&format!("{error:#}"), args.mode()), Some(error)),
     };
@@ -75,37 +82,48 @@ pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
     Exit::Good
 }
 
-async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
-    let (agent, verbose) = (args.agent, args.verbose);
-    // Registered first: a signal must not end the process before the ask is cancelled.
-    let (mut signals, parent) = (InterruptSignals::new()?, Parent::new(agent.process_variable()));
+fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
+    let agent = args.agent;
+    // Remembered first: the agent may exit at any time.
+    let parent = Parent::new(agent.process_variable());
     let event = agent.decode(&stdin()?, args.mode()).map_err(anyhow::Error::msg)?;
     if let HookEvent::Misplaced { message, .. } = event {
         return Ok(HookReply::Block(message));
     }
     // Loaded after the event is decoded: a broken config must not keep a misplaced event from being
     // blocked.
-    let config = context.config_for_hook()?;
+    let config = context.config_for_hook(args.sockets.as_deref())?;
     let watched = config.agents.watched(agent.name()).filter(|_| config.serves_here());
     // The daemon answers this prompt as a client of the agent's own server, beside its terminal.
-    if args.mode() == HookMode::Prompts && watched.is_some_and(|home| agent.is_watched(home)) {
+    if args.mode() == HookMode::Prompts && watched.is_some_and(|home| is_watched(agent, home)) {
         return Ok(HookReply::Nothing);
     }
-    let client = Client::new(&config.client, CONNECT)?;
-    match &event {
-        HookEvent::Wants(request) => {
-            let opened = |id: &str| {
-                if verbose {
-                    say::aside(&format!("waiting for an answer to {id}"));
-                }
-            };
-            let reply = decide(&client, request.as_ref(), (&mut signals, &parent), opened).await?;
-            // FAIL-CLOSED: a gate that says nothing lets the call run where the agent's mode does.
-            return Ok(match reply {
-                HookReply::Nothing => agent.undecided("nobody decided", args.mode()),
-                reply => reply,
-            });
-        }
+    let HookEvent::Wants(request) = event else {
+        wait(report(&config.client, args, &event))?;
+        return Ok(HookReply::Nothing);
+    };
+    let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
+    let submission = PromptedCall { request: request.as_ref(), call, verbose: args.verbose };
+    let reply = match args.mode() {
+        HookMode::EveryCall => submission.decide_fast(&config.client, &parent),
+        HookMode::Prompts => wait(submission.decide(&config.client, &parent, None)),
+    };
+    // FAIL-CLOSED: a gate that says nothing lets the call run where the agent's mode does.
+    Ok(match reply? {
+        HookReply::Nothing => agent.undecided("nobody decided", args.mode()),
+        reply => reply,
+    })
+}
+
+/// Looks for the agent's own server, whose process is told only within a runtime.
+fn is_watched(agent: &dyn HookAgent, home: &Path) -> bool {
+    wait(async { Ok(agent.is_watched(home)) }).unwrap_or(false)
+}
+
+/// Reports an event that wants no decision.
+async fn report(settings: &ClientSettings, args: &HookArgs, event: &HookEvent) -> Result<()> {
+    let (client, agent) = (Client::new(settings, CONNECT)?, args.agent);
+    match event {
         HookEvent::Ran { .. } | HookEvent::Stopped { .. } => {
             let pending = client.pending().await?;
             let closed = event.closes(agent.name(), &pending);
@@ -113,57 +131,94 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
                 client.cancel(id, CancelReason::AnsweredElsewhere).await?;
             }
             if closed.is_empty() {
-                overtaken::denial(&client, agent.name(), &event).await?;
+                overtaken::denial(&client, agent.name(), event).await?;
             }
         }
-        HookEvent::Overtaken { .. } => {
-            overtaken::answer(&client, agent.name(), &event).await?;
-        }
+        HookEvent::Overtaken { .. } => overtaken::answer(&client, agent.name(), event).await?,
         HookEvent::Ended { session } => client.end_session(agent.name(), session).await?,
-        HookEvent::Notice | HookEvent::Misplaced { .. } => {
-            if verbose {
+        HookEvent::Wants(_) | HookEvent::Notice | HookEvent::Misplaced { .. } => {
+            if args.verbose {
                 say::aside("this event decides nothing, and nothing is done about it");
             }
         }
     }
-    Ok(HookReply::Nothing)
+    Ok(())
 }
 
-/// Submits the request and waits. A signal means that somebody answered in the terminal.
-async fn decide(
-    client: &Client,
-    request: &dyn HookRequest,
-    (signals, parent): (&mut InterruptSignals, &Parent),
-    opened_as: impl FnOnce(&str),
-) -> Result<HookReply> {
-    let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
-    let mut submitting = pin!(client.submit_in_turn(&call));
-    let submitted = tokio::select! {
-        submitted = &mut submitting => submitted?,
-        () = signals.any() => {
-            // The ask may be there already, and its card says why it is cancelled.
-            if let Ok(Ok(Submitted::Ask(id))) = timeout(SUBMISSION, submitting).await {
-                client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
+/// A call that waits for its decision.
+struct PromptedCall<'a> {
+    request: &'a dyn HookRequest,
+    call: Call,
+    verbose: bool,
+}
+
+impl PromptedCall<'_> {
+    /// As [`Self::decide`], for every call of an agent: most are decided by policy, and those need
+    /// no runtime.
+    fn decide_fast(&self, settings: &ClientSettings, parent: &Parent) -> Result<HookReply> {
+        let mut early = EarlySubmission::send(settings, &self.call);
+        let at_once = early.as_mut().and_then(|early| early.replied_within(POLICY, &self.call));
+        match at_once {
+            Some(Submitted::Decided(decided)) => Ok(self.request.reply(&decided)),
+            Some(Submitted::Ask(_)) | None => wait(self.decide(settings, parent, early)),
+        }
+    }
+
+    /// Submits the call, unless it is already, and waits. A signal means that somebody answered in
+    /// the terminal.
+    async fn decide(
+        &self,
+        settings: &ClientSettings,
+        parent: &Parent,
+        early: Option<EarlySubmission>,
+    ) -> Result<HookReply> {
+        // Registered first: a signal must not end the process before the ask is cancelled.
+        let mut signals = InterruptSignals::new()?;
+        let (client, call) = (&Client::new(settings, CONNECT)?, &self.call);
+        let mut submitting = pin!(async {
+            if let Some(early) = early
+                && let Some(submitted) = early.replied(call).await
+            {
+                return Ok(submitted);
             }
-            return Ok(HookReply::Nothing);
+            client.submit_in_turn(call).await
+        });
+        let submitted = tokio::select! {
+            biased;
+            () = signals.any() => {
+                // The ask may be there already, and its card says why it is cancelled. A person who
+                // answered at the same moment was too late, and the card says that.
+                let id = match timeout(SUBMISSION, &mut submitting).await {
+                    Ok(Ok(Submitted::Ask(id))) => Some(id),
+                    Ok(Ok(Submitted::Decided(decided))) => decided.ask,
+                    Ok(Err(_)) | Err(_) => None,
+                };
+                if let Some(id) = id {
+                    client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
+                }
+                return Ok(HookReply::Nothing);
+            }
+            submitted = &mut submitting => submitted?,
+        };
+        let id = match submitted {
+            Submitted::Decided(decided) => return Ok(self.request.reply(&decided)),
+            Submitted::Ask(id) => id,
+        };
+        if self.verbose {
+            say::aside(&format!("waiting for an answer to {id}"));
         }
-    };
-    let id = match submitted {
-        Submitted::Decided(decided) => return Ok(request.reply(&decided)),
-        Submitted::Ask(id) => id,
-    };
-    opened_as(&id);
-    tokio::select! {
-        // First: once the terminal has answered, the agent takes no reply.
-        biased;
-        () = signals.any() => {
-            client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
-            Ok(HookReply::Nothing)
-        }
-        decided = client.decided(&call, &id) => Ok(request.reply(&decided?)),
-        () = parent.gone() => {
-            client.cancel(&id, CancelReason::SessionEnded).await?;
-            Err(anyhow!("the agent went away"))
+        tokio::select! {
+            // First: once the terminal has answered, the agent takes no reply.
+            biased;
+            () = signals.any() => {
+                client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
+                Ok(HookReply::Nothing)
+            }
+            decided = client.decided(call, &id) => Ok(self.request.reply(&decided?)),
+            () = parent.gone() => {
+                client.cancel(&id, CancelReason::SessionEnded).await?;
+                Err(anyhow!("the agent went away"))
+            }
         }
     }
 }

@@ -104,6 +104,7 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
                 cwd,
                 run: ids::nonce(),
             });
+            let session = if args.has_prompt() { session.without_host() } else { session };
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
             serve(&args.words(), session, args.lines(), calls, &mut signals).await
         }

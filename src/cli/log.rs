@@ -2,6 +2,7 @@
 
 mod csv;
 mod export;
+mod key;
 mod kinds;
 pub(super) mod verify;
 mod words;
@@ -31,11 +32,13 @@ const KNOWN: usize = 4_096;
 Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, overtaken
 (answered at the agent), reminded, escalated, handed_over (to another target), undelivered,
 started, finished (a call that was approved), refused (somebody who may not answer tried to),
-ruled (policy denied a call), allowed (policy allowed one), signed_in (to the inbox), saved (a
-rule), revoked, budget_used, mode, paused, resumed, away, snoozed, back, agent_paused,
-agent_resumed, token_added, token_rotated, token_revoked, config, rules, restored, forgot (old
-rows were deleted), untraced (spans that a collector did not get), log_cut. Without --all and
---kind, allowed, shown, config, rules and forgot are left out.
+ruled (policy denied a call), allowed (policy allowed one), review (one that ran is shown),
+reviewed (what people said of it), signed_in (to the inbox), saved (a rule), revoked,
+budget_used, mode, paused, resumed, away, snoozed, back, agent_paused, agent_resumed,
+token_added, token_rotated, token_revoked, passkey_added, passkey_removed, passkey_refused
+(its counter did not rise), config, rules, restored, forgot (old rows were deleted), untraced
+(spans that a collector did not get), log_cut, log_key (the key that signs changed). Without
+--all and --kind, allowed, shown, config, rules and forgot are left out.
 It reads a stream, which only the daemon's socket and https prove.
 Every event is a row of a chain of hashes that the daemon signs: see docs/log.md.")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -77,8 +80,8 @@ enum LogCommand {
     Export(export::ExportArgs),
     /// Check an export, or the daemon's log: nothing changed, missing, moved or cut off
     Verify(verify::VerifyArgs),
-    /// Print the public key with which the daemon signs; needs the approver's token
-    Key,
+    /// Print the public key with which the daemon signs, or replace it; needs the approver's token
+    Key(key::KeyArgs),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -92,10 +95,14 @@ enum LogFormat {
 }
 
 impl LogArgs {
-    /// Whether it writes a file.
+    /// Whether it writes a file, or changes the key.
     #[cfg(test)]
-    pub(super) fn exports(&self) -> bool {
-        matches!(self.command, Some(LogCommand::Export(_)))
+    pub(super) fn decides(&self) -> bool {
+        match &self.command {
+            Some(LogCommand::Export(_)) => true,
+            Some(LogCommand::Key(args)) => args.decides(),
+            Some(LogCommand::Verify(_)) | None => false,
+        }
     }
 }
 
@@ -103,7 +110,7 @@ pub(super) async fn run(context: &Context, mut args: LogArgs) -> Result<Exit> {
     match args.command.take() {
         Some(LogCommand::Export(args)) => return export::run(context, &args).await,
         Some(LogCommand::Verify(args)) => return verify::run(context, args).await,
-        Some(LogCommand::Key) => return export::key(context).await,
+        Some(LogCommand::Key(args)) => return key::run(context, &args).await,
         None if args.json => args.format = LogFormat::Jsonl,
         None => {}
     }

@@ -27,6 +27,7 @@ mod grants;
 mod history;
 mod hook;
 mod host;
+mod hurried;
 mod inbox;
 mod init;
 mod installed;
@@ -39,6 +40,7 @@ mod mcp_proxy;
 mod next;
 mod open;
 mod open_calls;
+mod passkeys;
 mod pause;
 mod pending;
 mod pipes;
@@ -167,6 +169,8 @@ enum CliCommand {
     Grants(grants::GrantsArgs),
     /// Give agents tokens of their own; needs the approver's token
     Token(agent_tokens::TokenArgs),
+    /// List the passkeys of people, or remove one; needs the approver's token
+    Passkeys(passkeys::PasskeysArgs),
     /// Copy the store into a file, also while the daemon runs
     Backup(backup::BackupArgs),
     /// Put a backup in the place of the store, while no daemon runs
@@ -188,6 +192,9 @@ enum CliCommand {
 pub fn main() -> ExitCode {
     // Ends the process where a shell asks for completions.
     CompleteEnv::with_factory(Cli::command).var(complete::VARIABLE).complete();
+    if let Some(exit) = hurried::main() {
+        return exit.into();
+    }
     let Cli { config: flag, command } = Cli::parse();
     let context = Context::new(flag);
     let done = match command {
@@ -242,6 +249,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Undo(args) => wait(answer::undo(context, args)),
         CliCommand::Grants(args) => wait(grants::run(context, args)),
         CliCommand::Token(args) => wait(agent_tokens::run(context, args)),
+        CliCommand::Passkeys(args) => wait(passkeys::run(context, args)),
         CliCommand::Backup(args) => wait(backup::run(context, args)),
         CliCommand::Restore(args) => wait(restore::run(context, args)),
         CliCommand::Policy(args) => policy::run(context, args),

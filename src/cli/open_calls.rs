@@ -27,6 +27,10 @@ pub(super) struct OpenCalls {
     without_daemon: WithoutDaemon,
     waiting: JoinSet<FinishedCall>,
     back: HashMap<String, oneshot::Sender<CancelReason>>,
+    /// Calls that were over while their decision had not been taken in yet.
+    over: HashMap<String, CancelReason>,
+    /// The asks of decided calls, by key.
+    answered: HashMap<String, String>,
     opening: UnboundedSender<(String, String)>,
     opened: UnboundedReceiver<(String, String)>,
 }
@@ -52,7 +56,8 @@ impl OpenCalls {
     pub(super) fn new(client: Client, without_daemon: WithoutDaemon) -> Self {
         let (opening, opened) = unbounded_channel();
         let (waiting, back) = (JoinSet::new(), HashMap::new());
-        Self { client, without_daemon, waiting, back, opening, opened }
+        let (over, answered) = (HashMap::new(), HashMap::new());
+        Self { client, without_daemon, waiting, back, over, answered, opening, opened }
     }
 
     /// Submits a call.
@@ -69,11 +74,24 @@ impl OpenCalls {
         });
     }
 
-    /// Cancels a call.
+    /// Cancels a call. One that is answered keeps its answer, and its card says that it came too
+    /// late if it was answered elsewhere.
     pub(super) fn take_back(&mut self, key: &str, why: CancelReason) {
         if let Some(back) = self.back.remove(key) {
-            let _ = back.send(why);
+            if back.send(why).is_err() {
+                self.over.insert(key.to_owned(), why);
+            }
+        } else if let Some(ask) = self.answered.remove(key) {
+            self.report(ask, key, why);
         }
+    }
+
+    fn report(&mut self, ask: String, key: &str, why: CancelReason) {
+        let (client, key) = (self.client.clone(), key.to_owned());
+        self.waiting.spawn(async move {
+            let _ = client.cancel(&ask, why).await;
+            (key, None)
+        });
     }
 
     /// Waits for the next news.
@@ -87,8 +105,21 @@ impl OpenCalls {
                     // A task that panicked makes no decision.
                     let Ok((key, done)) = done else { continue };
                     self.back.remove(&key);
-                    if let Some(decided) = done {
-                        return CallNews::Decided(key, Box::new(decided));
+                    let ask = match &done {
+                        Some(Ok(decided)) => decided.ask.clone(),
+                        Some(Err(_)) | None => None,
+                    };
+                    match (self.over.remove(&key), done) {
+                        (None, Some(decided)) => {
+                            self.answered.extend(ask.map(|ask| (key.clone(), ask)));
+                            return CallNews::Decided(key, Box::new(decided));
+                        }
+                        (Some(why), Some(_)) => {
+                            if let Some(ask) = ask {
+                                self.report(ask, &key, why);
+                            }
+                        }
+                        (_, None) => {}
                     }
                 }
             }
@@ -137,16 +168,25 @@ async fn ask(
             let _ = client.cancel(&id, why).await;
             return None;
         }
-        (_, Some(_)) => return None,
+        // A person answered at the same moment; nobody takes the answer any more.
+        (Ok(Submitted::Decided(decided)), Some(why)) => {
+            if let Some(id) = decided.ask {
+                let _ = client.cancel(&id, why).await;
+            }
+            return None;
+        }
+        (Err(_), Some(_)) => return None,
         (Ok(Submitted::Decided(decided)), None) => return Some(Ok(*decided)),
         (Err(error), None) => return Some(Err(error)),
     };
     opened(&id);
     tokio::select! {
-        decided = client.decided(call, &id) => Some(decided),
+        // First: once it was answered elsewhere, nobody takes this answer.
+        biased;
         why = taken => {
             let _ = client.cancel(&id, why.unwrap_or(CancelReason::Aborted)).await;
             None
         }
+        decided = client.decided(call, &id) => Some(decided),
     }
 }

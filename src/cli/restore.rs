@@ -65,10 +65,11 @@ fn wait(open: i64) -> String {
 }
 
 fn taken_back(since: &Since) -> Option<String> {
-    let Since { revoked, tokens, closed, paused } = since;
+    let Since { revoked, tokens, passkeys, closed, paused } = since;
     let parts = [
         (*revoked > 0).then(|| counted(*revoked, "revoked grant")),
         (*tokens > 0).then(|| counted(*tokens, "revoked agent token")),
+        (*passkeys > 0).then(|| counted(*passkeys, "removed passkey")),
         (*closed > 0).then(|| counted(*closed, "closed ask")),
         paused.is_some().then(|| "the pause".to_owned()),
     ];

@@ -1,7 +1,8 @@
 //! `countersign run -- CMD`: runs a command once it is allowed.
 
 use super::{
-    Context, Exit, asking,
+    Context, Exit,
+    asking::{self, CardShown},
     caller::{self, Caller},
     child, reported, say, wait,
 };
@@ -29,7 +30,7 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
     let call = caller.call("shell_exec", caller::shell(&command)?)?;
     let client = context.client()?;
     let mut asked = None;
-    let waited = wait(asking::wait(&client, &call, |id| {
+    let waited = wait(asking::wait(&client, &call, CardShown::NotOnTerminals, |id| {
         asked = Some(id.to_owned());
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     }))?;

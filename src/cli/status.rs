@@ -155,6 +155,9 @@ fn wrong(ready: &ReadyReply) -> Vec<Wrong> {
             wrong.push(Wrong { what: format!("{name}: {problem}"), fix: fix.clone() });
         }
     }
+    if let Some(key) = &ready.log_key {
+        wrong.push(Wrong { what: format!("log key: {}", key.problem), fix: Some(key.fix.clone()) });
+    }
     let doctor = || Some("`countersign doctor` says what to do".to_owned());
     for problem in &ready.problems {
         wrong.push(Wrong { what: problem.clone(), fix: doctor() });

@@ -125,9 +125,14 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "reload",
         "log",
         "export",
+        "key",
+        "--rotate",
+        "--accept",
         "token",
         "add",
         "rotate",
+        "passkeys",
+        "remove",
         "duty",
         "digest",
         "suggest",
@@ -170,8 +175,9 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             | CliCommand::Token(_)
             | CliCommand::Restore(_) => true,
             CliCommand::Grants(args) => args.revokes(),
+            CliCommand::Passkeys(args) => args.removes(),
             CliCommand::Doctor(args) => args.fix,
-            CliCommand::Log(args) => args.exports(),
+            CliCommand::Log(args) => args.decides(),
             _ => false,
         };
         let ruled = decide_briefly(&Call::shell(words.join(" ")), &layers, Mode::Yolo).verdict;

@@ -24,6 +24,8 @@ pub struct Decided {
     pub reason: String,
     /// The text for the agent's model, if its system has one.
     pub message: Option<String>,
+    /// The ask's id, where a person was asked.
+    pub ask: Option<String>,
     /// The way in which the decision was made.
     pub ending: Ending,
 }

@@ -2,8 +2,10 @@
 
 mod approver;
 mod decided;
+mod early;
 mod error;
 mod events;
+mod passkeys;
 mod places;
 mod records;
 pub mod session;
@@ -14,6 +16,7 @@ mod wire;
 
 pub use countersign_protocol::AnswerView;
 pub use decided::{Decided, Ending, Submitted};
+pub use early::EarlySubmission;
 pub use error::ClientError;
 pub use events::{Events, Happened};
 pub use places::{NoHome, Places};

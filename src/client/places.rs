@@ -39,6 +39,25 @@ impl Places {
         })
     }
 
+    /// The folders of this user's account: of the environment, only `HOME` counts, and an
+    /// `XDG_RUNTIME_DIR` that only this user can write to. `runtime` is the one to use instead.
+    ///
+    /// # Errors
+    /// When there is no home folder.
+    // SECURITY: agents read a `.env` file of the project they work on into the environment of their
+    // hooks, where a variable is not set yet. `HOME` always is.
+    pub fn of_account(runtime: Option<PathBuf>) -> Result<Self, NoHome> {
+        let home = etcetera::home_dir().map_err(|_| NoHome)?;
+        let run = PathBuf::from(format!("/run/user/{}", rustix::process::geteuid().as_raw()));
+        let of_session = std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| *dir == run);
+        Ok(Self {
+            config: home.join(".config").join(NAME),
+            state: home.join(".local/state").join(NAME),
+            runtime: runtime.or_else(|| of_session.map(|_| run.join(NAME))),
+            home,
+        })
+    }
+
     /// The default config file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {

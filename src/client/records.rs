@@ -2,8 +2,8 @@
 
 use crate::{Client, PATIENCE, error::ClientError, events::Events};
 use countersign_protocol::{
-    AskRecord, DigestReply, ExecutionReply, ExecutionRequest, HistoryPage, HistoryQuery, LogReply,
-    TokenReply,
+    AskRecord, DigestReply, ExecutionReply, ExecutionRequest, HistoryPage, HistoryQuery,
+    LogKeyChange, LogKeyReply, LogKeyRequest, LogReply, TokenReply,
 };
 
 impl Client {
@@ -97,6 +97,14 @@ impl Client {
         follow: bool,
     ) -> Result<Events, ClientError> {
         self.stream(after, latest, vec![("follow", follow.to_string())]).await
+    }
+
+    /// Changes the key that signs the log.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn change_log_key(&self, change: LogKeyChange) -> Result<LogKeyReply, ClientError> {
+        self.post(&["v1", "log", "key"], &[], &LogKeyRequest { change }, PATIENCE).await
     }
 
     /// The same with the events that only the log shows.

@@ -19,7 +19,7 @@ use std::{
 /// The path of this user's key; `None` without a home folder.
 #[must_use]
 pub fn key_file() -> Option<PathBuf> {
-    Some(Places::of_this_user().ok()?.state.join("client.key"))
+    Some(Places::of_account(None).ok()?.state.join("client.key"))
 }
 
 /// The secret of a session; `None` if no key can be stored. The session's grants then cover every

@@ -30,18 +30,20 @@ fn submitted(reply: CallReply) -> Result<Submitted, String> {
             let reason = reason.unwrap_or_default();
             let decision = decision(verdict)?;
             let ending = Ending::Ruled(rule);
-            Ok(Submitted::Decided(Box::new(Decided { decision, reason, message, ending })))
+            let ruled = Decided { decision, reason, message, ask: None, ending };
+            Ok(Submitted::Decided(Box::new(ruled)))
         }
         (_, Some(state)) => closed(state, Some(verdict), reason, message, answer)?
-            .map(|decided| Submitted::Decided(Box::new(decided)))
+            .map(|decided| Submitted::Decided(Box::new(Decided { ask, ..decided })))
             .ok_or_else(|| "an open ask that is decided".to_owned()),
     }
 }
 
 /// The decision of an ask; `None` while it is open.
 pub(super) fn decided(ask: AskView) -> Result<Option<Decided>, String> {
-    let AskView { state, verdict, reason, message, answer, .. } = ask;
-    closed(state, verdict, reason, message, answer)
+    let AskView { id, state, verdict, reason, message, answer, .. } = ask;
+    let decided = closed(state, verdict, reason, message, answer)?;
+    Ok(decided.map(|decided| Decided { ask: Some(id), ..decided }))
 }
 
 fn closed(
@@ -80,7 +82,7 @@ fn closed(
         Decision::Approve | Decision::Answer | Decision::Edit | Decision::Deny => {}
     }
     let reason = reason.unwrap_or_default();
-    Ok(Some(Decided { decision, reason, message, ending }))
+    Ok(Some(Decided { decision, reason, message, ask: None, ending }))
 }
 
 // FAIL-CLOSED: a closed ask without a decision is an error, not an approval.
@@ -114,6 +116,7 @@ mod tests {
                 decision: Decision::Deny,
                 reason: "no".into(),
                 message: None,
+                ask: None,
                 ending: Ending::Ruled(Some("r".into())),
             })))
         );
@@ -130,6 +133,7 @@ mod tests {
                 decision: Decision::Approve,
                 reason: "approved by Ana".into(),
                 message: None,
+                ask: Some("a1".into()),
                 ending: Ending::Answered(AnswerView {
                     decision: Decision::Approve,
                     scope: Some(Scope::Timed(600)),

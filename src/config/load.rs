@@ -33,29 +33,35 @@ impl Config {
         flag: Option<&Path>,
         platforms: &'static [Registered],
     ) -> Result<Self, ConfigError> {
-        Self::load_with(flag, platforms, |_| true)
+        let places = Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?;
+        let named = named(flag);
+        Self::load_with(named.as_deref(), platforms, &places, |_| true)
     }
 
     /// As [`Config::load`], for a hook that an agent starts. Where `flag` names the config, the
-    /// environment gives at most the token.
+    /// environment gives at most the token, and `sockets` is the folder of the daemon's socket
+    /// where the config names none.
     ///
     /// # Errors
     /// As there.
     // SECURITY: agents read a `.env` file of the project they work on into the environment of their
     // hooks, and a project must not choose the daemon that decides.
-    pub fn load_for_hook(flag: Option<&Path>) -> Result<Self, ConfigError> {
-        let counts = |name: &str| flag.is_none() || name.starts_with(TOKEN);
-        Self::load_with(flag, BUILT_IN, counts)
+    pub fn load_for_hook(flag: Option<&Path>, sockets: Option<&Path>) -> Result<Self, ConfigError> {
+        let Some(flag) = flag else { return Self::load(None) };
+        let sockets = sockets.map(Path::to_path_buf);
+        let places = Places::of_account(sockets).map_err(|NoHome| ConfigError::NoHome)?;
+        // `connect` names the default file, whether it exists or not.
+        let file = named(Some(flag)).filter(|file| file.exists() || *file != places.config_file());
+        Self::load_with(file.as_deref(), BUILT_IN, &places, |name| name.starts_with(TOKEN))
     }
 
     fn load_with(
-        flag: Option<&Path>,
+        named: Option<&Path>,
         platforms: &'static [Registered],
+        places: &Places,
         counts: impl Fn(&str) -> bool,
     ) -> Result<Self, ConfigError> {
-        let places = Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?;
-        let named = named(flag);
-        let file = named.clone().unwrap_or_else(|| places.config_file());
+        let file = named.map_or_else(|| places.config_file(), Path::to_path_buf);
         // Before it is read: a file that changes meanwhile counts as changed.
         let version = version(&file);
         let text = match std::fs::read_to_string(&file) {
@@ -73,7 +79,7 @@ impl Config {
             .filter(|(name, _)| name.starts_with(PREFIX) && counts(name))
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
-        let config = read::config(file, env, &places, platforms).map_err(ConfigError::Mistakes)?;
+        let config = read::config(file, env, places, platforms).map_err(ConfigError::Mistakes)?;
         let version = version.filter(|_| config.path.is_some());
         Ok(Self { version, ..config })
     }
@@ -119,6 +125,11 @@ pub fn secret_files(config: Option<&Path>) -> Vec<PathBuf> {
         .map(|(_, value)| places.resolve(base, &value.to_string_lossy()))
         .map(|file| std::path::absolute(&file).unwrap_or(file))
         .collect()
+}
+
+/// Whether the environment sets any key of the config.
+pub(crate) fn is_in_environment() -> bool {
+    std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(|name| name.starts_with(PREFIX)))
 }
 
 /// The config file that was named, as an absolute path, so that hooks find it from any folder.

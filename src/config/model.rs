@@ -5,7 +5,10 @@ use super::log::LogSettings;
 use super::otel::OtelSettings;
 use super::provider::OidcSettings;
 use crate::{
-    gate::{Routes, answer_rules::AnswerRule, approvers::Members, people::People},
+    gate::{
+        Routes, answer_rules::AnswerRule, approvers::Members, people::People,
+        review_rules::ReviewRule,
+    },
     platforms::Registered,
     secret::{Secret, Token},
     store::Database,
@@ -46,6 +49,8 @@ pub struct Config {
     pub approvers: ApproverSettings,
     /// Where which asks are shown.
     pub routes: Routes,
+    /// Which calls that ran without asking are shown afterwards.
+    pub reviews: Vec<ReviewRule>,
     /// The limits of what the daemon accepts.
     pub limits: LimitSettings,
     /// The agents whose servers the daemon watches.
@@ -101,6 +106,9 @@ pub struct DaemonSettings {
     pub public_url: Option<PublicUrl>,
     /// More names by which the inbox may be reached, without a port.
     pub allowed_hosts: Vec<String>,
+    /// Whether people sign in to the inbox with passkeys, where `public_url` is an https address
+    /// with a host name. `None`: unless there is an identity provider.
+    pub passkeys: Option<bool>,
     /// What a browser without an open page is told of a new request.
     pub push: PushSetting,
     /// The token of agents on other machines; `None` admits no agent over TCP.
@@ -130,6 +138,18 @@ pub struct PublicUrl {
     pub host: String,
     /// The whole, as browsers write an origin: `https://approve.example`.
     pub origin: String,
+}
+
+impl PublicUrl {
+    /// Whether passkeys can be made for this address: browsers take https and a host name.
+    // SECURITY: under `localhost` another program of the machine may serve a page, too, and ask for
+    // the same passkeys.
+    #[must_use]
+    pub fn has_passkeys(&self) -> bool {
+        let is_local = self.host == "localhost" || self.host.ends_with(".localhost");
+        let is_name = self.host.parse::<std::net::IpAddr>().is_err();
+        self.origin.starts_with("https://") && is_name && !is_local
+    }
 }
 
 /// The store of asks.

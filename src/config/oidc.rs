@@ -7,13 +7,17 @@ use super::{
     section::{Section, list, secret, text},
     values::{is_loopback, length},
 };
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// How long a sign-in lasts where the config does not say.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// Reads the section, if it is written.
-pub(super) fn read(mut section: Section<'_>, public: Option<&PublicUrl>) -> Option<OidcSettings> {
+pub(super) fn read(
+    mut section: Section<'_>,
+    public: Option<&PublicUrl>,
+    resolve: impl Fn(&str) -> PathBuf,
+) -> Option<OidcSettings> {
     let issuer = section.need("issuer", "the address of your identity provider", issuer);
     let id = section.need("client_id", "your identity provider shows it", filled);
     let client_secret = section.get("client_secret", secret);
@@ -21,6 +25,7 @@ pub(super) fn read(mut section: Section<'_>, public: Option<&PublicUrl>) -> Opti
     let group = section.get("group", filled);
     let scopes = section.get("scopes", |node| list(node)?.iter().map(scope).collect());
     let session = section.get("session", length).unwrap_or(SESSION);
+    let ca_file = section.get("ca_file", |node| text(node).map(|text| resolve(&text)));
     match public {
         None => section.problem(
             "wants `public_url` in [daemon]: the identity provider sends browsers back to it",
@@ -34,7 +39,7 @@ pub(super) fn read(mut section: Section<'_>, public: Option<&PublicUrl>) -> Opti
     section.finish();
     let scopes = scopes.unwrap_or_default();
     let (issuer, client_id) = (issuer?, id?);
-    Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session })
+    Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session, ca_file })
 }
 
 // SECURITY: over plain http anybody on the way could sign in as anybody.

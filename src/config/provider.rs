@@ -1,7 +1,7 @@
 //! The settings of an identity provider.
 
 use crate::secret::Secret;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// An identity provider (OpenID Connect).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct OidcSettings {
     pub scopes: Vec<String>,
     /// How long a sign-in lasts.
     pub session: Duration,
+    /// PEM file with one more certificate authority for its address.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// The claim that names a person.

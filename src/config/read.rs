@@ -1,7 +1,7 @@
 //! Builds a [`Config`] from TOML and the environment.
 
 use super::model::{
-    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, StoreSettings,
+    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, PublicUrl, StoreSettings,
 };
 use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, flag, nearest, secret, text, wants};
@@ -10,8 +10,8 @@ use super::values::{
     tools,
 };
 use super::{
-    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, provider, routes,
-    routes::RouteEntries, secrets,
+    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, provider, reviews,
+    routes, routes::RouteEntries, secrets,
 };
 use crate::{gate::Routes, platforms::Registered, store::Database};
 use countersign_client::{ClientSettings, Places, Server};
@@ -24,13 +24,17 @@ use std::{
 /// The prefix of the environment variables that override keys.
 pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
+/// The name of the daemon's socket where the config names none.
+pub(crate) const SOCKET: &str = "countersign.sock";
+
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 12] = [
+const LAST_SECTIONS: [&str; 13] = [
     "approvers",
     "people",
     "groups",
     "answer_rules",
+    "reviews",
     "routes",
     "rotas",
     "digest",
@@ -73,9 +77,10 @@ pub(super) fn config(
     let daemon = reader.daemon();
     let left_out = reader.left_out();
     let mut chats = reader.chats();
-    let oidc = oidc::read(reader.section("oidc"), daemon.public_url.as_ref());
+    let oidc = oidc::read(reader.section("oidc"), daemon.public_url.as_ref(), resolve);
     let approvers = reader.approvers(oidc.as_ref());
     let routes = reader.routes(&approvers, &mut chats);
+    let reviews = reviews::read(reader.entries("reviews"), &mut reader.problems);
     let config = Config {
         path,
         // Known to the one who has read the file.
@@ -89,6 +94,7 @@ pub(super) fn config(
         chats,
         approvers,
         routes,
+        reviews,
         limits: super::limits::read(reader.section("limits")),
         agents: super::agents::read(reader.section("agents"), resolve),
         log: super::log::read(reader.section("log"), resolve),
@@ -153,12 +159,21 @@ impl ConfigReader<'_> {
         let path = |node: &ConfigNode| text(node).map(|text| places.resolve(&base, &text));
         let mut section = self.section("daemon");
         let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
+        let public_url = section.get("public_url", public_url);
+        let passkeys = section.get("passkeys", flag);
+        if passkeys == Some(true) && !public_url.as_ref().is_some_and(PublicUrl::has_passkeys) {
+            section.problem(
+                "wants a `public_url` with https and a host name for `passkeys`: browsers make \
+                 none for an IP address, plain http or localhost",
+            );
+        }
         let daemon = DaemonSettings {
-            socket: section.get("socket", path).unwrap_or_else(|| {
-                places.runtime.as_ref().unwrap_or(&state_dir).join("countersign.sock")
-            }),
+            socket: section
+                .get("socket", path)
+                .unwrap_or_else(|| places.runtime.as_ref().unwrap_or(&state_dir).join(SOCKET)),
             listen: section.get("listen", address).unwrap_or_else(default_address),
-            public_url: section.get("public_url", public_url),
+            public_url,
+            passkeys,
             allowed_hosts: section.get("allowed_hosts", hosts).unwrap_or_default(),
             push: section.get("push", push).unwrap_or_default(),
             agent_token: section.get("agent_token", token),

@@ -14,6 +14,7 @@ use crate::{
         ask::plan::PlannedTarget,
         hours::Hours,
         people::{NamedPerson, People, RoleGroup},
+        review_rules::{AllowedBy, ReviewRule},
         routes::{RouteEscalation, RouteTarget, ScheduledDigest, TargetRoute},
     },
     platforms::{BUILT_IN, Registered},
@@ -23,6 +24,7 @@ use crate::{
 use countersign_port::{Setting, Settings, Target};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
     time::Duration,
 };
 
@@ -78,6 +80,7 @@ fn defaults() -> Config {
             socket: "/run/user/7/countersign/countersign.sock".into(),
             listen: "127.0.0.1:7117".parse().unwrap(),
             public_url: None,
+            passkeys: None,
             allowed_hosts: vec![],
             push: PushSetting::Line,
             agent_token: None,
@@ -103,6 +106,7 @@ fn defaults() -> Config {
         left_out: Vec::new(),
         approvers: ApproverSettings::default(),
         routes: Routes::default(),
+        reviews: Vec::new(),
         limits: LimitSettings::default(),
         agents: AgentSettings::default(),
         log: LogSettings::default(),
@@ -129,7 +133,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (61, 4));
+    assert_eq!((keys.count(), sections.count()), (63, 4));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -161,6 +165,7 @@ fn the_lists_in_the_template_are_read_as_they_stand_there() {
     assert_eq!((people.named.len(), rules.len()), (2, 1));
     assert_eq!((config.routes.rotas.len(), config.routes.list.len()), (1, 1));
     assert_eq!(config.routes.list[0].to.len(), 2);
+    assert_eq!(config.reviews.len(), 1);
 }
 
 #[test]
@@ -220,6 +225,7 @@ fn everything_can_be_set() {
         socket = "c.sock"
         listen = "[::1]:0"
         public_url = "https://approve.example:8443/"
+        passkeys = false
         allowed_hosts = ["box.tail.example", "fd00::5"]
         push = "count"
         agent_token = "agent"
@@ -278,6 +284,7 @@ fn everything_can_be_set() {
         group = "approvers"
         scopes = ["groups"]
         session = "8h"
+        ca_file = "idp.pem"
         [otel]
         endpoint = "http://otel.example:4318/"
         headers_file = "otel.headers"
@@ -296,6 +303,7 @@ fn everything_can_be_set() {
                 host: "approve.example".into(),
                 origin: "https://approve.example:8443".into(),
             }),
+            passkeys: Some(false),
             allowed_hosts: vec!["box.tail.example".into(), "fd00::5".into()],
             push: PushSetting::Count,
             agent_token: plain("agent"),
@@ -335,6 +343,7 @@ fn everything_can_be_set() {
             rules: Vec::new(),
         },
         routes: Routes::default(),
+        reviews: Vec::new(),
         limits: LimitSettings {
             connections: connections::ConnectionLimits { connections: 9, per_peer: 3 },
             open: gate::Limits {
@@ -364,6 +373,7 @@ fn everything_can_be_set() {
             group: Some("approvers".into()),
             scopes: vec!["groups".into()],
             session: Duration::from_secs(8 * 3600),
+            ca_file: Some("/etc/idp.pem".into()),
         }),
         otel: Some(OtelSettings {
             endpoint: "http://otel.example:4318".into(),
@@ -410,7 +420,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
-             answer_rules, routes, rotas, digest, limits, agents, log, oidc, otel",
+             answer_rules, reviews, routes, rotas, digest, limits, agents, log, oidc, otel",
         ]
     );
     assert_eq!(
@@ -473,6 +483,24 @@ fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
         let said = mistakes(&config);
         assert!(said.iter().any(|it| it == &format!("/etc/c.toml:{why}")), "{why}: {said:#?}");
     }
+    // Passkeys that are asked for and cannot be.
+    for url in [
+        "",
+        "http://127.0.0.1:7117",
+        "https://192.0.2.7",
+        "https://[::1]",
+        "https://localhost",
+        "https://x.localhost",
+    ] {
+        let key = format!("public_url = \"{url}\"\n");
+        let key = if url.is_empty() { "" } else { &key };
+        let said = mistakes(&format!("[daemon]\npasskeys = true\n{key}"));
+        let why = "[daemon] wants a `public_url` with https and a host name for `passkeys`: \
+                   browsers make none for an IP address, plain http or localhost";
+        assert!(said.len() == 1 && said[0].ends_with(why), "{url}: {said:?}");
+        assert!(read(&format!("[daemon]\n{key}")).is_ok(), "{url}");
+    }
+    assert!(read(&format!("{public}passkeys = true\n")).is_ok());
     let here = format!("[daemon]\npublic_url = \"http://localhost:7117\"\n{http}");
     let said = mistakes(&here);
     let why = "with 127.0.0.1, not localhost";
@@ -827,6 +855,63 @@ fn every_mistake_in_answer_rules_is_reported_with_its_place() {
         group = "ops"
     "#;
     insta::assert_snapshot!(mistakes(toml).join("\n"));
+}
+
+#[test]
+fn reviews_are_read_in_their_order_and_show_nothing_without_a_rate() {
+    let toml = r#"
+        [[reviews]]
+        name = "quiet"
+        agent = "quiet-*"
+        [[reviews]]
+        allowed_by = "grant"
+        one_in = 1
+        timeout = "2h"
+        [[reviews]]
+        command = ["git *", "make *"]
+        one_in = 50
+    "#;
+    let day = 86_400_000;
+    let rule = |name: &str, when, allowed_by, one_in, timeout_ms| ReviewRule {
+        name: name.to_owned(),
+        when,
+        allowed_by,
+        one_in: NonZeroU32::new(one_in),
+        timeout_ms,
+    };
+    let quiet = AskConditions { agent: vec!["quiet-*".into()], ..Default::default() };
+    let commands =
+        AskConditions { command: vec!["git *".into(), "make *".into()], ..Default::default() };
+    let expected = [
+        rule("quiet", quiet, None, 0, day),
+        rule("review 2", AskConditions::default(), Some(AllowedBy::Grant), 1, 7_200_000),
+        rule("review 3", commands, None, 50, day),
+    ];
+    assert_eq!(read(toml).unwrap().reviews, expected);
+    assert_eq!(read("").unwrap().reviews, []);
+}
+
+#[test]
+fn every_mistake_in_reviews_is_reported_with_its_place() {
+    let toml = "[[reviews]]\nagent = \"a\"\none_in = 0\n[[reviews]]\nallowed_by = \"mode\"\n\
+                effect = \"publish\"\ncritical = true\nrate = 5\n[[reviews]]\none_in = 5\n\
+                [[reviews]]\none_in = 2\n";
+    assert_eq!(
+        mistakes(toml),
+        [
+            "/etc/c.toml:3:10: [[reviews]] `one_in` wants a number from 1 (every call) to 1000000; \
+             leave it out to show none",
+            "/etc/c.toml:6:10: [[reviews]] `effect` names the effect `publish`; did you mean \
+             `publishes`?",
+            "/etc/c.toml:5:14: [[reviews]] `allowed_by` can be \"rule\" or \"grant\"",
+            "/etc/c.toml:4:1: [[reviews]] has `critical`, and a critical call never runs without \
+             asking",
+            "/etc/c.toml:8:1: unknown key `rate` in [[reviews]]; it has name, agent, session, \
+             host, folder, tool, command, path, effect, critical, allowed_by, one_in, timeout",
+            "/etc/c.toml:11:1: [[reviews]] is never reached, because `review 3` before it has no \
+             condition",
+        ]
+    );
 }
 
 const TARGETS: &str = r#"

@@ -4,14 +4,15 @@
 use super::{
     leading::{self, Account},
     listen,
+    provider::provider,
 };
 use crate::{
     bridge::Adapters,
-    config::{ChatAccount, ClaimSetting, DaemonSettings, OidcSettings, PublicUrl, PushSetting},
+    config::{ChatAccount, DaemonSettings, OidcSettings, PublicUrl, PushSetting},
     gate::{Audience, Gate},
     store::Store,
 };
-use countersign_inbox::{OidcClaim, OidcConfig, PushConfig, PushShows};
+use countersign_inbox::{PasskeyConfig, PushConfig, PushShows};
 use countersign_port::{Adapter, CancellationToken, NamedAdapter};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
@@ -74,6 +75,11 @@ impl Accounts {
             public_origin: public.map(|url| url.origin.clone()),
             push: push(settings),
             oidc: oidc.zip(public).map(provider),
+            // SECURITY: who has a passkey does not come through the provider again, which may have
+            // let them go. With a provider its operator says that this is meant.
+            passkeys: public
+                .filter(|_| settings.passkeys.unwrap_or(oidc.is_none()))
+                .and_then(passkeys),
         });
         // On a shared store each daemon has an inbox of its own, so its cards need a target of
         // their own.
@@ -215,21 +221,10 @@ fn targets(chat: &ChatAccount) -> Vec<String> {
     targets
 }
 
-/// The identity provider, which sends browsers back to the page for signing in.
-fn provider((oidc, public): (&OidcSettings, &PublicUrl)) -> OidcConfig {
-    OidcConfig {
-        issuer: oidc.issuer.clone(),
-        client_id: oidc.client_id.clone(),
-        client_secret: oidc.client_secret.as_ref().map(|secret| secret.reveal().to_owned()),
-        redirect_uri: format!("{}/sign-in", public.origin),
-        claim: match oidc.claim {
-            ClaimSetting::Subject => OidcClaim::Subject,
-            ClaimSetting::VerifiedEmail => OidcClaim::VerifiedEmail,
-        },
-        group: oidc.group.clone(),
-        scopes: oidc.scopes.clone(),
-        session: oidc.session,
-    }
+/// Where passkeys work.
+fn passkeys(public: &PublicUrl) -> Option<PasskeyConfig> {
+    let (host, origin) = (public.host.clone(), public.origin.clone());
+    public.has_passkeys().then_some(PasskeyConfig { host, origin })
 }
 
 /// Where push messages are kept and what they show.

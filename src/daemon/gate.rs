@@ -63,7 +63,8 @@ pub(super) fn choices(
         keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };
     let (approvers, routes) = (approvers(&config.approvers), config.routes.clone());
-    Ok(Choices { policy, approvers, audience, routes, settings })
+    let reviews = config.reviews.clone();
+    Ok(Choices { policy, approvers, audience, routes, reviews, settings })
 }
 
 /// The path of the rules file: the configured one, or `permissions.jsonc` beside the config.

@@ -9,6 +9,7 @@ mod syslog;
 mod webhook;
 
 use crate::{
+    api::Meter,
     audit::LogLine,
     config::{LogSettings, LogWebhook, OtelSettings, SyslogAddress},
     store::{LogPage, Store, StoreError},
@@ -35,10 +36,10 @@ enum LogDestination {
 /// Sends the log to what the config names, until told to stop.
 pub(super) async fn deliver(
     (settings, otel): (LogSettings, Option<OtelSettings>),
-    store: Store,
-    daemon: String,
+    meter: Meter,
     stop: CancellationToken,
 ) {
+    let Meter { store, daemon, .. } = meter.clone();
     let LogSettings { file, syslog, webhook } = settings;
     let destinations = [
         file.map(LogDestination::File),
@@ -48,7 +49,7 @@ pub(super) async fn deliver(
     ];
     let mut tasks = JoinSet::new();
     if let Some(otel) = otel {
-        let metrics = otlp::keep_metrics(otel, store.clone(), daemon.clone());
+        let metrics = otlp::keep_metrics(otel, meter);
         let stop = stop.clone();
         tasks.spawn(async move { stop.run_until_cancelled(metrics).await });
     }

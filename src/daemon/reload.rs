@@ -8,6 +8,7 @@ use super::{accounts::Accounts, agents::AgentWatches, gate, ours::backups};
 use crate::{
     config::{Config, DaemonSettings},
     gate::{Choices, Gate},
+    store::LogSealer,
 };
 use anyhow::{Result, anyhow};
 use countersign_port::CancellationToken;
@@ -22,6 +23,7 @@ pub(super) struct Reloader {
     /// What is in force instead of the file's, because it cannot change.
     fixed: DaemonSettings,
     gate: Arc<Gate>,
+    log: Arc<LogSealer>,
     running: Mutex<Running>,
     version: watch::Sender<Option<String>>,
     stop: CancellationToken,
@@ -41,7 +43,7 @@ impl Reloader {
     pub(super) fn new(
         started: Config,
         fixed: DaemonSettings,
-        gate: Arc<Gate>,
+        (gate, log): (Arc<Gate>, Arc<LogSealer>),
         accounts: Accounts,
         stop: CancellationToken,
     ) -> Arc<Self> {
@@ -50,7 +52,7 @@ impl Reloader {
         let backups = backups_of(&config);
         let watches = AgentWatches::new(config.daemon.socket.clone());
         let running = Mutex::new(Running { config, accounts, watches, backups });
-        Arc::new(Self { started, fixed, gate, running, version, stop })
+        Arc::new(Self { started, fixed, gate, log, running, version, stop })
     }
 
     /// Serves the accounts of the config from now on.
@@ -73,11 +75,16 @@ impl Reloader {
     /// Reads the config again and puts it in force; the error says what is wrong with it, and then
     /// everything stays as it is.
     pub(super) async fn reload(self: Arc<Self>) -> Result<ReloadReply, String> {
+        let log = self.log.clone();
         // A task of its own: a caller that leaves does not leave half a reload behind.
         let reloading = tokio::spawn(async move { self.replace().await });
         let reloaded = reloading.await.unwrap_or_else(|error| Err(anyhow!(error)));
+        let key = log.look_again().await;
         match reloaded {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                if let Some(problem) = key {
+                    reply.message.push_str(&format!(" But {problem}: {}.", problem.fix));
+                }
                 tracing::info!(message = reply.message, "the config was reloaded");
                 Ok(reply)
             }
@@ -156,6 +163,7 @@ fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
         ("daemon.listen", before.listen != after.listen),
         ("daemon.public_url", before.public_url != after.public_url),
         ("daemon.allowed_hosts", before.allowed_hosts != after.allowed_hosts),
+        ("daemon.passkeys", before.passkeys != after.passkeys),
         ("daemon.push", before.push != after.push),
         ("daemon.state_dir", before.state_dir != after.state_dir),
         ("daemon.agent_token", before.agent_token != after.agent_token),

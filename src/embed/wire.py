@@ -19,7 +19,7 @@ SCHEMAS = json.loads((HERE / "../../docs/openapi.json").read_text())["components
 NAMES = [
     "Choice", "Question", "Behind", "Batch", "Accepts", "SubmitRequest", "CallVerdict",
     "AskState", "Decision", "Scope", "By", "AnswerView", "CallReply", "Call", "EditView",
-    "RequirementView", "AskView", "AsksPage", "GrantReach", "GrantView", "GrantsPage",
+    "RequirementView", "ReviewView", "AskView", "AsksPage", "GrantReach", "GrantView", "GrantsPage",
     "CancelReason", "CancelRequest", "SessionRequest", "NonceReply", "ErrorReply",
 ]  # fmt: skip
 

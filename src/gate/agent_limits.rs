@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     clock, ids,
-    store::{AgentLimit, AgentPause, AgentToken, NewAsk, StoreError},
+    store::{AgentLimit, AgentPause, AgentToken, StoreError},
 };
 use countersign_policy::{Decision, Verdict};
 use serde_json::json;
@@ -77,18 +77,8 @@ impl Submissions {
             resumes: Some(token.id.clone()),
             ..Body::new(resumption, title)
         };
-        let new = NewAsk {
-            id: ids::ask_id(),
-            digest: body.call.digest(),
-            body,
-            attended: false,
-            daemon: self.open.daemon.clone(),
-            attached: Default::default(),
-            created_at: clock::now_ms(),
-            // It waits until somebody answers.
-            deadline_at: None,
-            limited: None,
-        };
+        // It waits until somebody answers.
+        let new = self.open.own(body, clock::now_ms(), None);
         let _opening = self.in_force.opening().await;
         let cards = self.in_force.now().cards(new.body.plan.as_ref());
         if self.open.store.pause_agent(token, why, &new, &cards).await?.is_some() {

@@ -2,6 +2,7 @@
 
 use super::{
     SubmitError,
+    agent_names::{looks_like, name_taken},
     approvers::{Stranger, Who},
     ask::{Ask, By, owner::Owner},
     attach::Callers,
@@ -14,7 +15,6 @@ use crate::{
     clock, ids,
     secret::{Secret, TokenHash},
     store::{AgentLimits, AgentScope, AgentToken, NewAgentToken, NewAsk, Reads, StoreError},
-    text::line,
 };
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -66,6 +66,11 @@ impl AgentTokens {
         };
         if let Err(why) = scope.fits(&self.in_force.now()) {
             return Ok(TokenOutcome::Unfit(format!("the token {why}")));
+        }
+        let names = self.open.store.names_with_token().await?;
+        if let Some(like) = names.iter().find(|it| *it != name && looks_like(name, it)) {
+            let why = format!("people would take `{name}` for `{like}`, which has a token");
+            return Ok(TokenOutcome::Unfit(why));
         }
         let (secret, hash) = fresh();
         let (id, name) = (ids::nonce(), name.to_owned());
@@ -131,8 +136,8 @@ impl AgentTokens {
     ) -> Result<(Call, Option<AgentToken>), SubmitError> {
         let store = &self.open.store;
         let Some(id) = call.owner.as_ref().and_then(Owner::token) else {
-            if store.agent_token_named(&call.agent).await?.is_some() {
-                return Err(SubmitError::NotThisAgent(taken(&call.agent)));
+            if let Some(why) = name_taken(store, &call.agent).await? {
+                return Err(SubmitError::NotThisAgent(why));
             }
             return Ok((Call { claims: None, ..call }, None));
         };
@@ -175,16 +180,6 @@ impl AgentTokens {
     fn person(&self, who: Who) -> Result<By, Stranger> {
         Ok(super::answer::person(&self.in_force.admit(who)?))
     }
-}
-
-/// Why somebody without its token may not use an agent's name.
-#[must_use]
-pub fn taken(name: &str) -> String {
-    format!(
-        "`{}` is the name of an agent with a token of its own; show that token, or use another \
-         name",
-        line(name)
-    )
 }
 
 /// Whether a caller that comes back under a key means this ask.

@@ -52,7 +52,11 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         return undo::apply(ask, by, now).map(Change::Undo);
     }
     if let Some(answer) = ask.answer() {
-        return Err(Refusal::Closed(already(answer)));
+        let closed = match ask.body.review {
+            Some(_) => reviewed_already(answer),
+            None => already(answer),
+        };
+        return Err(Refusal::Closed(closed));
     }
     if let Some(deadline) = ask.deadline_at.filter(|deadline| *deadline <= now) {
         return Err(Refusal::Late(clock::short(deadline)));
@@ -247,6 +251,17 @@ pub fn already(answer: &Answer) -> String {
         (by, Decision::Approve) => format!("Already approved by {by} at {at}."),
         (by, Decision::Edit) => format!("Already approved with a change by {by} at {at}."),
         (by, Decision::Deny) => format!("Already denied by {by} at {at}."),
+    }
+}
+
+/// The same of a review.
+fn reviewed_already(answer: &Answer) -> String {
+    let at = clock::short(answer.at);
+    match (&answer.by, answer.decision) {
+        (By::Timeout | By::NoApprover, _) => format!("Too late: nobody reviewed it by {at}."),
+        (By::Caller, _) => format!("This review was cancelled at {at}."),
+        (by, Decision::Deny) => format!("Already reviewed by {by} at {at}: should have asked."),
+        (by, _) => format!("Already reviewed by {by} at {at}: fine."),
     }
 }
 

@@ -232,7 +232,7 @@ fn name(patterns: &[String], name: Option<&str>) -> RuleFit {
 }
 
 /// Whether a call meets patterns as a deny rule would, and all of it as an allow rule would.
-fn matched(tool: &str, patterns: &[String], facts: &policy::Call) -> RuleFit {
+pub(super) fn matched(tool: &str, patterns: &[String], facts: &policy::Call) -> RuleFit {
     if patterns.is_empty() {
         return RuleFit::Yes;
     }

@@ -57,7 +57,10 @@ impl Answers {
     // are told, and what was granted is written to the rules file.
     pub(super) async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
         let (answers, id) = (self.clone(), ask.id.clone());
-        let answering = to_the_end(async move { answers.try_answer(ask, &who, &action).await });
+        // Boxed: a task is moved several times before it runs, and a debug build copies it on a
+        // stack that has no room for so large a one.
+        let answering =
+            to_the_end(async move { Box::pin(answers.try_answer(ask, &who, &action)).await });
         match answering.await {
             Ok(reply) => reply,
             Err(error) => {
@@ -183,6 +186,10 @@ impl Answers {
         // First the waiter: the rule holds from the commit on, its place in the file is for people
         // to read.
         self.open.closed(&ask);
+        if let (Some(review), Some(answer)) = (&ask.body.review, ask.answer()) {
+            let (review, answer) = (review.clone(), answer.clone());
+            return self.reviewed(ask, &review, &answer).await;
+        }
         let stored = self.grants.store_always(&ask).await;
         tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");
         let Some(answer) = ask.answer() else {

@@ -157,7 +157,7 @@ impl Gate {
     /// # Errors
     /// [`TrialError`]
     pub async fn try_rule(&self, rule: &Rule) -> Result<RuleTrial, TrialError> {
-        self.trials.begin(rule).await
+        self.trials.begin(std::slice::from_ref(rule)).await
     }
 }
 

@@ -7,57 +7,22 @@ use super::{
     approvers::Approvers,
     ask::{Ask, By, Decision, State},
     call::Call,
+    decided::{DecidedCall, Explained, HasVerdict},
     granted_rules::{self, grants_of},
     handling::Handling,
     in_force::InForce,
     large::{self, Large},
     layers::{self, Runtime},
+    review_grants,
     routes::Moment,
 };
 use crate::{
     clock, links,
     store::{Grant, SessionContext, Store, StoreError},
 };
-use countersign_policy::{self as policy, BriefDecision, Layers, Mode, Rule, Rules, Verdict};
+use countersign_policy::{self as policy, Layers, Mode, Rule, Rules, Verdict};
 use countersign_profiles::{CallEnd, EvaluationContext};
 use std::sync::Arc;
-
-/// A verdict with the rule and the reason behind it.
-pub(super) struct DecidedCall {
-    pub(super) verdict: Verdict,
-    pub(super) rule: Option<String>,
-    pub(super) deciding_rule: Option<Rule>,
-    pub(super) reason: String,
-}
-
-/// A decision taken apart.
-#[derive(Debug, Clone)]
-pub struct Explained {
-    /// The decision.
-    pub decision: policy::Decision,
-    /// Each command of a shell text on its own; empty for other calls and other profiles.
-    pub parts: Vec<policy::Part>,
-}
-
-impl From<policy::Decision> for Explained {
-    fn from(decision: policy::Decision) -> Self {
-        Self { decision, parts: Vec::new() }
-    }
-}
-
-impl From<BriefDecision> for DecidedCall {
-    fn from(from: BriefDecision) -> Self {
-        let BriefDecision { verdict, rule, deciding_rule, reason, .. } = from;
-        Self { verdict, rule, deciding_rule, reason }
-    }
-}
-
-impl From<policy::Decision> for DecidedCall {
-    fn from(from: policy::Decision) -> Self {
-        let policy::Decision { verdict, rule, deciding_rule, reason, .. } = from;
-        Self { verdict, rule, deciding_rule, reason }
-    }
-}
 
 /// Evaluates calls: everything that it takes to rule on one.
 #[derive(Debug)]
@@ -135,8 +100,12 @@ impl Evaluator {
         let policy = self.in_force.now().policy.clone();
         let Policy::Workers(workers, _) = &*policy else { return self.decide(call).await };
         let (facts, session) = (self.facts(call).await, self.session_context(call).await?);
-        let rule = || self.by_workers(workers, call, &facts, session, Runtime::Anew);
-        Ok(self.beside(large::bytes(call), rule).await?.0.into())
+        let rule = || {
+            let reviewed = session.reviewed.clone();
+            let ruled = self.by_workers(workers, call, &facts, session, Runtime::Anew)?.0;
+            Ok::<_, SubmitError>(review_grants::applied(ruled.into(), &reviewed, &facts))
+        };
+        self.beside(large::bytes(call), rule).await
     }
 
     /// Whose answers an ask about this call needs and where it is shown, as the config says.
@@ -194,14 +163,18 @@ impl Evaluator {
     }
 
     /// What policy makes of a call, and what is wrong with its file.
-    async fn by_policy<T: From<policy::Decision>>(
+    async fn by_policy<T: HasVerdict>(
         &self,
         call: &Call,
-        session: SessionContext,
+        mut session: SessionContext,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), SubmitError> {
         let facts = self.facts(call).await;
-        let rule = || self.by_policy_on(call, &facts, session, by_rules);
+        let reviewed = std::mem::take(&mut session.reviewed);
+        let rule = || {
+            let (ruled, problem) = self.by_policy_on(call, &facts, session, by_rules)?;
+            Ok((review_grants::applied(ruled, &reviewed, &facts), problem))
+        };
         self.beside(large::bytes(call), rule).await
     }
 
@@ -219,7 +192,7 @@ impl Evaluator {
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
-                let SessionContext { mode, grants } = session;
+                let SessionContext { mode, grants, .. } = session;
                 let (always, here) = grants_of(&self.store, call, grants);
                 let rules = file.current(&always);
                 let grants = Rules::from_grants(&here);
@@ -234,7 +207,7 @@ impl Evaluator {
                 Ok((by_rules(facts, &layers, mode), rules.problem.clone()))
             }
             Policy::Native(native) => {
-                let SessionContext { mode, grants } = session;
+                let SessionContext { mode, grants, .. } = session;
                 let (always, here) = grants_of(&self.store, call, grants);
                 let granted: Vec<Rule> = always.into_iter().chain(here).collect();
                 let given = EvaluationContext {

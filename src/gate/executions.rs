@@ -44,9 +44,13 @@ pub fn token(ask: &Ask, key: &SigningKey, now_ms: i64) -> Option<ExecutionToken>
 }
 
 /// The digest of what may run because of this ask.
-// FAIL-CLOSED: of a changed call only the changed one, and nothing because of a question.
+// FAIL-CLOSED: of a changed call only the changed one, and nothing because of a question or of a
+// review, whose call ran before.
 fn approved(ask: &Ask) -> Option<String> {
     let State::Answered(answer) = &ask.state else { return None };
+    if ask.body.review.is_some() {
+        return None;
+    }
     let call = &ask.body.call;
     let args = match (answer.decision, &answer.updated) {
         (Decision::Approve, None) if !ask.is_question() => &call.args,

@@ -40,3 +40,34 @@ impl Handling {
         Body { requirements, silence, plan, steps, ..body }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::ask::{
+        call::Call,
+        requirement::{Exclusion, VoteCount},
+    };
+
+    #[test]
+    fn silence_approves_nothing_that_needs_certain_people() {
+        let call = Call::new("a", "s", "t", serde_json::json!({}));
+        let body = Body { silence: Silence::Approve, ..Body::new(call, "no rule") };
+        let required = Requirement {
+            rule: "two".to_owned(),
+            group: None,
+            also: Vec::new(),
+            approvals: 2,
+            deny: 1,
+            count: VoteCount::People,
+            exclude: Exclusion::Nobody,
+        };
+        let handling = Handling { requirements: vec![required], ..Handling::default() };
+        let asked = handling.clone().on(body.clone());
+        assert_eq!((asked.silence, asked.requirements.len()), (Silence::Deny, 1));
+        assert_eq!(Handling::default().on(body.clone()).silence, Silence::Approve);
+        // A pause holds what a rule allowed: nobody in particular answers that.
+        let held = handling.on(Body { held: true, ..body });
+        assert_eq!((held.silence, held.requirements.len()), (Silence::Approve, 0));
+    }
+}

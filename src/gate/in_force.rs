@@ -4,6 +4,7 @@ use super::{
     Audience, GateSettings, Policy, Routes,
     approvers::{Approver, Approvers, Stranger, Who},
     ask::plan::RoutePlan,
+    review_rules::ReviewRule,
 };
 use crate::{ids, store::NewCard};
 use countersign_profiles::System;
@@ -20,6 +21,8 @@ pub struct Choices {
     pub audience: Vec<Audience>,
     /// Where some asks are shown instead.
     pub routes: Routes,
+    /// Which of the calls that ran without asking are shown afterwards.
+    pub reviews: Vec<ReviewRule>,
     /// The rest.
     pub settings: GateSettings,
 }

@@ -32,7 +32,7 @@ pub(super) fn by_workers(
     home: Option<&str>,
     reachable: bool,
 ) -> Result<(Decision, Option<String>), SubmitError> {
-    let SessionContext { mode, grants } = session;
+    let SessionContext { mode, grants, .. } = session;
     let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
     let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();
     let here = grants

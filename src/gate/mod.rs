@@ -9,16 +9,19 @@
 
 mod action;
 mod agent_limits;
+mod agent_names;
 mod agent_tokens;
 mod allowed;
 pub mod answer;
 pub mod answer_rules;
+pub mod answerers;
 mod answers;
 pub mod approvers;
 mod attach;
 mod budget_grants;
 mod budgets;
 mod chosen;
+mod decided;
 mod denials;
 mod departures;
 mod detach;
@@ -46,6 +49,7 @@ mod new_body;
 mod open_asks;
 mod outranking;
 mod pairings;
+mod passkeys;
 mod pause;
 pub mod people;
 mod policy;
@@ -58,6 +62,10 @@ mod remote;
 mod reply;
 mod reports;
 mod retention;
+mod review_answers;
+mod review_grants;
+pub mod review_rules;
+mod reviews;
 mod role_source;
 pub mod rota;
 pub mod routes;
@@ -78,19 +86,22 @@ mod uses;
 mod wait;
 mod waiters;
 mod who;
+mod who_answers;
 mod workers;
 
 pub use crate::ask::{self, attached, call, question};
 pub use agent_limits::AgentResumed;
-pub use agent_tokens::{AgentTokens, TokenOutcome, taken};
+pub use agent_names::name_taken;
+pub use agent_tokens::{AgentTokens, TokenOutcome};
 pub use attach::AttachedCaller;
+pub use decided::Explained;
 pub use doors::NoSignIn;
-pub use evaluate::Explained;
 pub use executions::{ExecutionNoted, token as execution_token};
 pub use grants::Revoked;
 pub use in_force::Choices;
 pub use limits::{Limits, TooMuch};
 pub use pairings::{KnockOutcome, Knocker, PairingState};
+pub use passkeys::{ByPasskey, PasskeyRemoval, PersonPasskeys};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
 pub use presence::{DutyTurn, NotNamed};
@@ -119,6 +130,7 @@ use knocks::Knocks;
 use open_asks::OpenAsks;
 use pause::PauseSwitch;
 use retention::Retention;
+use reviews::Reviews;
 use role_source::CurrentRoles;
 use sessions::Sessions;
 use std::sync::Arc;
@@ -145,7 +157,8 @@ pub struct Gate {
     uses: Arc<GrantUses>,
     trials: RuleTrials,
     knocks: Knocks,
-    doors: InboxDoor,
+    doors: Arc<InboxDoor>,
+    passkeys: PersonPasskeys,
     sessions: Sessions,
     retention: Retention,
     agent_tokens: Arc<AgentTokens>,
@@ -195,6 +208,7 @@ impl Gate {
             uses: uses.clone(),
             allowed,
             agent_tokens: agent_tokens.clone(),
+            reviews: Reviews::new(open.clone(), in_force.clone(), evaluator.clone()),
         });
         let pause = Arc::new(PauseSwitch {
             open: open.clone(),
@@ -208,7 +222,8 @@ impl Gate {
             evaluator: evaluator.clone(),
         };
         let sessions = Sessions { store, in_force: in_force.clone(), callers: callers.clone() };
-        let doors = InboxDoor::new(in_force.clone());
+        let doors = Arc::new(InboxDoor::new(in_force.clone()));
+        let passkeys = PersonPasskeys::new(&open, &in_force, &doors);
         let steps = StepTaker { open: open.clone(), in_force: in_force.clone() };
         let retention = Retention { open: open.clone(), in_force: in_force.clone() };
         Arc::new(Self {
@@ -226,6 +241,7 @@ impl Gate {
             trials,
             knocks: Knocks::default(),
             doors,
+            passkeys,
             sessions,
             retention,
             agent_tokens,
@@ -255,30 +271,6 @@ impl Gate {
     /// Does this for a call of so many bytes without keeping others waiting, however many they are.
     pub async fn beside<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         self.evaluator.beside(bytes, work).await
-    }
-
-    /// What is wrong with the rules file at the moment, if something is.
-    #[must_use]
-    pub fn rules_problem(&self) -> Option<String> {
-        self.in_force.now().policy.problem()
-    }
-
-    /// Whether the profile answers as its system does, where that is unsafe too.
-    #[must_use]
-    pub fn is_compat(&self) -> bool {
-        self.in_force.now().policy.is_compat()
-    }
-
-    /// Whether each worker has rules of its own here.
-    #[must_use]
-    pub fn has_workers(&self) -> bool {
-        matches!(*self.in_force.now().policy, Policy::Workers(..))
-    }
-
-    /// The policy in force, for choices that keep it.
-    #[must_use]
-    pub fn policy(&self) -> Arc<Policy> {
-        self.in_force.now().policy.clone()
     }
 
     /// Puts other choices in force, at once and for every ask. This daemon's name, host and home

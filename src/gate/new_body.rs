@@ -65,6 +65,7 @@ impl Submissions {
             steps: Vec::new(),
             owner: call.owner.clone(),
             resumes: None,
+            review: None,
             call,
         }
     }

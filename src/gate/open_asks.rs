@@ -4,8 +4,9 @@ use super::{
     denials::RecentDenials, load, load::Load, monotonic::MonotonicWaits, waiters::Waiters,
 };
 use crate::{
-    ask::{Ask, State},
-    store::{Closed, Store, StoreError},
+    ask::{Ask, Body, State},
+    ids,
+    store::{Closed, NewAsk, Store, StoreError},
 };
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -62,10 +63,28 @@ impl OpenAsks {
         .await
     }
 
+    /// An ask of countersign's own: no agent waits for it.
+    pub(super) fn own(&self, body: Body, created_at: i64, deadline_at: Option<i64>) -> NewAsk {
+        NewAsk {
+            id: ids::ask_id(),
+            digest: body.call.digest(),
+            body,
+            attended: false,
+            daemon: self.daemon.clone(),
+            attached: Default::default(),
+            created_at,
+            deadline_at,
+            limited: None,
+        }
+    }
+
     /// An ask was closed, and that is committed.
     pub(super) fn closed(&self, ask: &Ask) {
-        self.load.less(&ask.body.call, load::size(&ask.body));
-        self.denials.note(ask);
+        // A review counts for no agent, and nobody submits it again.
+        if ask.body.review.is_none() {
+            self.load.less(&ask.body.call, load::size(&ask.body));
+            self.denials.note(ask);
+        }
         self.monotonic.forget(&ask.id);
         self.waiters.bring(ask);
         self.changed();

@@ -13,6 +13,8 @@ use super::{
 
 const NO_EDIT: &str = "Several people have to agree to this call, so nobody changes it here: deny \
                        it, and say what should run instead.";
+const RAN: &str = "This call ran already, so nothing about it can be changed: say fine, or should \
+                   have asked.";
 
 /// What an answer comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,9 +66,10 @@ pub(super) fn fits(ask: &Ask, action: &Action) -> Result<(), Refusal> {
         action,
         Action::Propose(_) | Action::Edit { .. } | Action::Words { wanted: TextPurpose::Edit, .. }
     );
-    match edits && ask.body.takes_votes() {
-        true => Err(Refusal::Unfit(NO_EDIT.to_owned())),
-        false => Ok(()),
+    match edits {
+        true if ask.body.review.is_some() => Err(Refusal::Unfit(RAN.to_owned())),
+        true if ask.body.takes_votes() => Err(Refusal::Unfit(NO_EDIT.to_owned())),
+        _ => Ok(()),
     }
 }
 
@@ -98,7 +101,7 @@ pub fn weigh(ask: &Ask, approvers: &Approvers, by: &Approver, answer: Answer) ->
 /// The requirements of an ask as they count now.
 // SECURITY: the requester is a person and not a name: one who got another name meanwhile is known
 // by their agent or machine, and one who is not known any more may be anybody who approves.
-fn as_they_count(ask: &Ask, people: &People) -> Vec<Requirement> {
+pub(super) fn as_they_count(ask: &Ask, people: &People) -> Vec<Requirement> {
     let mut requirements = ask.body.requirements.clone();
     for requirement in &mut requirements {
         let Exclusion::Requester { person: Some(requester) } = &requirement.exclude else {

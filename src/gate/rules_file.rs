@@ -127,15 +127,15 @@ impl RulesFile {
         self.edit(|text| file::append(text, rules).map_err(|error| error.to_string()))
     }
 
-    /// The rules as they would be with one more, written by hand at the end of its tool. Nothing is
-    /// written.
+    /// The rules as they would be with these too, written by hand at the end of their tools.
+    /// Nothing is written.
     ///
     /// # Errors
-    /// A sentence that says why the rule cannot be in the file.
-    pub fn with(&self, rule: &Rule, granted: &[Rule]) -> Result<Loaded, String> {
+    /// A sentence that says why a rule cannot be in the file.
+    pub fn with(&self, rules: &[Rule], granted: &[Rule]) -> Result<Loaded, String> {
         let stamp = stamp(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
         let text = self.text()?;
-        let text = file::append(&text, std::slice::from_ref(rule)).map_err(|it| it.to_string())?;
+        let text = file::append(&text, rules).map_err(|it| it.to_string())?;
         parsed(&text, &name(&self.path), self.home.as_deref(), self.guardrail.clone(), granted)
             .map(|loaded| Loaded { stamp, ..loaded })
     }

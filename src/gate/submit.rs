@@ -16,6 +16,7 @@ use super::{
     large, load,
     open_asks::OpenAsks,
     pause::sentence,
+    reviews::Reviews,
     uses::GrantUses,
 };
 use crate::{
@@ -54,6 +55,7 @@ pub(super) struct Submissions {
     pub(super) uses: Arc<GrantUses>,
     pub(super) allowed: Arc<AllowedCalls>,
     pub(super) agent_tokens: Arc<AgentTokens>,
+    pub(super) reviews: Reviews,
 }
 
 impl Submissions {
@@ -141,6 +143,7 @@ impl Submissions {
             self.note(&call, &ruling, &digest).await?;
             if ruling.verdict == Verdict::Allow {
                 self.uses.count(&call, ruling.deciding_rule.as_ref());
+                self.reviews.consider(&call, &ruling, &digest, token.map(|token| token.scope));
             }
             return Ok(Opened::Ruled(Box::new(ruling)));
         }

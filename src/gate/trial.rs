@@ -1,13 +1,8 @@
 //! Tries a rule on calls before somebody writes it into the rules file.
 
 use super::{
-    Policy, SubmitError,
-    call::Call,
-    evaluate::{DecidedCall, Evaluator},
-    granted_rules,
-    in_force::InForce,
-    large,
-    rules_file::Loaded,
+    Policy, SubmitError, call::Call, decided::DecidedCall, evaluate::Evaluator, granted_rules,
+    in_force::InForce, large, rules_file::Loaded,
 };
 use crate::{
     clock,
@@ -27,7 +22,7 @@ pub enum TrialError {
     Failed(#[from] SubmitError),
 }
 
-/// The rules as they are, and as they would be with one more.
+/// The rules as they are, and as they would be with more.
 #[derive(Debug)]
 pub struct RuleTrial {
     evaluator: Arc<Evaluator>,
@@ -36,7 +31,7 @@ pub struct RuleTrial {
     grants: Rules,
 }
 
-/// What one more rule changes for a call.
+/// What more rules change for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriedCall {
     /// The verdict now.
@@ -56,8 +51,8 @@ pub(super) struct RuleTrials {
 }
 
 impl RuleTrials {
-    /// Prepares a trial of this rule, placed as Always would place it. Nothing is written.
-    pub(super) async fn begin(&self, rule: &Rule) -> Result<RuleTrial, TrialError> {
+    /// Prepares a trial of these rules, placed as Always would place them. Nothing is written.
+    pub(super) async fn begin(&self, rules: &[Rule]) -> Result<RuleTrial, TrialError> {
         let choices = self.in_force.now();
         let Policy::Rules(file, _) = &*choices.policy else {
             return Err(TrialError::Refused(
@@ -76,14 +71,15 @@ impl RuleTrials {
         Ok(RuleTrial {
             evaluator: self.evaluator.clone(),
             before: file.current(&in_file),
-            after: file.with(rule, &in_file).map_err(TrialError::Refused)?,
+            after: file.with(rules, &in_file).map_err(TrialError::Refused)?,
             grants: Rules::from_grants(&beside),
         })
     }
 }
 
 impl RuleTrial {
-    /// Decides on a call without the rule and with it, for a session to which nothing was granted.
+    /// Decides on a call without the rules and with them, for a session to which nothing was
+    /// granted.
     pub async fn of(&self, call: &Call) -> TriedCall {
         let facts = self.evaluator.facts(call).await;
         let decide = |loaded: &Loaded| {

@@ -61,7 +61,13 @@ fn decided(decision: Decision, reason: &str) -> Decided {
         at: String::new(),
         overtaken: None,
     };
-    Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
+    Decided {
+        decision,
+        reason: reason.into(),
+        message: None,
+        ask: None,
+        ending: Ending::Answered(answer),
+    }
 }
 
 fn answers(answers: &Value) -> Decided {

@@ -54,6 +54,25 @@ pub struct AskView {
     /// The card as people see it, where the request says `card=true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Value>,
+    /// The call that ran without asking, where the ask is a review of it: `approve` says that this
+    /// was fine, and `deny` that it should have asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewView>,
+}
+
+/// A call that ran without asking, and is shown to people afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewView {
+    /// The agent whose call it was.
+    pub agent: String,
+    /// Its session.
+    pub session: String,
+    /// When it was allowed, RFC 3339.
+    pub at: String,
+    /// What let it run.
+    pub through: String,
+    /// What a denial does, in one sentence.
+    pub tightens: String,
 }
 
 /// Whose answers an ask needs, and who has voted.

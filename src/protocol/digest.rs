@@ -74,7 +74,7 @@ pub struct DigestKind {
     pub why_not: Option<String>,
 }
 
-/// A rule that would have saved asks.
+/// A rule that would have saved asks, or several that together would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DigestSuggestion {
     /// The tool of the rule.
@@ -85,10 +85,25 @@ pub struct DigestSuggestion {
     /// next card stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
+    /// The further rules that it takes, for calls with several commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<SuggestedRule>,
     /// How many asks it would have saved that people approved.
     pub saves: usize,
     /// The different calls that it covers, as far as they were asked about, most asked first.
     pub covers: Vec<CoveredCallView>,
+}
+
+/// A further rule that a suggestion takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SuggestedRule {
+    /// The tool of the rule.
+    pub tool: String,
+    /// Its pattern.
+    pub pattern: String,
+    /// The rule as a line of the rules file; absent where it is not safe as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
 }
 
 /// A call that a suggested rule covers.

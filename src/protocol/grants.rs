@@ -60,6 +60,8 @@ pub enum GrantReach {
     Always,
     /// Exactly one call, once, until it expires: it was approved ahead.
     Budget,
+    /// Every session, until it is revoked: it allows nothing, but makes calls ask that it covers.
+    Review,
 }
 
 /// The grants in force.

@@ -4,6 +4,7 @@
 //! The domain types that are sent unchanged (the call, its questions, who decided, the scope of an
 //! approval) are those of `countersign-ask`.
 
+mod approvers;
 mod asks;
 mod calls;
 mod digest;
@@ -14,6 +15,7 @@ mod history;
 mod log;
 pub mod openapi;
 mod pairings;
+mod passkeys;
 mod pause;
 mod reload;
 pub mod routes;
@@ -23,13 +25,15 @@ mod status;
 mod tokens;
 mod verdict;
 
+pub use approvers::{AnswerersReply, AnswerersRequest, CountsView, PossibleAnswererView};
 pub use asks::{
     AnswerReply, AnswerRequest, AnswerView, AskState, AskView, AsksPage, AsksQuery, CancelReason,
-    CancelRequest, EditView, RequirementView, WaitQuery,
+    CancelRequest, EditView, RequirementView, ReviewView, WaitQuery,
 };
 pub use calls::{CallReply, SubmitRequest};
 pub use digest::{
     CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,
+    SuggestedRule,
 };
 pub use events::{EventView, EventsQuery, ForgottenView};
 pub use executions::{ExecutionReply, ExecutionRequest, TokenReply};
@@ -37,8 +41,9 @@ pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};
 pub use history::{
     AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
-pub use log::{LogQuery, LogReply};
+pub use log::{LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply};
 pub use pairings::{PairingKnock, PairingProgress, PairingReply, PairingRequest, PairingView};
+pub use passkeys::{PasskeyView, PasskeysPage, RemovedPasskeyReply};
 pub use pause::{PauseReply, PauseRequest, PauseView};
 pub use reload::ReloadReply;
 pub use rules::{
@@ -48,8 +53,8 @@ pub use sessions::{
     CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
 };
 pub use status::{
-    ErrorReply, NonceReply, ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState,
-    ReadyWaiting, Up,
+    ErrorReply, NonceReply, ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey, ReadyReply,
+    ReadyState, ReadyWaiting, Up,
 };
 pub use tokens::{
     AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,

@@ -12,6 +12,31 @@ pub struct LogQuery {
     pub until: Option<i64>,
 }
 
+/// A change of the key that signs the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogKeyRequest {
+    /// Which.
+    pub change: LogKeyChange,
+}
+
+/// What becomes of the key that signs the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogKeyChange {
+    /// The daemon makes another one; the old one signs that it did.
+    Rotate,
+    /// The one that signs now is accepted, though nobody rotated it.
+    Accept,
+}
+
+/// The key that signs the log from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogKeyReply {
+    /// Its public half, in hex.
+    pub key: String,
+}
+
 /// A page of the log, as lines of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogReply {

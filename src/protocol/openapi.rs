@@ -4,14 +4,15 @@
 mod operation;
 
 use crate::{
-    AddTokenRequest, AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery,
-    CallReply, CancelRequest, CancelledReply, DigestQuery, DigestReply, ErrorReply, EventView,
-    EventsQuery, ExecutionReply, ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView,
-    GrantsPage, HistoryPage, HistoryQuery, LogQuery, LogReply, ModeReply, ModeRequest,
-    NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest,
-    ReadyReply, ReloadReply, ResumedAgentReply, RevokeReply, RevokedTokenReply, RotateTokenRequest,
-    SessionRequest, SessionsPage, SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest,
-    WaitQuery, routes,
+    AddTokenRequest, AnswerReply, AnswerRequest, AnswerersReply, AnswerersRequest, AskRecord,
+    AskView, AsksPage, AsksQuery, CallReply, CancelRequest, CancelledReply, DigestQuery,
+    DigestReply, ErrorReply, EventView, EventsQuery, ExecutionReply, ExecutionRequest,
+    ExplainReply, ExplainRequest, ForgottenView, GrantsPage, HistoryPage, HistoryQuery,
+    LogKeyReply, LogKeyRequest, LogQuery, LogReply, ModeReply, ModeRequest, NewTokenReply,
+    NonceReply, PairingReply, PairingRequest, PairingView, PasskeysPage, PauseReply, PauseRequest,
+    ReadyReply, ReloadReply, RemovedPasskeyReply, ResumedAgentReply, RevokeReply,
+    RevokedTokenReply, RotateTokenRequest, SessionRequest, SessionsPage, SubmitRequest, TokenReply,
+    TokensPage, TrialReply, TrialRequest, WaitQuery, routes,
 };
 use operation::{Operation, RouteAccess, described};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -133,6 +134,9 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("get", routes::LOG, "Export the log", RouteAccess::Approver)
             .query::<LogQuery>(generator)
             .reply::<LogReply>(generator, "200", "A page of the log, as lines of an export"),
+        Operation::new("post", routes::LOG_KEY, "Change the log's key", RouteAccess::Approver)
+            .body::<LogKeyRequest>(generator)
+            .reply::<LogKeyReply>(generator, "200", "The key that signs from now on"),
         Operation::new("get", routes::SESSIONS, "List sessions", RouteAccess::Approver)
             .reply::<SessionsPage>(generator, "200", "The sessions that are known"),
         Operation::new("post", session("mode"), "Set a session's mode", RouteAccess::Approver)
@@ -151,6 +155,11 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("post", routes::EXPLAIN, "Explain a call", RouteAccess::Approver)
             .body::<ExplainRequest>(generator)
             .reply::<ExplainReply>(generator, "200", "What would happen to it, and why"),
+        Operation::new("post", routes::APPROVERS, "Who could answer", RouteAccess::Approver)
+            .body::<AnswerersRequest>(generator)
+            .reply::<AnswerersReply>(generator, "200", "Who could answer the call, and why"),
+        Operation::new("get", routes::ASK_APPROVERS, "Who can answer", RouteAccess::Approver)
+            .reply::<AnswerersReply>(generator, "200", "Who can answer the ask, and why"),
         Operation::new("post", routes::TRIAL, "Try a rule", RouteAccess::Approver)
             .body::<TrialRequest>(generator)
             .reply::<TrialReply>(generator, "200", "What it would have changed"),
@@ -184,6 +193,10 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<ResumedAgentReply>(generator, "200", "The agent that was resumed"),
         Operation::new("delete", routes::TOKEN, "Revoke a token", RouteAccess::Approver)
             .reply::<RevokedTokenReply>(generator, "200", "The token that was revoked"),
+        Operation::new("get", routes::PASSKEYS, "List people's passkeys", RouteAccess::Approver)
+            .reply::<PasskeysPage>(generator, "200", "The passkeys, without their keys"),
+        Operation::new("delete", routes::PASSKEY, "Remove a passkey", RouteAccess::Approver)
+            .reply::<RemovedPasskeyReply>(generator, "200", "The passkey that was removed"),
         Operation::new("post", routes::MCP, "Send a message of MCP", RouteAccess::Agent)
             .body::<Value>(generator)
             .reply::<Value>(generator, "200", "The reply, or a stream that ends with it"),

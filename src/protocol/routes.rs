@@ -26,6 +26,8 @@ pub const DIGEST: &str = "/v1/digest";
 pub const EVENTS: &str = "/v1/events";
 /// The log that proves itself.
 pub const LOG: &str = "/v1/log";
+/// The key that signs the log.
+pub const LOG_KEY: &str = "/v1/log/key";
 /// Lists sessions.
 pub const SESSIONS: &str = "/v1/sessions";
 /// A session: `mode`, `abort` or `end`.
@@ -36,6 +38,10 @@ pub const GRANTS: &str = "/v1/grants";
 pub const GRANT: &str = "/v1/grants/{id}";
 /// Explains a call by the rules in force.
 pub const EXPLAIN: &str = "/v1/rules/explain";
+/// Says who could answer a call.
+pub const APPROVERS: &str = "/v1/approvers/explain";
+/// Says who can answer an ask.
+pub const ASK_APPROVERS: &str = "/v1/asks/{id}/approvers";
 /// Tries a rule on the latest closed asks.
 pub const TRIAL: &str = "/v1/rules/try";
 /// Everything is paused.
@@ -56,6 +62,10 @@ pub const TOKEN: &str = "/v1/tokens/{name}";
 pub const ROTATE_TOKEN: &str = "/v1/tokens/{name}/rotate";
 /// Resumes an agent that a limit has paused.
 pub const RESUME_TOKEN: &str = "/v1/tokens/{name}/resume";
+/// The passkeys of people.
+pub const PASSKEYS: &str = "/v1/passkeys";
+/// A passkey.
+pub const PASSKEY: &str = "/v1/passkeys/{id}";
 /// Messages of MCP.
 pub const MCP: &str = "/mcp";
 /// Makes a nonce.

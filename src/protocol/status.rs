@@ -46,6 +46,10 @@ pub struct ReadyReply {
     /// threads; nothing waits for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What is wrong with the key that signs the log: it changed though nobody rotated it, or its
+    /// file is gone. Nothing waits for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_key: Option<ReadyLogKey>,
     /// What waits for an answer; absent while the store fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<ReadyWaiting>,
@@ -68,6 +72,15 @@ pub struct ReadyReply {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// What is wrong with the key that signs the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadyLogKey {
+    /// What is wrong, in one sentence.
+    pub problem: String,
+    /// How to fix it.
+    pub fix: String,
 }
 
 /// What waits for an answer.

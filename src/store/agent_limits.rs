@@ -109,21 +109,22 @@ pub(super) async fn reached(
     let agent = call.agent.as_str();
     if let Some(most) = open {
         let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
-                     AND state = 'open'";
+                     AND state = 'open' AND reviewed IS NULL";
         if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut *tx).await?)? >= most {
             return Ok(Some(AgentLimit::Open(most)));
         }
     }
     if let Some(most) = per_minute {
         let since = since.max(at.saturating_sub(MINUTE_MS));
-        let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2";
+        let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
+                     AND reviewed IS NULL";
         if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut *tx).await?)? >= most {
             return Ok(Some(AgentLimit::PerMinute(most)));
         }
     }
     if let Some(most) = per_task {
         let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
-                     AND session = $3";
+                     AND session = $3 AND reviewed IS NULL";
         let count = sqlx::query(count).bind(agent).bind(since).bind(&call.session);
         if counted(count.fetch_one(&mut *tx).await?)? >= most {
             return Ok(Some(AgentLimit::PerTask(most)));

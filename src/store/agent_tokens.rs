@@ -40,6 +40,16 @@ impl Store {
         Ok(self.select_tokens(sqlx::query(named).bind(name)).await?.pop())
     }
 
+    /// The names of all agents with a token that was not revoked.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn names_with_token(&self) -> Result<Vec<String>, StoreError> {
+        let names = "SELECT name FROM agent_token WHERE revoked_at IS NULL ORDER BY name";
+        let rows = self.all(sqlx::query(names)).await?;
+        rows.iter().map(|row| Ok(row.try_get("name")?)).collect()
+    }
+
     /// Adds a token; returns `None` where an agent of this name has one.
     ///
     /// # Errors
@@ -136,8 +146,8 @@ impl Store {
                 }
                 // Another agent that gets this name later inherits nothing.
                 let grants = sqlx::query(
-                    "UPDATE grants SET revoked_at = $2 WHERE agent = $1 AND scope <> 'always' \
-                     AND revoked_at IS NULL",
+                    "UPDATE grants SET revoked_at = $2 WHERE agent = $1 \
+                     AND scope NOT IN ('always', 'review') AND revoked_at IS NULL",
                 );
                 grants.bind(&name).bind(now).execute(&mut *tx).await?;
                 let modes = sqlx::query("DELETE FROM session WHERE agent = $1");

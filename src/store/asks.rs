@@ -155,7 +155,7 @@ impl Store {
     pub async fn open_by_session(&self) -> Result<Vec<OpenInSession>, StoreError> {
         let open = sqlx::query(
             "SELECT agent, session, count(*) AS asks, CAST(sum(bytes) AS BIGINT) AS bytes FROM ask \
-             WHERE state = 'open' GROUP BY agent, session",
+             WHERE state = 'open' AND reviewed IS NULL GROUP BY agent, session",
         );
         let count = |row: &AnyRow, column: &str| -> Result<u64, StoreError> {
             Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default())

@@ -1,7 +1,7 @@
 //! Closes an ask, records progress on it, or extends its deadline: one compare-and-set each.
 
 use super::{
-    Grant, Store, StoreError, Tx, agent_limits, asks::fetch, cards, events, grants, pause,
+    Grant, Store, StoreError, Tx, agent_limits, asks::fetch, cards, events, grants, pause, reviews,
     rows::write,
 };
 use crate::ask::{Answer, Ask, Decision, State, question::Progress};
@@ -62,6 +62,9 @@ impl Store {
                     agent_limits::resume(tx, token, &answer.by, answer.at).await?;
                 }
                 self::ended(tx, &ended.id, ended.state.name(), &answer).await?;
+                if let Some(review) = &ended.body.review {
+                    reviews::ended(tx, &ended, review, &answer).await?;
+                }
                 Ok(Closed::Won(ended))
             })
         });

@@ -23,6 +23,15 @@ pub struct DueDigest {
     pub content: String,
 }
 
+/// What became of an attempt to send a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DigestTry {
+    /// It was sent, or is given up.
+    Over,
+    /// It has to be sent again.
+    Again,
+}
+
 impl Store {
     /// When the last digest was due that was made; Unix milliseconds.
     ///
@@ -77,7 +86,8 @@ impl Store {
         fence: &Fence,
     ) -> Result<Option<DueDigest>, StoreError> {
         let query = sqlx::query(
-            "SELECT due_at, content FROM digest WHERE adapter = $1 AND target = $2 AND sent = 0 \
+            "SELECT due_at, content FROM digest WHERE adapter = $1 AND target = $2 \
+             AND sent <> 1 AND sent <> -$4 \
              AND EXISTS (SELECT 1 FROM lease WHERE name = $3 AND epoch = $4) \
              ORDER BY due_at DESC LIMIT 1",
         );
@@ -86,12 +96,15 @@ impl Store {
         Ok(Some(DueDigest { due_at: row.try_get("due_at")?, content: row.try_get("content")? }))
     }
 
-    /// Notes that this digest is sent here, before it is; whether the one who says so leads and
-    /// nobody has before.
+    /// Notes that this digest is being sent here; whether the one who says so leads and has not
+    /// begun before.
     ///
     /// # Errors
     /// When the store fails.
-    // INVARIANT: noted first, so that a crash may lose a digest and never repeats one.
+    // INVARIANT: the column holds 1 once it is sent, and before that the negative epoch of the
+    // leader that began. The same leader begins once, so a store that fails makes no flood; the
+    // next leader sends what an earlier one did not finish, so a crash may repeat a digest and
+    // never loses one.
     pub async fn digest_sending(
         &self,
         due_at: i64,
@@ -100,28 +113,35 @@ impl Store {
         fence: &Fence,
     ) -> Result<bool, StoreError> {
         let noted = sqlx::query(
-            "UPDATE digest SET sent = 1 WHERE due_at = $1 AND adapter = $2 AND target = $3 \
-             AND sent = 0 AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5)",
+            "UPDATE digest SET sent = -$5 WHERE due_at = $1 AND adapter = $2 AND target = $3 \
+             AND sent <> 1 AND sent <> -$5 \
+             AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5)",
         );
         let noted = noted.bind(due_at).bind(adapter.to_owned()).bind(target.to_owned());
         Ok(self.execute(noted.bind(fence.name.clone()).bind(fence.epoch)).await? > 0)
     }
 
-    /// Notes that this digest was not sent here after all.
+    /// Notes that this digest was sent here, or that it has to be sent again.
     ///
     /// # Errors
-    /// When the store fails; then it is not sent again.
-    pub async fn digest_not_sent(
+    /// When the store fails; then the next leader sends it again.
+    pub async fn digest_tried(
         &self,
         due_at: i64,
         adapter: &str,
         target: &str,
+        tried: DigestTry,
     ) -> Result<(), StoreError> {
+        let sent = match tried {
+            DigestTry::Over => 1_i64,
+            DigestTry::Again => 0,
+        };
         let noted = sqlx::query(
-            "UPDATE digest SET sent = 0 WHERE due_at = $1 AND adapter = $2 AND target = $3",
+            "UPDATE digest SET sent = $4 WHERE due_at = $1 AND adapter = $2 AND target = $3 \
+             AND sent <> 1",
         );
         let noted = noted.bind(due_at).bind(adapter.to_owned()).bind(target.to_owned());
-        self.execute(noted).await.map(drop)
+        self.execute(noted.bind(sent)).await.map(drop)
     }
 }
 
@@ -156,8 +176,22 @@ mod tests {
             assert!(store.digest_sending(20, "chat", "7", &leads).await.unwrap());
             assert!(!store.digest_sending(20, "chat", "7", &leads).await.unwrap());
             assert_eq!(due().await.unwrap(), None);
-            store.digest_not_sent(20, "chat", "7").await.unwrap();
+            store.digest_tried(20, "chat", "7", DigestTry::Again).await.unwrap();
+            assert_eq!(due().await.unwrap(), Some(wanted.clone()));
+            // The next leader sends what this one began, and no leader what was sent.
+            assert!(store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+            store.release_lease(&leads).await.unwrap();
+            let next = store.take_lease("chat", "two", length).await.unwrap().unwrap();
+            assert_eq!(due().await.unwrap(), None, "it leads no more");
+            let due = || store.due_digest("chat", "7", &next);
             assert_eq!(due().await.unwrap(), Some(wanted));
+            assert!(!store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+            assert!(store.digest_sending(20, "chat", "7", &next).await.unwrap());
+            store.digest_tried(20, "chat", "7", DigestTry::Over).await.unwrap();
+            store.digest_tried(20, "chat", "7", DigestTry::Again).await.unwrap();
+            assert_eq!(due().await.unwrap(), None, "it was sent");
+            assert!(!store.digest_sending(20, "chat", "7", &next).await.unwrap());
+            assert!(store.add_digest(25, vec![here()]).await.unwrap());
             assert!(store.add_digest(30, vec![]).await.unwrap());
             assert_eq!(due().await.unwrap(), None, "what was not sent in time is not sent later");
         })

@@ -56,6 +56,8 @@ pub enum GrantScope {
     Always,
     /// Exactly one call, once, until it expires.
     Budget,
+    /// No approval: calls that it covers ask, because a person said so in a review.
+    Review,
 }
 
 impl GrantScope {
@@ -65,6 +67,7 @@ impl GrantScope {
             Self::Timed => "timed",
             Self::Always => "always",
             Self::Budget => "budget",
+            Self::Review => "review",
         }
     }
 }
@@ -194,6 +197,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         "timed" => GrantScope::Timed,
         "always" => GrantScope::Always,
         "budget" => GrantScope::Budget,
+        "review" => GrantScope::Review,
         _ => return Err(sqlx::Error::Decode(format!("scope `{scope}`").into()).into()),
     };
     Ok(Grant {
@@ -202,7 +206,10 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         rule: Rule {
             tool: row.try_get("tool")?,
             pattern: row.try_get("pattern")?,
-            verdict: Verdict::Allow,
+            verdict: match scope {
+                GrantScope::Review => Verdict::Ask,
+                _ => Verdict::Allow,
+            },
         },
         scope,
         agent: row.try_get("agent")?,

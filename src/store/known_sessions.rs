@@ -45,13 +45,14 @@ impl Store {
     pub async fn known_sessions(&self) -> Result<(Vec<KnownSession>, bool), StoreError> {
         let mut known = SessionsByName::new();
         let open = "SELECT agent, session, count(*) AS asks, max(created_at) AS at FROM ask \
-             WHERE state = 'open' GROUP BY agent, session";
+             WHERE state = 'open' AND reviewed IS NULL GROUP BY agent, session";
         for row in self.all(sqlx::query(open)).await? {
             let asks: i64 = row.try_get("asks")?;
             seen(&mut known, &row)?.open = u64::try_from(asks).unwrap_or_default();
         }
         let closed = "SELECT agent, session, id, closed_at AS at FROM ask \
-             WHERE closed_at IS NOT NULL ORDER BY closed_at DESC, id DESC LIMIT $1";
+             WHERE closed_at IS NOT NULL AND reviewed IS NULL \
+             ORDER BY closed_at DESC, id DESC LIMIT $1";
         for row in self.all(sqlx::query(closed).bind(CLOSED)).await? {
             let id = row.try_get("id")?;
             seen(&mut known, &row)?.latest.get_or_insert(id);

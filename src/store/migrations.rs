@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 29] = [
+const STEPS: [(i64, &str, &str); 31] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -37,6 +37,8 @@ const STEPS: [(i64, &str, &str); 29] = [
     (27, "digest", include_str!("migrations/0027_digest.sql")),
     (28, "threads", include_str!("migrations/0028_threads.sql")),
     (30, "token_scope", include_str!("migrations/0030_token_scope.sql")),
+    (31, "review", include_str!("migrations/0031_review.sql")),
+    (34, "passkey", include_str!("migrations/0034_passkey.sql")),
 ];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write

@@ -12,6 +12,8 @@ pub struct Since {
     pub revoked: u64,
     /// The agents' tokens that were revoked or rotated after the backup: revoked in both cases.
     pub tokens: u64,
+    /// The passkeys that were removed after the backup.
+    pub passkeys: u64,
     /// The asks that were open in the backup and closed after it.
     pub closed: u64,
     /// The pause that is on.
@@ -24,6 +26,13 @@ const CLOSED: &str = "\
         closed_at = o.closed_at, progress = o.progress, key = o.key, left_ms = NULL \
     FROM replaced.ask AS o WHERE o.id = ask.id AND ask.state = 'open' AND o.state <> 'open'";
 
+/// What became of an answer after the backup: that its call was started, or that it was undone.
+// SECURITY: a call that was approved before the backup and ran after it does not run once more.
+const NOTED: &str = "\
+    UPDATE ask SET answer = o.answer, version = o.version FROM replaced.ask AS o \
+    WHERE o.id = ask.id AND ask.state <> 'open' AND o.state = ask.state \
+        AND o.version > ask.version";
+
 /// Their cards are redrawn where they were posted; one without a message is given up.
 const CARDS: &str = "\
     UPDATE card SET message = o.message, shown = o.shown, wanted = o.wanted, bundle = NULL, \
@@ -35,6 +44,14 @@ const REVOKED: &str = "\
     UPDATE grants SET revoked_at = o.revoked_at, undo_until = NULL \
     FROM replaced.grants AS o WHERE o.id = grants.id \
         AND grants.revoked_at IS NULL AND o.revoked_at IS NOT NULL";
+
+/// What people said in reviews after the backup asks on.
+const REVIEWED: &str = "\
+    INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, created_at, \
+        written) \
+    SELECT id, ask, tool, pattern, scope, agent, session, granted_by, created_at, written \
+    FROM replaced.grants WHERE scope = 'review' AND revoked_at IS NULL \
+        AND id NOT IN (SELECT id FROM grants)";
 
 /// What was spent of a budget stays spent.
 const SPENT: &str = "\
@@ -54,6 +71,14 @@ const TOKEN_PAUSES: &str = "\
     FROM replaced.agent_token AS o WHERE o.id = agent_token.id \
         AND agent_token.paused_at IS NULL AND o.paused_at IS NOT NULL";
 
+const REMOVED_PASSKEYS: &str = "\
+    DELETE FROM passkey WHERE id NOT IN (SELECT id FROM replaced.passkey)";
+
+/// A counter never falls: an assertion that was used is not used again.
+const COUNTERS: &str = "\
+    UPDATE passkey SET counter = max(passkey.counter, o.counter), used_at = o.used_at \
+    FROM replaced.passkey AS o WHERE o.id = passkey.id";
+
 /// Brings over into `restored` what the store in `file` knows and the backup does not.
 // FAIL-CLOSED: a restored store approves nothing that a person has revoked since.
 pub(super) async fn bring_over(
@@ -71,16 +96,19 @@ pub(super) async fn bring_over(
         return Err(StoreError::Damaged(sound));
     }
     restored.execute("BEGIN IMMEDIATE").await?;
+    restored.execute(NOTED).await?;
     let closed = restored.execute(CLOSED).await?.rows_affected();
     restored.execute(CARDS).await?;
     let revoked = restored.execute(REVOKED).await?.rows_affected();
+    restored.execute(REVIEWED).await?;
     if has_column(restored, "spent_at").await? {
         restored.execute(SPENT).await?;
     }
     let tokens = tokens(restored, now).await?;
+    let passkeys = passkeys(restored).await?;
     let paused = pause(restored).await?;
     restored.execute("COMMIT").await?;
-    Ok(Since { revoked, tokens, closed, paused })
+    Ok(Since { revoked, tokens, passkeys, closed, paused })
 }
 
 async fn tokens(restored: &mut Tx, now: i64) -> Result<u64, StoreError> {
@@ -89,6 +117,14 @@ async fn tokens(restored: &mut Tx, now: i64) -> Result<u64, StoreError> {
     }
     restored.execute(TOKEN_PAUSES).await?;
     Ok(sqlx::query(TOKENS).bind(now).execute(&mut *restored).await?.rows_affected())
+}
+
+async fn passkeys(restored: &mut Tx) -> Result<u64, StoreError> {
+    if !has(restored, "passkey").await? {
+        return Ok(0);
+    }
+    restored.execute(COUNTERS).await?;
+    Ok(restored.execute(REMOVED_PASSKEYS).await?.rows_affected())
 }
 
 async fn pause(restored: &mut Tx) -> Result<Option<Pause>, StoreError> {

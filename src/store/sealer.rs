@@ -1,26 +1,26 @@
 //! Seals the log: lets new events join the chain and signs it, with a key in the state folder.
 
-use super::{Store, StoreError, private};
+use super::{
+    Store, StoreError,
+    log_key::{
+        EVENT, KEY, KeyChange, KeyFile, KeyHistory, LogKeyProblem, file_problem, known_head,
+        known_key, make_key, next_key_file, read_key, unexplained, write_head,
+    },
+};
 use crate::{
     audit::{LogHead, PublicKey, SigningKey},
     clock,
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// The file with the signing key, in the state folder.
-// SECURITY: the folder is closed to other users, and the guardrail keeps agents out of it.
-const KEY: &str = "log.key";
-/// The file with the newest head that was signed: a store that was cut off or put back is noticed.
-const HEAD: &str = "log.head";
 /// How often new events are sealed.
 const ROUND: Duration = Duration::from_secs(1);
 
@@ -28,48 +28,60 @@ const ROUND: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct LogSealer {
     store: Store,
-    key: Arc<SigningKey>,
+    signing: StdMutex<Signing>,
     state: PathBuf,
-    /// The newest head in the file. Held while sealing, so that the file never goes back.
+    /// The newest head in the file. Held while sealing, so that the file never goes back, and while
+    /// the key is replaced.
     head: Mutex<Option<LogHead>>,
 }
 
+/// What signs, and what is wrong with it.
+#[derive(Debug)]
+struct Signing {
+    key: Arc<SigningKey>,
+    /// The key is another one than before.
+    changed: Option<LogKeyProblem>,
+    /// Its file is not as it was read.
+    file: Option<LogKeyProblem>,
+}
+
 impl LogSealer {
-    /// Reads the key in this folder, or makes one at the first start.
+    /// Reads the key in this folder, or makes one where there is none.
     ///
     /// # Errors
     /// When the key cannot be read or written.
     // FAIL-CLOSED: a key that cannot be read is not replaced, because the old log would no longer
-    // fit the new key.
+    // fit the new key. For one that is gone [`Self::check_key`] says so in the log.
     pub fn open(store: Store, state: &Path) -> Result<Self, StoreError> {
         let file = state.join(KEY);
         let failed = |why: String| StoreError::LogKey { file: file.clone(), why };
-        let pkcs8 = match fs::read_to_string(&file) {
-            Ok(text) => STANDARD.decode(text.trim()).map_err(|error| failed(error.to_string()))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let made = SigningKey::generate();
-                let made = made.map_err(|_| failed("the system has no randomness".to_owned()))?;
-                let text = format!("{}\n", STANDARD.encode(&made));
-                private::write(&file, &text).map_err(|error| failed(error.to_string()))?;
-                made
-            }
-            Err(error) => return Err(failed(error.to_string())),
+        let key = match read_key(state) {
+            KeyFile::Holds(key) => key,
+            KeyFile::Gone => make_key(&file).map_err(failed)?,
+            KeyFile::Unusable(why) => return Err(failed(why)),
         };
-        let key = SigningKey::read(&pkcs8).ok_or_else(|| failed("it holds no key".to_owned()))?;
+        let signing = Signing { key: Arc::new(key), changed: None, file: None };
         let head = Mutex::new(known_head(state));
-        Ok(Self { store, key: Arc::new(key), state: state.to_owned(), head })
+        Ok(Self { store, signing: StdMutex::new(signing), state: state.to_owned(), head })
     }
 
     /// The key that signs.
     #[must_use]
-    pub fn key(&self) -> &SigningKey {
-        &self.key
+    pub fn key(&self) -> Arc<SigningKey> {
+        self.signing().key.clone()
     }
 
     /// The public half of the key.
     #[must_use]
     pub fn public(&self) -> PublicKey {
-        self.key.public()
+        self.signing().key.public()
+    }
+
+    /// What is wrong with the key.
+    #[must_use]
+    pub fn problem(&self) -> Option<LogKeyProblem> {
+        let signing = self.signing();
+        signing.changed.clone().or_else(|| signing.file.clone())
     }
 
     /// Notes in the log if it does not contain the head that this daemon signed last.
@@ -90,20 +102,129 @@ impl LogSealer {
         Ok(())
     }
 
+    /// Compares the key with the one that signed before this start: that of the newest checkpoint,
+    /// or on a store that several daemons sign the one that this daemon noted.
+    ///
+    /// # Errors
+    /// When the store fails.
+    // SECURITY: who replaces the key could write the log anew; who has to pin the new key has to
+    // hear of it. The daemon goes on, because a lost file must not end all approvals.
+    pub async fn check_key(&self) -> Result<(), StoreError> {
+        let _sealing = self.head.lock().await;
+        let (ours, noted) = (self.public(), known_key(&self.state));
+        let newest = self.store.newest_signer().await?;
+        let alone = newest.clone().filter(|_| !self.store.is_shared());
+        let mut before = [noted.clone(), alone].into_iter().flatten();
+        let before = before.rfind(|key| *key != ours.to_string());
+        let history = self.store.key_history(&ours).await?;
+        let problem = match (before, history) {
+            (_, KeyHistory::Unexplained(was)) => Some(unexplained(&was, &ours)),
+            (Some(_), KeyHistory::Meant) => None,
+            (Some(was), KeyHistory::Replaced) => {
+                self.note_key(KeyChange::Restored, &ours, Some(&was)).await?;
+                tracing::warn!("the earlier key of the log was put back");
+                None
+            }
+            (Some(was), KeyHistory::Unknown) => {
+                self.note_key(KeyChange::Unexplained, &ours, Some(&was)).await?;
+                Some(unexplained(&was, &ours))
+            }
+            (None, KeyHistory::Unknown) => {
+                let joins = noted.is_none() && newest.is_some();
+                if joins && !self.store.has_signer(&ours).await? {
+                    self.note_key(KeyChange::Joined, &ours, None).await?;
+                }
+                None
+            }
+            (None, KeyHistory::Meant | KeyHistory::Replaced) => None,
+        };
+        if let Some(problem) = &problem {
+            tracing::error!(fix = problem.fix, "{problem}");
+        }
+        self.signing().changed = problem;
+        Ok(())
+    }
+
+    /// Looks whether the file still holds the key that signs, as at a reload; returns what is
+    /// wrong with the key.
+    pub async fn look_again(&self) -> Option<LogKeyProblem> {
+        let ours = self.public();
+        let problem = file_problem(&self.state, &ours);
+        let before = std::mem::replace(&mut self.signing().file, problem.clone());
+        if let Some(problem) = problem.filter(|now| before.as_ref() != Some(now)) {
+            tracing::error!(fix = problem.fix, "{problem}");
+            if let Err(error) = self.note_key(KeyChange::File, &ours, None).await {
+                tracing::warn!(%error, "that is not in the log");
+            }
+        }
+        self.problem()
+    }
+
+    /// Replaces the key: the old one signs that, and the new one signs from then on.
+    ///
+    /// # Errors
+    /// When the store fails, or the new key cannot be written; then the old one goes on signing.
+    // INVARIANT: the event with the new key is under a checkpoint of the old one, so who trusts
+    // the old key can tell that its holder made the new one.
+    pub async fn rotate(&self, by: &Value) -> Result<PublicKey, StoreError> {
+        let mut known = self.head.lock().await;
+        let (old, next) = (self.key(), next_key_file(&self.state));
+        let failed = |why: String| StoreError::LogKey { file: self.state.join(KEY), why };
+        // Written before anything says that it is the new one: a full disk changes nothing.
+        let new = Arc::new(make_key(&next).map_err(failed)?);
+        let mut data = KeyChange::Rotated.data(&new.public(), Some(&old.public().to_string()));
+        if let Some(data) = data.as_object_mut() {
+            data.insert("by".to_owned(), by.clone());
+        }
+        self.store.note(clock::now_ms(), EVENT, None, &data).await?;
+        while let Some(head) = self.store.seal_log(&old).await? {
+            *known = Some(head);
+        }
+        fs::rename(&next, self.state.join(KEY)).map_err(|error| failed(error.to_string()))?;
+        if let Some(head) = &*known
+            && let Err(error) = write_head(&self.state, head, &new.public())
+        {
+            tracing::warn!(%error, "the head of the log was not written down");
+        }
+        let public = new.public();
+        *self.signing() = Signing { key: new, changed: None, file: None };
+        tracing::warn!(key = %public, "the key of the log was rotated");
+        Ok(public)
+    }
+
+    /// Accepts the key that signs, though nobody had said that it would change.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn accept(&self, by: &Value) -> Result<PublicKey, StoreError> {
+        let _sealing = self.head.lock().await;
+        let key = self.public();
+        if let KeyHistory::Unexplained(was) = self.store.key_history(&key).await? {
+            let mut data = KeyChange::Accepted.data(&key, Some(&was));
+            if let Some(data) = data.as_object_mut() {
+                data.insert("by".to_owned(), by.clone());
+            }
+            self.store.note(clock::now_ms(), EVENT, None, &data).await?;
+            self.signing().changed = None;
+        }
+        Ok(key)
+    }
+
     /// Seals everything that was committed.
     ///
     /// # Errors
     /// When the store fails; then it is sealed later.
     pub async fn seal(&self) -> Result<(), StoreError> {
         let mut known = self.head.lock().await;
-        let mut newest = None;
-        while let Some(head) = self.store.seal_log(&self.key).await? {
+        let (key, mut newest) = (self.key(), None);
+        while let Some(head) = self.store.seal_log(&key).await? {
             newest = Some(head);
         }
         let Some(newest) = newest.filter(|new| known.as_ref() != Some(new)) else { return Ok(()) };
-        let (file, text) = (self.state.join(HEAD), format!("{newest}\n"));
+        let (state, head, public) = (self.state.clone(), newest.clone(), key.public());
         // Synced to the disk, which takes a while.
-        let written = tokio::task::spawn_blocking(move || private::write(&file, &text)).await;
+        let write = move || write_head(&state, &head, &public);
+        let written = tokio::task::spawn_blocking(write).await;
         match written {
             Ok(Ok(())) => *known = Some(newest),
             Ok(Err(error)) => tracing::warn!(%error, "the head of the log was not written down"),
@@ -121,59 +242,20 @@ impl LogSealer {
             let _ = stop.run_until_cancelled(tokio::time::sleep(ROUND)).await;
         }
     }
-}
 
-/// The newest head that a daemon with this state folder signed, as far as its file tells.
-#[must_use]
-pub fn known_head(state: &Path) -> Option<LogHead> {
-    fs::read_to_string(state.join(HEAD)).ok()?.parse().ok()
+    async fn note_key(
+        &self,
+        change: KeyChange,
+        key: &PublicKey,
+        was: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.store.note(clock::now_ms(), EVENT, None, &change.data(key, was)).await
+    }
+
+    fn signing(&self) -> MutexGuard<'_, Signing> {
+        self.signing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
-    use crate::store::engines::on_both;
-    use serde_json::Value;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[tokio::test]
-    async fn the_key_is_made_once_for_its_owner_alone_and_never_replaced() {
-        on_both(async |store| {
-            let state = tempfile::tempdir().unwrap();
-            let first = LogSealer::open(store.clone(), state.path()).unwrap();
-            let again = LogSealer::open(store.clone(), state.path()).unwrap();
-            assert_eq!(first.public(), again.public());
-            let file = state.path().join(KEY);
-            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-            for broken in ["", "x", "AAAA"] {
-                fs::write(&file, broken).unwrap();
-                let error = LogSealer::open(store.clone(), state.path()).unwrap_err();
-                assert!(matches!(error, StoreError::LogKey { .. }), "{broken:?}: {error}");
-                assert_eq!(fs::read_to_string(&file).unwrap(), broken);
-            }
-        })
-        .await;
-    }
-
-    #[tokio::test]
-    async fn a_store_that_was_put_back_is_noted_in_its_log() {
-        on_both(async |store| {
-            let state = tempfile::tempdir().unwrap();
-            store.note(1, "one", None, &Value::Null).await.unwrap();
-            let sealer = LogSealer::open(store.clone(), state.path()).unwrap();
-            sealer.seal().await.unwrap();
-            let head = known_head(state.path()).unwrap();
-            assert_eq!(head.count, 1);
-            LogSealer::open(store.clone(), state.path()).unwrap().check_known().await.unwrap();
-            assert_eq!(store.events_after(0, 9).await.unwrap().len(), 1, "it is all there");
-            let lost = LogHead { count: 7, hash: "0".repeat(64) };
-            fs::write(state.path().join(HEAD), lost.to_string()).unwrap();
-            LogSealer::open(store.clone(), state.path()).unwrap().check_known().await.unwrap();
-            let noted = store.events_after(0, 9).await.unwrap().pop().unwrap();
-            let data = json!({"count": 7, "hash": lost.hash});
-            assert_eq!((noted.kind.as_str(), noted.data), ("log_cut", data));
-        })
-        .await;
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Sessions: their mode, and the grants that end with them.
 
-use super::{Grant, Store, StoreError, events, grants, threads};
+use super::{Grant, GrantScope, Store, StoreError, events, grants, threads};
 use serde_json::json;
 use sqlx::Row;
 
@@ -12,6 +12,8 @@ pub struct SessionContext {
     /// The grants in force with a rule that were made in it, and all that are for always; oldest
     /// first.
     pub grants: Vec<Grant>,
+    /// What people said in reviews: calls that these cover ask.
+    pub reviewed: Vec<Grant>,
 }
 
 impl Store {
@@ -32,7 +34,8 @@ impl Store {
              WHERE agent = $1 AND session = $2) AS mode) AS own LEFT JOIN grants AS given \
              ON revoked_at IS NULL AND scope <> 'budget' \
              AND (expires_at IS NULL OR expires_at > $3) \
-             AND (scope = 'always' OR (agent = $1 AND session = $2)) ORDER BY created_at, id",
+             AND (scope IN ('always', 'review') OR (agent = $1 AND session = $2)) \
+             ORDER BY created_at, id",
         );
         let rows = self.all(query.bind(agent).bind(session).bind(now)).await?;
         let mode = rows.first().map(|row| row.try_get("mode")).transpose()?.flatten();
@@ -42,7 +45,10 @@ impl Store {
                 given.push(grants::grant(row)?);
             }
         }
-        Ok(SessionContext { mode, grants: given })
+        // SECURITY: what makes calls ask never counts as a grant.
+        let is_review = |grant: &Grant| grant.scope == GrantScope::Review;
+        let (reviewed, grants) = given.into_iter().partition(is_review);
+        Ok(SessionContext { mode, grants, reviewed })
     }
 
     /// Sets a session's own mode.
@@ -92,8 +98,9 @@ impl Store {
             Box::pin(async move {
                 sqlx::query(
                     // A grant for always is made in a session too, but outlives it.
+                    // SECURITY: no agent ends what a review said.
                     "UPDATE grants SET revoked_at = $3 WHERE agent = $1 AND session = $2 \
-                     AND scope <> 'always' AND revoked_at IS NULL",
+                     AND scope NOT IN ('always', 'review') AND revoked_at IS NULL",
                 )
                 .bind(&agent)
                 .bind(&session)

@@ -62,7 +62,7 @@ fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
     Shown { nonce, ask: "one".into(), message, version, muted: false, seen: Seen::No, drawn: None }
 }
 
-fn answer(decision: Decision, by: By, at: i64) -> Answer {
+pub(super) fn answer(decision: Decision, by: By, at: i64) -> Answer {
     Answer::new(decision, by, at)
 }
 

@@ -196,6 +196,7 @@ fn choices(adapter: &str, target: &str) -> Choices {
         approvers,
         audience,
         routes: Routes::default(),
+        reviews: Vec::new(),
         settings,
     }
 }

@@ -83,7 +83,7 @@ impl Claude {
         let mut events = daemon
             .http
             .get(format!("{}/v1/events", daemon.url))
-            .bearer_auth(crate::daemon::AGENT)
+            .bearer_auth(crate::daemon::APPROVER)
             .send()
             .await
             .unwrap();
@@ -147,7 +147,7 @@ async fn claude_hook_silent() {
 
 #[tokio::test]
 async fn claude_hook_expired() {
-    let daemon = Daemon::start("[policy]\ntimeout = \"2s\"").await;
+    let daemon = Daemon::start("[policy]\ntimeout = \"10s\"").await;
     let Some(claude) = Claude::start(&daemon, "Bash", bash()).await else { return };
     let id = claude.asks(&daemon).await;
     let (ran, _) = claude.ends().await;

@@ -136,6 +136,27 @@ async fn a_no_in_the_terminal_closes_the_ask() {
     assert_eq!(told, (&json!("cancelled"), &json!("cancelled: it was answered elsewhere")));
 }
 
+/// The hook is stopped while its submission is under way, so that the person's answer and the
+/// signal of the terminal's are both there when it goes on.
+#[tokio::test]
+async fn a_person_s_answer_at_the_moment_of_the_terminal_s_was_too_late_and_the_card_says_so() {
+    let daemon = Daemon::start("").await;
+    for decision in ["deny", "approve"] {
+        let request = stdin(&golden("01_hook_allow_once")).replace("main", decision);
+        let hook = start(&daemon, &HOOK).input(&request).await;
+        let open = daemon.until("/v1/asks?state=open", |asks| asks["asks"][0]["id"].is_string());
+        let id = open.await["asks"][0]["id"].as_str().unwrap().to_owned();
+        hook.signal("STOP");
+        let (_, pressed) = daemon.answer(&id, &json!({ "decision": decision })).await;
+        assert_eq!(pressed["applied"], true, "{pressed}");
+        hook.signal("TERM");
+        hook.signal("CONT");
+        silent(&hook.ends().await);
+        let ask = daemon.read(&id).await;
+        assert!(ask["answer"]["overtaken"].is_string(), "{ask}");
+    }
+}
+
 #[tokio::test]
 async fn a_yes_in_the_terminal_closes_the_ask_when_the_call_has_run() {
     let daemon = Daemon::start("").await;

@@ -123,6 +123,65 @@ async fn a_request_that_claude_code_cancels_is_taken_back() {
 }
 
 #[tokio::test]
+async fn an_answer_at_the_moment_of_claude_code_s_own_was_too_late_and_the_card_says_so() {
+    let daemon = Daemon::start("").await;
+    let cancel = say(&json!({"type": "control_cancel_request", "request_id": "r1"}));
+    // It cancels once it hears our answer, so it was answered by then.
+    let script = format!("{}hear\n{cancel}hear\n", bash("r1", "make a"));
+    let mut host = Hosted::start(&daemon, &[], &script);
+    let ask = open(&daemon).await;
+    run(&daemon, &["deny", &ask]).await;
+    let (_, denied) = host.response().await;
+    assert_eq!(denied["behavior"], "deny");
+    let path = format!("/v1/asks/{ask}");
+    let told = daemon.until(&path, |ask| ask["answer"]["overtaken"].is_string());
+    assert_eq!(told.await["state"], "answered");
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_read_are_denied_with_a_sentence_and_the_run_goes_on() {
+    let daemon = Daemon::start("").await;
+    let request = |input: &str| {
+        format!(
+            "printf '%s\\n' '{{\"type\":\"control_request\",\"request_id\":\"r1\",\"request\":\
+             {{\"subtype\":\"can_use_tool\",\"tool_name\":\"Bash\",\"input\":{input}}}}}'\nhear\n"
+        )
+    };
+    let half = request("{\"command\":\"\\ud800\"}");
+    let deep = request(&format!("{}{}", "[".repeat(200), "]".repeat(200)));
+    let cut = request("{\"command\":");
+    let script = format!("{half}{deep}{cut}{}hear\n", bash("r2", "make a"));
+    let mut host = Hosted::start(&daemon, &[], &script);
+    for _ in 0..3 {
+        let (id, denied) = host.response().await;
+        assert_eq!((id, &denied["behavior"]), (json!("r1"), &json!("deny")));
+        let why = denied["message"].as_str().unwrap();
+        assert!(why.starts_with("countersign cannot read this request"), "{why}");
+    }
+    run(&daemon, &["approve", &open(&daemon).await]).await;
+    assert_eq!(host.response().await.1["behavior"], "allow");
+}
+
+#[tokio::test]
+async fn a_request_that_nobody_can_answer_ends_the_run_instead_of_waiting_for_ever() {
+    let daemon = Daemon::start("").await;
+    let nameless = json!({"type": "control_request",
+        "request": {"subtype": "can_use_tool", "tool_name": "Bash", "input": {}}});
+    let host = Hosted::start(&daemon, &[], &format!("{}cat\n", say(&nameless)));
+    let ended = host.process.ends().await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("it has no id to answer under"), "{ended:?}");
+    // Without a host of ours, what is for it is refused.
+    let other = json!({"type": "control_request", "request_id": "h",
+        "request": {"subtype": "hook_callback"}});
+    let script = format!("hear\n{}hear\n", say(&other));
+    let mut host = Hosted::start(&daemon, &["--prompt", "go"], &script);
+    host.next().await;
+    let refused = host.next().await["line"]["response"].clone();
+    assert_eq!((&refused["subtype"], &refused["request_id"]), (&json!("error"), &json!("h")));
+}
+
+#[tokio::test]
 async fn every_other_line_passes_unchanged_in_both_directions() {
     let daemon = Daemon::start("").await;
     let hook =

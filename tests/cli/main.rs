@@ -53,6 +53,7 @@ mod pictures;
 mod policy;
 mod process;
 mod programs;
+mod project_env;
 mod proven_log;
 mod records;
 mod remote_page;

@@ -213,6 +213,83 @@ async fn strangers_pages_and_odd_requests_are_refused() {
 }
 
 #[tokio::test]
+async fn odd_ids_names_twice_and_large_bodies_open_no_ask() {
+    let daemon = Daemon::start("").await;
+    let session = McpSession::begin(&daemon).await;
+    for id in [Value::Null, json!(true), json!([1]), json!({"a": 1})] {
+        let mut odd = call(1, "approve", &bash("make a"));
+        odd["id"] = id;
+        let reply = session.send(&odd).await;
+        assert_eq!(reply.status(), StatusCode::BAD_REQUEST, "{odd}");
+        let reply: Value = reply.json().await.unwrap();
+        assert_eq!((&reply["id"], &reply["error"]["code"]), (&Value::Null, &json!(-32600)));
+    }
+    // A notification asks nobody, whatever it is called.
+    let mut nameless = call(1, "approve", &bash("make a"));
+    nameless.as_object_mut().unwrap().remove("id");
+    assert_eq!(session.send(&nameless).await.status(), StatusCode::ACCEPTED);
+    let large = call(1, "approve", &bash(&"x".repeat(2 << 20)));
+    assert_eq!(session.send(&large).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let reply = session.request(&json!({})).body(deep).send().await.unwrap();
+    assert_eq!(reply.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
+    // Every reader takes the last of two, so what is shown is what is approved.
+    let twice = r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{
+        "name":"approve","arguments":{"tool_name":"Bash",
+        "input":{"command":"ls","command":"make twice"}},"_meta":{"progressToken":1}}}"#;
+    let reply = session.request(&json!({})).body(twice).send().await.unwrap();
+    let mut events = Events { reply, read: String::new() };
+    events.next().await.unwrap();
+    let ask = daemon.open().await[0].clone();
+    assert_eq!(ask["call"]["args"]["command"], "make twice");
+    run(&daemon, &["approve", ask["id"].as_str().unwrap()]).await;
+    let allow = json!({"behavior": "allow", "updatedInput": {"command": "make twice"}});
+    assert_eq!(events.decision().await, allow);
+}
+
+#[tokio::test]
+async fn no_page_and_no_other_session_reaches_a_call_that_waits() {
+    let daemon = Daemon::start("").await;
+    let session = McpSession::begin(&daemon).await;
+    let (mut events, ask) = session.asks(7, "approve", &bash("make a")).await;
+    // A page whose name was rebound to this address sends its own name, and no token.
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    for origin in ["null", "http://evil.example", "http://localhost"] {
+        let page = session.request(&ping).header("origin", origin).send().await.unwrap();
+        assert_eq!(page.status(), StatusCode::FORBIDDEN, "{origin}");
+    }
+    let rebound = daemon.http.post(format!("{}/mcp", daemon.url)).header("host", "evil.example");
+    let rebound = rebound.header("mcp-session-id", &session.id).json(&ping).send().await.unwrap();
+    assert_eq!(rebound.status(), StatusCode::UNAUTHORIZED);
+    let cancel = |id: Value| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+    // The name of the session is on its card; its id is not, and a made-up one is another's.
+    let (secret, name) = session.id.split_once('.').unwrap();
+    let mut turned: String = secret.chars().rev().collect();
+    turned.push('x');
+    for id in [format!("{turned}.{name}"), format!("{secret}x.{name}"), format!("{secret}.YQ")] {
+        let other = McpSession { daemon: &daemon, id };
+        other.send(&cancel(json!(7))).await;
+        let end = request_of(&daemon, Method::DELETE).header("mcp-session-id", &other.id);
+        end.send().await.unwrap();
+    }
+    for id in [json!("7"), json!(7.5), Value::Null, json!([7])] {
+        session.send(&cancel(id)).await;
+    }
+    assert_eq!(daemon.read(&ask).await["state"], "open", "none of them names this call");
+    // Another agent's token does not speak for it, though it knows the id.
+    let added = run(&daemon, &["token", "add", "other", "--json"]).await;
+    let token: Value = serde_json::from_str(&added.stdout).unwrap();
+    let thief = daemon.http.post(format!("{}/mcp", daemon.url));
+    let thief = thief.bearer_auth(token["token"].as_str().unwrap());
+    let thief = thief.header("mcp-session-id", &session.id).json(&cancel(json!(7)));
+    thief.send().await.unwrap();
+    assert_eq!(daemon.read(&ask).await["state"], "open", "its id was stolen");
+    run(&daemon, &["approve", &ask]).await;
+    assert_eq!(events.decision().await["behavior"], "allow");
+}
+
+#[tokio::test]
 async fn a_daemon_that_is_killed_answers_nothing_and_a_new_one_knows_the_session() {
     let mut daemon = Daemon::start("").await;
     let id = {

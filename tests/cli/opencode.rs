@@ -180,6 +180,47 @@ async fn a_reply_that_opencode_does_not_take_is_told_on_the_card() {
 }
 
 #[tokio::test]
+async fn of_two_replies_that_opencode_takes_the_first_counts_and_the_card_says_so() {
+    let daemon = Daemon::start("").await;
+    let Some(mut host) = Host::start(&daemon).await else { return };
+    // Its own reply comes back as an event, and is not too late.
+    host.sees(&frame("01_once", 0)).await;
+    let first = open(&daemon).await["id"].as_str().unwrap().to_owned();
+    run(&daemon, &["approve", &first]).await;
+    assert_eq!(host.next().await, Some(posted("01_once")));
+    let replied = |frame: &Value, reply: &str| {
+        let asked = &frame["properties"];
+        json!({"type": "permission.replied", "properties":
+            {"sessionID": asked["sessionID"], "requestID": asked["id"], "reply": reply}})
+    };
+    host.sees(&replied(&frame("01_once", 0), "once")).await;
+    // The dialog's "once" was first, though opencode takes our "reject" too.
+    let asked = frame("03_reject_feedback", 0);
+    host.sees(&asked).await;
+    let second = open(&daemon).await["id"].as_str().unwrap().to_owned();
+    run(&daemon, &["deny", &second]).await;
+    assert_eq!(host.next().await.unwrap()["body"]["reply"], "reject");
+    host.sees(&replied(&asked, "once")).await;
+    host.sees(&replied(&asked, "reject")).await;
+    assert_eq!(host.ends().await, Vec::<Value>::new());
+    let overtaken = async |id: &str| daemon.read(id).await["answer"]["overtaken"].is_string();
+    assert_eq!((overtaken(&first).await, overtaken(&second).await), (false, true));
+}
+
+#[tokio::test]
+async fn answers_to_questions_that_opencode_does_not_take_are_told_on_the_card() {
+    let daemon = Daemon::start("").await;
+    let Some(mut host) = Host::start(&daemon).await else { return };
+    host.sees(&json!({"type": "host.late", "properties": {}})).await;
+    host.sees(&frame("06_question_reply", 0)).await;
+    let ask = open(&daemon).await;
+    answer(&daemon, &ask, &["answer", "--text", "Postgres", "Lint,Docs"]).await;
+    assert_eq!(host.ends().await, [posted("06_question_reply")]);
+    let ask = daemon.read(ask["id"].as_str().unwrap()).await;
+    assert!(ask["answer"]["overtaken"].is_string(), "{ask}");
+}
+
+#[tokio::test]
 async fn without_a_daemon_the_dialog_stays() {
     let mut daemon = Daemon::start("").await;
     let Some(mut host) = Host::start(&daemon).await else { return };

@@ -188,7 +188,23 @@ async fn a_call_is_a_trace_from_its_submission_to_its_exit_code_though_the_colle
     let metrics = &metrics.1["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
     let names: Vec<&str> =
         metrics.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["countersign.asks.open", "countersign.paused", "countersign.events"]);
+    let all = [
+        "countersign.asks.open",
+        "countersign.paused",
+        "countersign.events",
+        "countersign.adapter.up",
+        "countersign.cards.late",
+        "countersign.cards.late.age",
+        "countersign.leading",
+    ];
+    assert_eq!(names, all);
+    let inbox = |metric: &Value| {
+        let points = metric["gauge"]["dataPoints"].as_array().unwrap().iter();
+        let of = |point: &&Value| attribute(point, "adapter") == "inbox";
+        points.filter(of).map(|point| point["asInt"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(inbox(&metrics[4]), ["0"], "no card is late");
+    assert_eq!(inbox(&metrics[3]).len(), 1, "{metrics}");
     let point = &metrics[0]["gauge"]["dataPoints"][0];
     assert!(point["asInt"].as_str().unwrap().parse::<i64>().is_ok(), "{point}");
     assert_eq!(metrics[2]["sum"]["aggregationTemporality"], 2);

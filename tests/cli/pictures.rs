@@ -7,10 +7,12 @@ mod drawing;
 
 use crate::{
     daemon::Daemon,
+    process::start,
     telegram_server::{ANA, GROUP, TOKEN, Telegram},
     terminal::Terminal,
 };
-use drawing::{Scenes, chat, screen};
+use drawing::{Picture, Scene, chat, folded, screen};
+use serde_json::json;
 use std::{fs, path::Path};
 
 /// What differs from run to run, and what the picture says instead.
@@ -52,13 +54,7 @@ fn matches(name: &str, drawn: &str) {
 #[tokio::test]
 async fn the_way_from_a_command_to_the_press_is_drawn_as_it_is() {
     let telegram = Telegram::start().await;
-    let config = format!(
-        "[telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
-         [approvers]\ntelegram = [{}]\n",
-        telegram.url(),
-        ANA.id
-    );
-    let daemon = Daemon::start(&config).await;
+    let daemon = Daemon::start(&in_group(&telegram)).await;
     let shop = daemon.dir.path().join("shop");
     fs::create_dir_all(shop.join("build")).unwrap();
     let typed = "countersign run -- rm -rf build";
@@ -80,21 +76,99 @@ async fn the_way_from_a_command_to_the_press_is_drawn_as_it_is() {
     let edited = telegram.calls("editMessageText").pop().unwrap();
     assert_eq!(telegram.violations(), Vec::<String>::new());
 
-    let host = gethostname::gethostname().into_string().unwrap();
-    let steady = Steady(vec![
-        (id, "k7m2q9xd"),
-        (daemon.url.clone(), "http://127.0.0.1:7117"),
-        (daemon.dir.path().display().to_string(), "/home/ana"),
-        (host, "mill"),
-    ]);
+    let steady = steady(&daemon, &id);
     let shown = |message: &serde_json::Value| chat(&steady.text(message["text"].as_str().unwrap()));
-    let scenes = Scenes {
+    let prompt = vec!["shop $".to_owned()];
+    let picture = Picture {
+        title: "A command waits, its card is approved in Telegram, and the command runs",
         typed: typed.to_owned(),
-        waits: screen(&steady.text(&waits)),
-        done: [screen(&steady.text(&done)), vec!["shop $".to_owned()]].concat(),
-        card: shown(&sent),
-        buttons: card.buttons,
-        closed: shown(&edited),
+        scenes: [
+            Scene {
+                terminal: screen(&steady.text(&waits)),
+                card: shown(&sent),
+                buttons: card.buttons,
+                pressed: Some("Approve"),
+            },
+            Scene {
+                terminal: [screen(&steady.text(&done)), prompt].concat(),
+                card: shown(&edited),
+                ..Scene::default()
+            },
+        ],
     };
-    matches("approval.svg", &scenes.svg());
+    matches("approval.svg", &picture.svg());
+}
+
+#[tokio::test]
+async fn an_agent_is_connected_and_its_next_call_is_on_the_phone_as_it_is_drawn() {
+    let telegram = Telegram::start().await;
+    let daemon = Daemon::start(&in_group(&telegram)).await;
+    let home = daemon.dir.path().join("home");
+    fs::create_dir_all(home.join(".claude")).unwrap();
+    fs::write(home.join(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n").unwrap();
+    let settings = home.join(".claude/settings.json");
+    let words = ["connect", "claude-code", "--settings", settings.to_str().unwrap()];
+    let mut terminal = Terminal::of(daemon.command(&words), 90);
+    let asks = terminal.shows("[y/N]").await;
+    terminal.types("y\r");
+    assert_eq!(terminal.ends().await, Some(0));
+    let done = terminal.shows("Undo it with").await;
+
+    let file = "tests/golden/claude-code/01_hook_allow_once.json";
+    let recorded = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let recorded: serde_json::Value = serde_json::from_str(&recorded).unwrap();
+    let mut call = recorded["frames"][0]["data"].clone();
+    call["cwd"] = "/home/ana/shop".into();
+    call["tool_input"] = json!({"command": "git push origin main", "description": "Push the fix"});
+    let hook = start(&daemon, &["hook", "claude-code"]).input(&call.to_string()).await;
+    let card = telegram.card(GROUP).await;
+    let sent = telegram.calls("sendMessage").pop().unwrap();
+    telegram.press(GROUP, card.id, "Approve", ANA).await;
+    assert_eq!(hook.ends().await.code, Some(0));
+    assert_eq!(telegram.violations(), Vec::<String>::new());
+
+    let steady = steady(&daemon, "k7m2q9xd");
+    let picture = Picture {
+        title: "An agent is connected, and its next call comes to a Telegram group",
+        typed: "countersign connect claude-code".to_owned(),
+        scenes: [
+            Scene { terminal: folded(&end(&steady.text(&asks), 12)), ..Scene::default() },
+            Scene {
+                terminal: folded(&end(&steady.text(&done), 10)),
+                card: chat(&steady.text(sent["text"].as_str().unwrap())),
+                buttons: card.buttons,
+                pressed: None,
+            },
+        ],
+    };
+    matches("connect.svg", &picture.svg());
+}
+
+/// The last rows of a screen.
+fn end(screen: &str, rows: usize) -> String {
+    let lines: Vec<&str> = screen.trim_end().lines().collect();
+    let cut = lines.len().saturating_sub(rows);
+    let begin = if cut > 0 { "…\n" } else { "" };
+    begin.to_owned() + &lines[cut..].join("\n")
+}
+
+fn in_group(telegram: &Telegram) -> String {
+    format!(
+        "[telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
+         [approvers]\ntelegram = [{}]\n",
+        telegram.url(),
+        ANA.id
+    )
+}
+
+fn steady(daemon: &Daemon, id: &str) -> Steady {
+    let host = gethostname::gethostname().into_string().unwrap();
+    Steady(vec![
+        (id.to_owned(), "k7m2q9xd"),
+        (daemon.url.clone(), "http://127.0.0.1:7117"),
+        (daemon.dir.path().join("home").display().to_string(), "/home/ana"),
+        (daemon.dir.path().display().to_string(), "/home/ana"),
+        (env!("CARGO_BIN_EXE_countersign").to_owned(), "/usr/bin/countersign"),
+        (host, "mill"),
+    ])
 }

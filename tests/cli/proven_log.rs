@@ -168,3 +168,87 @@ async fn a_store_that_was_put_back_is_noted_and_an_agent_gets_no_log() {
     let data: Value = serde_json::from_str(cut["data"].as_str().unwrap()).unwrap();
     assert_eq!(data["count"], 999);
 }
+
+/// The rows about the key: how, and which.
+fn keys(lines: &[String]) -> Vec<(String, String)> {
+    let rows = rows(&lines.join("\n")).into_iter().filter(|row| kind(row) == "log_key");
+    let data = |row: Value| serde_json::from_str(row["data"].as_str().unwrap()).unwrap();
+    let told = rows.map(data).map(|data: Value| {
+        let text = |name: &str| data[name].as_str().unwrap().to_owned();
+        (text("how"), text("key"))
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn a_key_that_is_gone_is_told_by_the_daemon_by_doctor_and_in_the_log_until_it_is_accepted() {
+    let mut daemon = Daemon::start("").await;
+    everything(&daemon).await;
+    let key = |ended: Ended| {
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout.trim().to_owned()
+    };
+    let first = key(run(&daemon, &["log", "key"]).await);
+    assert!(!run(&daemon, &["doctor"]).await.stdout.contains("log key"));
+    assert!(daemon.stop().await);
+    fs::remove_file(daemon.dir.path().join("state/log.key")).unwrap();
+    // Without the daemon doctor reads the files.
+    let told = run(&daemon, &["doctor"]).await;
+    assert!(told.stdout.contains("log key") && told.stdout.contains("is gone"), "{told:?}");
+    daemon.run().await;
+    let second = key(run(&daemon, &["log", "key"]).await);
+    assert_ne!(first, second);
+    assert!(daemon.said().contains("the key of the log changed, and nobody rotated it"));
+    let told = run(&daemon, &["doctor"]).await;
+    assert_eq!(told.code, Some(1), "{told:?}");
+    assert!(told.stdout.contains("countersign log key --accept"), "{told:?}");
+    let told = run(&daemon, &["status"]).await;
+    assert!(told.stdout.contains("log key: the key of the log changed"), "{told:?}");
+    // Another start changes nothing, and no agent ends it.
+    assert!(daemon.stop().await);
+    daemon.run().await;
+    let accept = json!({"change": "accept"});
+    assert_eq!(daemon.post("/v1/log/key", AGENT, &accept).await.0, 403);
+    assert!(daemon.get("/readyz", AGENT).await.1["log_key"].is_object());
+    assert_eq!(key(run(&daemon, &["log", "key", "--accept"]).await), second);
+    assert_eq!(daemon.get("/readyz", AGENT).await.1["log_key"], Value::Null);
+    let lines = export(&daemon, "one.jsonl", &["log_key"]).await;
+    let how = |how: &str| (how.to_owned(), second.clone());
+    assert_eq!(keys(&lines), [how("unexplained"), how("accepted")]);
+    let pinned = verify(&daemon, &lines, &["--key", &first, "--key", &second]).await.0;
+    assert_eq!(pinned.code, Some(0), "{pinned:?}");
+    let only = verify(&daemon, &lines, &["--key", &first]).await.0;
+    assert_eq!(only.code, Some(6), "who pinned the first key hears of it: {only:?}");
+}
+
+#[tokio::test]
+async fn a_rotation_is_vouched_for_by_the_old_key_and_a_reload_finds_a_file_that_is_gone() {
+    let mut daemon = Daemon::start("").await;
+    everything(&daemon).await;
+    let old = run(&daemon, &["log", "key"]).await.stdout.trim().to_owned();
+    let rotated = run(&daemon, &["log", "key", "--rotate"]).await;
+    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    let new = rotated.stdout.trim().to_owned();
+    assert_ne!(old, new);
+    assert!(daemon.stop().await);
+    daemon.run().await;
+    assert_eq!(daemon.get("/readyz", AGENT).await.1["log_key"], Value::Null);
+    assert_eq!(run(&daemon, &["log", "key"]).await.stdout.trim(), new);
+    let lines = export(&daemon, "one.jsonl", &["log_key"]).await;
+    assert_eq!(keys(&lines), [("rotated".to_owned(), new.clone())]);
+    // The checkpoint after that row is the old key's.
+    let row = lines.iter().position(|line| line.contains("\"log_key\"")).unwrap();
+    let next = lines[row..].iter().find(|line| line.starts_with("{\"checkpoint\"")).unwrap();
+    assert!(next.contains(&old), "{next}");
+    let (proven, script) = verify(&daemon, &lines, &[]).await;
+    assert_eq!((proven.code, script == Some(false)), (Some(0), false), "{proven:?}");
+    // What is gone while the daemon runs is found at a reload.
+    fs::remove_file(daemon.dir.path().join("state/log.key")).unwrap();
+    let reloaded = run(&daemon, &["reload"]).await;
+    assert!(reloaded.stdout.contains("log.key is gone"), "{reloaded:?}");
+    let told = run(&daemon, &["doctor"]).await;
+    assert!(told.stdout.contains("countersign log key --rotate"), "{told:?}");
+    assert_eq!(run(&daemon, &["log", "key", "--rotate"]).await.code, Some(0));
+    let reloaded = run(&daemon, &["reload"]).await;
+    assert!(!reloaded.stdout.contains("log.key"), "{reloaded:?}");
+}

@@ -27,7 +27,10 @@ async fn connect_shows_the_change_keeps_the_rest_and_disconnect_undoes_it() {
 
     let connected = countersign(home.path(), &["connect", "claude-code", "--yes"]).await;
     assert_eq!(connected.code, Some(0), "{connected:?}");
-    let hook = format!("\"command\": \"{} hook claude-code\"", env!("CARGO_BIN_EXE_countersign"));
+    // The config is named though there is none yet: a project's environment could name another.
+    let config = home.path().join(".config/countersign/countersign.toml");
+    let program = env!("CARGO_BIN_EXE_countersign");
+    let hook = format!("\"{program} hook claude-code --config {}\"", config.display());
     let added = connected.stdout.lines().filter(|line| line.starts_with('+'));
     assert_eq!(added.filter(|line| line.contains(&hook)).count(), 5, "{connected:?}");
     assert!(!connected.stdout.contains('\u{1b}'), "no colour into a pipe");

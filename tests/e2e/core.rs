@@ -102,6 +102,22 @@ async fn silence_approves_only_the_tools_that_the_operator_named() {
 }
 
 #[tokio::test]
+async fn silence_approves_nothing_whose_card_did_not_say_so() {
+    let daemon = Daemon::start("[policy]\ntimeout = \"4s\"\n").await;
+    let call = json!({"agent": "t", "session": "s", "tool": "notify", "args": {"text": "hi"}});
+    let before = daemon.ask(&call).await;
+    let approving = "[policy]\ntimeout = \"4s\"\non_timeout = \"approve\"\n\
+                     approve_on_timeout = [\"notify\"]\n";
+    daemon.write_config(approving);
+    assert_eq!(daemon.post("/v1/reload", APPROVER, &json!({})).await.0, 200);
+    let mut again = call;
+    again["args"]["text"] = json!("again");
+    let after = daemon.ask(&again).await;
+    assert_eq!(daemon.ask_reaches(&before, "expired").await["verdict"], "deny");
+    assert_eq!(daemon.ask_reaches(&after, "expired").await["verdict"], "allow");
+}
+
+#[tokio::test]
 async fn a_caller_that_went_away_closes_its_ask() {
     let daemon = Daemon::start("").await;
     let waiting = daemon.waiting(shell("git push"));

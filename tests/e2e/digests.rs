@@ -117,6 +117,41 @@ async fn what_people_approve_again_and_again_comes_with_the_narrowest_rule_that_
 }
 
 #[tokio::test]
+async fn calls_of_several_commands_come_with_all_the_rules_that_they_take() {
+    let team = AskedTeam::start("").await;
+    for package in ["shop", "till"] {
+        let command = format!("cargo build -p {package} && docker build {package}");
+        team.answered(&command, "Approve").await;
+    }
+    let reply = team.suggest().await;
+    let kinds = reply["kinds"].as_array().unwrap();
+    let found = &kinds[0]["suggestion"];
+    let line = |pattern: &str| format!("\"shell_exec\": {{ \"{pattern}\": \"allow\" }}");
+    assert_eq!(
+        (&found["pattern"], &found["saves"]),
+        (&json!("cargo build *"), &json!(2)),
+        "{reply:#}"
+    );
+    assert_eq!(
+        found["also"],
+        json!([{"tool": "shell_exec", "pattern": "docker build *", "line": line("docker build *")}])
+    );
+    let text = team.printed(&["suggest"]).await;
+    let lines = format!("    {}\n    {}\n", line("cargo build *"), line("docker build *"));
+    assert!(text.contains("These lines of the rules file would have saved 2 asks:\n"), "{text}");
+    assert!(text.contains(&lines), "{text}");
+    let said = team.printed(&["digest"]).await;
+    assert!(said.contains("2 rules would have saved 2"), "{said}");
+    // Each alone counts: what people denied of either command takes both away.
+    team.answered("docker build secrets", "Deny").await;
+    let reply = team.suggest().await;
+    let of_both = reply["kinds"].as_array().unwrap().iter();
+    let mut of_both = of_both.filter(|kind| kind["calls"].as_str().unwrap().contains(" and "));
+    let why = "A rule for these calls would cover a call that people denied.";
+    assert_eq!(of_both.next().unwrap()["why_not"], why, "{reply:#}");
+}
+
+#[tokio::test]
 async fn no_rule_is_suggested_for_what_is_critical_denied_or_answered_by_an_answer_rule() {
     let rules = "inbox = true\n[[answer_rules]]\nname = \"push\"\ncommand = \"git push *\"\napprovals = 1\n";
     let team = AskedTeam::start(rules).await;
@@ -221,6 +256,8 @@ async fn a_digest_that_was_due_while_no_daemon_ran_is_sent_once_to_each_of_its_t
     assert!(team.digest_in(ANA.id).await.starts_with("Digest of 24 hours: 2 requests.\n"));
     let there = team.discord.until(|it| it.text.starts_with("Digest of 24 hours: 1 ")).await;
     assert_eq!(there.reply_to, None);
+    // A kill before that is noted repeats it.
+    team.daemon.says_so_often("a digest was tried", 3).await;
     team.daemon.kill().await;
     team.daemon.run().await;
     team.answered("make again", "Approve").await;

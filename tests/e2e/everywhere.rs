@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 const RULE: &str = "[[answer_rules]]\nname = \"push\"\ncommand = \"git push *\"\ngroup = \"ops\"\n\
                     approvals = 2\n";
 
+const REVIEWS: &str = "[[reviews]]\none_in = 1\n";
+const ALLOWS: &str = r#"{"*": "ask", "shell_exec": {"make *": "allow"}}"#;
+
 /// Somebody in the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
@@ -33,6 +36,22 @@ struct Stage {
     daemon: Daemon,
 }
 
+/// The config of a chat in which these people are `ops`.
+fn team(chat: &GroupChat, names: &[&str]) -> String {
+    let config = chat.config();
+    let (section, _) = config.split_once("[approvers]").unwrap();
+    let person = |name: &&str| {
+        let id = if *name == "Ana" { ANA.id } else { BEN.id };
+        let known = match chat {
+            GroupChat::Telegram(_) => format!("telegram = {id}"),
+            GroupChat::Discord(_) => format!("discord = \"{id}\""),
+            GroupChat::Slack(_) => format!("slack = \"{}/U000000{id}\"", slack_server::TEAM),
+        };
+        format!("[[people]]\nname = \"{name}\"\n{known}\ngroups = [\"ops\"]\n")
+    };
+    format!("{section}{}", names.iter().map(person).collect::<String>())
+}
+
 impl Stage {
     async fn start(chat: GroupChat) -> Self {
         let daemon = Daemon::start(&chat.config()).await;
@@ -42,18 +61,8 @@ impl Stage {
 
     /// One in which two people of `ops` have to agree to pushes.
     async fn with_two(chat: GroupChat) -> Self {
-        let config = chat.config();
-        let (section, _) = config.split_once("[approvers]").unwrap();
-        let person = |name: &str, id: i64| {
-            let known = match &chat {
-                GroupChat::Telegram(_) => format!("telegram = {id}"),
-                GroupChat::Discord(_) => format!("discord = \"{id}\""),
-                GroupChat::Slack(_) => format!("slack = \"{}/U000000{id}\"", slack_server::TEAM),
-            };
-            format!("[[people]]\nname = \"{name}\"\n{known}\ngroups = [\"ops\"]\n")
-        };
-        let people = person("Ana", ANA.id) + &person("Ben", BEN.id);
-        let daemon = Daemon::start(&format!("{section}{people}{RULE}")).await;
+        let both = team(&chat, &["Ana", "Ben"]);
+        let daemon = Daemon::start(&format!("{both}{RULE}")).await;
         Self::online(&chat).await;
         Self { chat, daemon }
     }
@@ -247,6 +256,76 @@ async fn granted(chat: GroupChat) {
     stage.chat.is_clean();
 }
 
+/// What a rule let run is shown afterwards; one press of somebody who may makes such calls ask.
+async fn reviewed(chat: GroupChat) {
+    let config = format!("{}{REVIEWS}", chat.config());
+    let daemon = Daemon::start_with(&config, &[("permissions.jsonc", ALLOWS)]).await;
+    Stage::online(&chat).await;
+    let mut stage = Stage { chat, daemon };
+    let verdict = async |stage: &Stage, command: &str| {
+        stage.daemon.call(&shell(command)).await.1["verdict"].clone()
+    };
+    assert_eq!(verdict(&stage, "make all").await, "allow");
+    let card = stage.with_button("Ran: make all", "Fine").await;
+    assert_eq!(card.labels, ["Fine", "Should have asked"]);
+    assert!(card.text.contains("without asking, by the rule"), "{}", card.text);
+    assert!(card.text.contains("ask from now on: shell: make *"), "{}", card.text);
+    stage.noted().await;
+    stage.restart().await;
+    let told = stage.press(&card, "Fine", Who::Ana).await;
+    assert_eq!(told, "Noted as fine. Nothing changes.");
+    stage.says(&card.place, "fine, says Ana").await;
+    assert_eq!(stage.all().len(), 1, "one card");
+
+    assert_eq!(verdict(&stage, "make all").await, "allow");
+    let card = stage.with_button("Ran: make all", "Should have asked").await;
+    stage.press(&card, "Should have asked", Who::Ben).await;
+    assert_eq!(stage.daemon.open().await.len(), 1, "Ben is no approver");
+    let told = stage.press(&card, "Should have asked", Who::Ana).await;
+    assert_eq!(
+        told,
+        "Noted. Such calls ask from now on: shell: make *. `countersign grants` lists that."
+    );
+    stage.says(&card.place, "should have asked, says Ana").await;
+    for command in ["make all", "make other"] {
+        assert_eq!(verdict(&stage, command).await, "ask");
+    }
+    stage.restart().await;
+    assert_eq!(verdict(&stage, "make third").await, "ask");
+    let asks = stage.with_button("make all", "Approve").await;
+    assert!(!asks.labels.iter().any(|label| label.starts_with("Always")), "{asks:?}");
+    stage.chat.is_clean();
+}
+
+/// Two people have to say that it should have asked, and one who is removed does not count.
+async fn reviewed_by_two(chat: GroupChat) {
+    let rule = "[[answer_rules]]\nname = \"make\"\ncommand = \"make *\"\ngroup = \"ops\"\n\
+                deny = 2\n";
+    let config = |names: &[&str]| format!("{}{rule}{REVIEWS}", team(&chat, names));
+    let [both, ben] = [config(&["Ana", "Ben"]), config(&["Ben"])];
+    let daemon = Daemon::start_with(&both, &[("permissions.jsonc", ALLOWS)]).await;
+    Stage::online(&chat).await;
+    let stage = Stage { chat, daemon };
+    let reload = async |config: &str| {
+        stage.daemon.write_config(config);
+        assert!(stage.daemon.command(&["reload"]).output().await.unwrap().status.success());
+    };
+    let verdict = async || stage.daemon.call(&shell("make all")).await.1["verdict"].clone();
+    assert_eq!(verdict().await, "allow", "a rule of the file asks nobody");
+    let card = stage.with_button("Ran: make all", "Should have asked").await;
+    let one = "Your vote counts: 1 of 2 denials of ops.";
+    assert_eq!(stage.press(&card, "Should have asked", Who::Ana).await, one);
+    reload(&ben).await;
+    assert_eq!(stage.press(&card, "Should have asked", Who::Ben).await, one);
+    let open = stage.daemon.open().await;
+    assert_eq!((open.len(), &open[0]["state"]), (1, &json!("open")));
+    reload(&both).await;
+    let told = stage.press(&card, "Should have asked", Who::Ana).await;
+    assert!(told.starts_with("Noted. Such calls ask from now on: shell: make *."), "{told}");
+    assert_eq!(verdict().await, "ask");
+    stage.chat.is_clean();
+}
+
 macro_rules! on_every_platform {
     ($($name:ident: $test:ident,)*) => {$(
         mod $name {
@@ -275,4 +354,6 @@ on_every_platform! {
     votes_survive_a_killed_daemon_and_a_person_votes_once: votes,
     a_reply_changes_the_call_and_a_button_approves_the_change: edited,
     a_grant_of_the_menu_holds_until_it_is_undone: granted,
+    a_call_that_a_rule_let_run_is_reviewed_and_such_calls_ask: reviewed,
+    a_review_counts_those_who_may_answer_when_its_last_vote_comes: reviewed_by_two,
 }

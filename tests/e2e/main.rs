@@ -8,6 +8,8 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "../support/authenticator.rs"]
+mod authenticator;
 #[path = "../support/browser.rs"]
 mod browser;
 #[path = "../support/codex.rs"]
@@ -40,9 +42,13 @@ mod slack_server;
 #[path = "../support/telegram.rs"]
 #[cfg(feature = "telegram")]
 mod telegram_server;
+#[path = "../support/tls.rs"]
+mod tls;
 
 #[cfg(feature = "telegram")]
 mod admins;
+#[cfg(feature = "telegram")]
+mod answerers;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod chats;
 mod codex;
@@ -81,6 +87,7 @@ mod ohmypi;
 mod oidc;
 #[cfg(feature = "telegram")]
 mod outage;
+mod passkeys;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod pause;
 #[cfg(all(feature = "telegram", feature = "discord"))]

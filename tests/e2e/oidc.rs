@@ -3,7 +3,8 @@
 use crate::{
     daemon::{Daemon, shell},
     inbox_visitor::Visitor,
-    oidc_provider::{FakeProvider, PUBLIC, Spoilt},
+    oidc_provider::{FakeProvider, PUBLIC, SECRET, Spoilt},
+    tls,
 };
 use serde_json::{Value, json};
 
@@ -12,19 +13,28 @@ const TEAM: &str = "[[people]]\nname = \"Ana\"\noidc = \"ana-7\"\n\
 
 /// A daemon behind a proxy with this section and these people.
 async fn daemon(oidc: &str, people: &str) -> Daemon {
-    let mut daemon = daemon_at(PUBLIC, &format!("{oidc}{people}")).await;
+    daemon_with("", &format!("{oidc}{people}")).await
+}
+
+/// The same with more keys of `[daemon]`.
+pub async fn daemon_with(keys: &str, config: &str) -> Daemon {
+    let mut daemon = started(PUBLIC, keys, config).await;
     daemon.url = daemon.inbox_here().await;
     daemon
 }
 
 /// A daemon that people reach at this address.
 async fn daemon_at(public: &str, config: &str) -> Daemon {
+    started(public, "", config).await
+}
+
+async fn started(public: &str, keys: &str, config: &str) -> Daemon {
     let mut daemon = Daemon::start("").await;
     daemon.kill().await;
     daemon.write_config(config);
     let config = std::fs::read_to_string(daemon.config()).unwrap();
     let mut config =
-        config.replace("[daemon]\n", &format!("[daemon]\npublic_url = \"{public}\"\n"));
+        config.replace("[daemon]\n", &format!("[daemon]\npublic_url = \"{public}\"\n{keys}"));
     if let Some(here) = public.strip_prefix("http://") {
         config = config.replace("127.0.0.1:0", here);
     }
@@ -35,7 +45,7 @@ async fn daemon_at(public: &str, config: &str) -> Daemon {
 
 impl Daemon {
     /// Where it listens; the printed link names the proxy.
-    async fn inbox_here(&mut self) -> String {
+    pub async fn inbox_here(&mut self) -> String {
         self.says("http://127.0.0.1:").await;
         let said = self.said();
         let at = said.split("http://127.0.0.1:").nth(1).unwrap();
@@ -46,15 +56,20 @@ impl Daemon {
 
 /// A browser at the page under its public name.
 #[derive(Default)]
-struct Browser {
-    cookies: Vec<String>,
+pub struct Browser {
+    pub cookies: Vec<String>,
     /// What the page keeps in its tab.
     begun: String,
 }
 
 impl Browser {
     /// Sends a request as the page does; what the person is told of a refusal.
-    async fn post(&mut self, daemon: &Daemon, path: &str, body: &Value) -> Result<Value, String> {
+    pub async fn post(
+        &mut self,
+        daemon: &Daemon,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, String> {
         let request = daemon.http.post(format!("{}{path}", daemon.url)).json(body);
         let request = request.header("host", "approve.example").header("origin", PUBLIC);
         let reply = request.header("cookie", self.cookies.join("; ")).send().await.unwrap();
@@ -94,13 +109,22 @@ impl Browser {
         let mut brought = brought.clone();
         brought["browser"] = json!(self.begun);
         let told = self.post(daemon, "/inbox/oidc/finish", &brought).await?;
+        Ok(self.entered(daemon, &told))
+    }
+
+    /// The visitor that it becomes by what it was told when it was let in.
+    pub fn entered(&self, daemon: &Daemon, told: &Value) -> Visitor {
         let entrance = told["entrance"].as_str().unwrap();
         let key = entrance.split_once("#key=").unwrap().1.to_owned();
         let person = self.cookies.iter().rfind(|cookie| cookie.contains("-person="));
-        Ok(Visitor::with(&daemon.url, person.unwrap(), &key))
+        Visitor::with(&daemon.url, person.unwrap(), &key)
     }
 
-    async fn sign_in(&mut self, daemon: &Daemon, idp: &FakeProvider) -> Result<Visitor, String> {
+    pub async fn sign_in(
+        &mut self,
+        daemon: &Daemon,
+        idp: &FakeProvider,
+    ) -> Result<Visitor, String> {
         let brought = self.at_the_provider(daemon, idp).await;
         self.finish(daemon, &brought).await
     }
@@ -303,6 +327,63 @@ async fn keys_that_change_count_at_once_and_a_provider_that_is_away_lets_nobody_
     assert!(browser.finish(&daemon, &brought).await.is_err());
     idp.down(false);
     assert!(browser.finish(&daemon, &brought).await.is_err(), "it was used up");
+}
+
+/// What `doctor` says of the provider: its state and its words.
+async fn examined(daemon: &Daemon) -> (String, String) {
+    let output = daemon.command(&["doctor", "--json"]).output().await.unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!said.contains(SECRET) && !said.contains("s%25cret"), "{said}");
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let checks = said["checks"].as_array().unwrap();
+    let found = checks.iter().find(|it| it["check"] == "oidc").unwrap();
+    let text = |name: &str| found[name].as_str().unwrap().to_owned();
+    (text("state"), text("says"))
+}
+
+#[tokio::test]
+async fn doctor_says_whether_the_provider_answers_as_its_issuer_with_keys() {
+    let idp = FakeProvider::start().await;
+    let daemon = daemon(&idp.settings(), TEAM).await;
+    let issuer = &idp.issuer;
+    let good = ("ok".to_owned(), format!("{issuer} answers, and signs with 1 key"));
+    assert_eq!(examined(&daemon).await, good);
+    let bad =
+        |why: &str| ("warn".to_owned(), format!("{issuer}: {why}. Nobody signs in through it"));
+    idp.call_itself("https://evil.example");
+    let other = bad(&format!("it calls itself https://evil.example, the config {issuer}"));
+    assert_eq!(examined(&daemon).await, other);
+    idp.call_itself(issuer);
+    idp.without_keys();
+    assert_eq!(examined(&daemon).await, bad("it has no key of a kind that is accepted"));
+    idp.down(true);
+    let down = bad("asked for its configuration: 503 Service Unavailable ");
+    assert_eq!(examined(&daemon).await, down);
+}
+
+#[tokio::test]
+async fn a_provider_of_a_private_authority_is_believed_with_its_certificate_alone() {
+    let mut idp = FakeProvider::start().await;
+    let at = idp.issuer.trim_start_matches("http://").split('/').next().unwrap().parse().unwrap();
+    let proxy = tls::in_front_of(at).await;
+    idp.move_to(&format!("https://{proxy}/realm"));
+    idp.sign_in(json!({"sub": "ana-7"}));
+    let stranger = daemon(&idp.settings(), TEAM).await;
+    assert_eq!(Browser::default().begin(&stranger).await.err().as_deref(), Some(AWAY));
+    let (state, says) = examined(&stranger).await;
+    assert!(state == "warn" && says.contains("invalid peer certificate: UnknownIssuer"), "{says}");
+    let with = |file: &str| format!("{}ca_file = \"{file}\"\n", idp.settings());
+    let known = daemon(&with(&tls::authority().display().to_string()), TEAM).await;
+    let ana = Browser::default().sign_in(&known, &idp).await.unwrap();
+    assert_eq!(ana.api(reqwest::Method::GET, "/inbox/me").await.1, json!({"name": "Ana"}));
+    assert_eq!(examined(&known).await.0, "ok");
+    // Without the file nobody comes in, and others still do in their ways.
+    let mut missing = daemon(&with("missing.pem"), TEAM).await;
+    let (state, says) = examined(&missing).await;
+    assert!(state == "warn" && says.contains("[oidc] ca_file"), "{says}");
+    missing.says("no sign-in by OIDC").await;
+    let off = "Nobody signs in through an identity provider here ([oidc] in the config).";
+    assert_eq!(Browser::default().begin(&missing).await.err().as_deref(), Some(off));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! A backup put back, and the stores of earlier versions, under the real daemon.
 
 use crate::daemon::{AGENT, APPROVER, Daemon, shell};
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 use std::{
     fs,
@@ -86,6 +86,62 @@ async fn a_restored_backup_keeps_what_waits_and_gives_back_nothing_that_was_take
         entry.as_ref().unwrap().file_name().to_string_lossy().contains(".restoring")
     };
     assert!(!left.iter().any(part), "nothing is left over");
+}
+
+#[tokio::test]
+async fn what_was_spent_after_the_backup_is_not_spent_once_more() {
+    let mut daemon = Daemon::start("").await;
+    let call = |command: &str| json!({"tool": "shell_exec", "args": {"command": command}});
+    let mut budget = shell("");
+    budget["tool"] = json!("budget");
+    budget["args"] = json!(null);
+    budget["budget"] = json!({"for_s": 1800, "calls": [call("make one"), call("make two")]});
+    let yes = json!({"decision": "approve"});
+    let asked = daemon.ask(&budget).await;
+    assert_eq!(daemon.answer(&asked, &yes).await.1["applied"], true);
+    let approved = daemon.ask(&shell("make three")).await;
+    assert_eq!(daemon.answer(&approved, &yes).await.1["applied"], true);
+    let (status, made) = daemon.get(&format!("/v1/asks/{approved}/token"), AGENT).await;
+    assert_eq!(status, 200, "{made}");
+    let copy = daemon.dir.path().join("copy.db").display().to_string();
+    assert!(run(&daemon, &["backup", &copy]).await.0);
+
+    // After the backup one of both calls of the budget runs, and the approved one starts.
+    assert_eq!(daemon.call(&shell("make one")).await.1["verdict"], "allow");
+    let started = json!({"token": made["token"]});
+    assert_eq!(daemon.post("/v1/executions", AGENT, &started).await.0, 200);
+    assert!(daemon.stop().await);
+    let (done, said) = run(&daemon, &["restore", &copy]).await;
+    assert!(done, "{said}");
+    daemon.run().await;
+    let (status, refused) = daemon.post("/v1/executions", AGENT, &started).await;
+    assert_eq!(status, 409, "the token was used: {refused}");
+    assert_eq!(daemon.call(&shell("make two")).await.1["verdict"], "allow", "not spent yet");
+    for spent in ["make one", "make two"] {
+        daemon.ask(&shell(spent)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_review_said_after_the_backup_asks_on_in_the_restored_store() {
+    let rules = r#"{"*": "ask", "shell_exec": {"make *": "allow"}}"#;
+    let config = "[[reviews]]\none_in = 1\n";
+    let mut daemon = Daemon::start_with(config, &[("permissions.jsonc", rules)]).await;
+    assert_eq!(daemon.call(&shell("make all")).await.1["verdict"], "allow");
+    let one = |page: &Value| page["asks"].as_array().unwrap().len() == 1;
+    let page = daemon.until("/v1/asks", one).await;
+    let id = page["asks"][0]["id"].as_str().unwrap().to_owned();
+    let copy = daemon.dir.path().join("copy.db").display().to_string();
+    assert!(run(&daemon, &["backup", &copy]).await.0);
+    daemon.answer(&id, &json!({"decision": "deny"})).await;
+    daemon.ask(&shell("make all")).await;
+
+    assert!(daemon.stop().await);
+    let (done, said) = run(&daemon, &["restore", &copy]).await;
+    assert!(done, "{said}");
+    daemon.run().await;
+    assert_eq!(daemon.read(&id).await["reason"], "should have asked, says the approver's token");
+    daemon.ask(&shell("make all")).await;
 }
 
 #[tokio::test]

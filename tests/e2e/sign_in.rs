@@ -1,7 +1,7 @@
 //! People with names sign in to the inbox by a link from their chat, and answer there as themselves.
 
 use crate::{
-    daemon::{Daemon, shell},
+    daemon::{APPROVER, Daemon, shell},
     discord_server::{FakeDiscord, Person},
     inbox_visitor::Visitor,
     telegram_server::{ANA, BEN, EVE, GROUP, Telegram},
@@ -167,4 +167,60 @@ async fn a_session_ends_with_its_identity_in_the_config_and_with_the_daemon() {
     assert!(old.try_follow().await.is_err());
     let code = unused.split_once('#').unwrap().1;
     assert!(Visitor::sign_in(&format!("{}/sign-in#{code}", old.base)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_person_with_a_token_a_sign_in_and_a_chat_is_one_vote() {
+    let (telegram, discord) = (Telegram::start().await, FakeDiscord::start().await);
+    let chats = crate::chats::both(&telegram, &discord);
+    let (chats, _) = chats.split_once("[approvers]").unwrap();
+    let own = "the token of Ana alone, long enough";
+    let people = TEAM.replace("telegram = 4211", &format!("telegram = 4211\ntoken = \"{own}\""));
+    let daemon = Daemon::start(&format!("{chats}{people}")).await;
+    discord.until_online().await;
+    let waiting = daemon.waiting(shell("git push origin main"));
+    let card = telegram.card(GROUP).await;
+    let id = daemon.open().await[0]["id"].as_str().unwrap().to_owned();
+    let one = "Your vote counts: 1 of 2 approvals of ops.";
+    let path = format!("/v1/asks/{id}/answer");
+    let (status, voted) = daemon.post(&path, own, &json!({"decision": "approve"})).await;
+    assert_eq!((status, &voted["applied"], &voted["message"]), (200, &json!(false), &json!(one)));
+    let ana = Visitor::sign_in(&link(&telegram, ANA).await).await.unwrap();
+    let shown = ana.follow().await.card(open).await;
+    assert_eq!(ana.press_label(&shown, "Approve", None).await, one, "she votes again, signed in");
+    assert_eq!(telegram.press(GROUP, card.id, "Approve", ANA).await.text, one, "and in her chat");
+    assert_eq!(daemon.read(&id).await["needs"][0]["approved"], json!(["Ana"]));
+    assert_eq!(telegram.press(GROUP, card.id, "Approve", BEN).await.text, "Approved once.");
+    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+}
+
+#[tokio::test]
+async fn a_config_that_gives_one_identity_to_two_people_starts_no_daemon_and_is_not_reloaded() {
+    let (telegram, _discord, daemon) = team().await;
+    let ours = std::fs::read_to_string(daemon.config()).unwrap();
+    let own = "token = \"the token of two people, long enough\"";
+    let with = |ana: &str, ben: &str| {
+        let ours = ours.replace("telegram = 4211\n", &format!("telegram = 4211\n{ana}\n"));
+        ours.replace("telegram = 4212\n", &format!("telegram = 4212\n{ben}\n"))
+    };
+    for (config, why) in [
+        (ours.replace("telegram = 4212", "telegram = 4211"), "an identity belongs to one person"),
+        (with("", "discord = \"77\""), "an identity belongs to one person"),
+        (with(own, own), "token"),
+        (with("hosts = [\"mill\"]", "hosts = [\"mill\"]"), "machine `mill`"),
+        (ours.replace("name = \"Ben\"", "name = \"ANA\""), "told apart"),
+    ] {
+        std::fs::write(daemon.config(), &config).unwrap();
+        let served = daemon.command(&["serve"]).output().await.unwrap();
+        let said = String::from_utf8(served.stderr).unwrap();
+        assert!(!served.status.success() && said.contains(why), "{why}: {said}");
+        let (status, refused) = daemon.post("/v1/reload", APPROVER, &json!({})).await;
+        assert_eq!(status, 422, "{refused}");
+    }
+    // The earlier config is in force: Ana is one and Ben another.
+    let waiting = daemon.waiting(shell("git push origin main"));
+    let card = telegram.card(GROUP).await;
+    telegram.press(GROUP, card.id, "Approve", ANA).await;
+    assert_eq!(telegram.press(GROUP, card.id, "Approve", BEN).await.text, "Approved once.");
+    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
 }

@@ -387,3 +387,29 @@ async fn a_machines_name_hides_no_requester_once_agents_are_known_by_their_token
     assert_eq!(team.press(&card, "Approve", ANA).await, "Approved once.");
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
 }
+
+#[tokio::test]
+async fn a_grant_answers_no_open_ask_that_needs_certain_people() {
+    let own = "the token of Ana alone, long enough";
+    let config = format!(
+        "[[people]]\nname = \"Ana\"\ntoken = \"{own}\"\ngroups = [\"ops\"]\n\
+         [[answer_rules]]\nname = \"push\"\ncommand = \"git push *\"\ngroup = \"ops\"\n"
+    );
+    let daemon = Daemon::start(&config).await;
+    let keyed = |key: &str| {
+        let mut call = push();
+        call["key"] = json!(key);
+        call
+    };
+    let (first, second) = (daemon.ask(&keyed("k1")).await, daemon.ask(&keyed("k2")).await);
+    let session = json!({"decision": "approve", "scope": "session"});
+    let (status, answered) = daemon.post(&format!("/v1/asks/{first}/answer"), own, &session).await;
+    assert_eq!((status, &answered["applied"]), (200, &json!(true)), "{answered}");
+    // The grant of those who had to agree covers what comes later. What waits was shown to people,
+    // and it is they who answer it.
+    assert_eq!(daemon.call(&keyed("k3")).await.1["verdict"], "allow");
+    assert_eq!(daemon.read(&second).await["state"], "open");
+    let deny = json!({"decision": "deny"});
+    let (_, denied) = daemon.post(&format!("/v1/asks/{second}/answer"), own, &deny).await;
+    assert_eq!(denied["applied"], true, "{denied}");
+}

@@ -172,6 +172,33 @@ async fn nobody_without_its_token_acts_in_an_agents_name() {
 }
 
 #[tokio::test]
+async fn nobody_without_its_token_takes_a_name_that_people_would_take_for_an_agents() {
+    let daemon = Daemon::start("").await;
+    let bot = token(&daemon, "deploy-bot", json!({})).await;
+    let mut call = shell("git push origin main");
+    for like in ["Deploy-Bot", "deploy_bot", "deploy bot", "dep1oy-b0t", "d\u{435}ploy-bot"] {
+        call["agent"] = json!(like);
+        for token in [AGENT, APPROVER] {
+            let (status, refused) = submit(&daemon, token, &call).await;
+            let why = refused["error"].as_str().unwrap().to_owned();
+            assert_eq!((status, why.contains("looks like `deploy-bot`")), (403, true), "{why}");
+        }
+        let path = "/v1/sessions/one/end";
+        assert_eq!(daemon.post(path, AGENT, &json!({"agent": like})).await.0, 403, "{like}");
+    }
+    // Nor is a token made for such a name: people would take one agent for the other.
+    let new = json!({"name": "Deploy.Bot"});
+    let (status, refused) = daemon.post("/v1/tokens", APPROVER, &new).await;
+    assert_eq!(status, 400, "{refused}");
+    // With a token of its own it says what it likes: the card shows the token's name.
+    call["agent"] = json!("Deploy-Bot");
+    assert_eq!(submit(&daemon, &bot, &call).await.0, 202);
+    // A name of its own is everybody's.
+    call["agent"] = json!("deployer");
+    assert_eq!(submit(&daemon, AGENT, &call).await.0, 202);
+}
+
+#[tokio::test]
 async fn an_agent_reads_and_cancels_only_what_it_asked() {
     let daemon = Daemon::start("").await;
     let (bot, other) =

@@ -58,6 +58,7 @@ mod proxies;
 mod questions;
 mod receiving;
 mod retention;
+mod reviews;
 mod samples;
 mod sessions;
 mod sizes;

@@ -41,6 +41,11 @@ pub struct Page {
 impl Browser {
     /// Starts Chromium; prints a note and returns `None` if there is none.
     pub async fn start() -> Option<Self> {
+        Self::start_with(&[]).await
+    }
+
+    /// The same with further arguments.
+    pub async fn start_with(more: &[&str]) -> Option<Self> {
         let Some(chromium) = find() else {
             eprintln!(
                 "SKIPPED: no Chromium (set CHROMIUM, or put chromium, chromium-browser or google-chrome on PATH)"
@@ -59,6 +64,7 @@ impl Browser {
             .args(["--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"])
             // Scrollbars differ between systems, and so would the pictures.
             .arg("--hide-scrollbars")
+            .args(more)
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -168,6 +174,32 @@ impl Page {
         let id = &worker["registrationId"];
         let params = json!({ "origin": origin, "registrationId": id, "data": data });
         self.call("ServiceWorker.deliverPushMessage", params).await;
+    }
+
+    /// Gives the tab an authenticator of its own, as a phone with a finger on it; its id.
+    pub async fn authenticator(&self) -> String {
+        self.call("WebAuthn.enable", json!({})).await;
+        let options = json!({
+            "protocol": "ctap2", "ctap2Version": "ctap2_1", "transport": "internal",
+            "hasResidentKey": true, "hasUserVerification": true, "isUserVerified": true,
+            "automaticPresenceSimulation": true,
+        });
+        let added =
+            self.call("WebAuthn.addVirtualAuthenticator", json!({ "options": options })).await;
+        added["authenticatorId"].as_str().unwrap().to_owned()
+    }
+
+    /// Whether its person shows that they are themselves from now on.
+    pub async fn verifies(&self, authenticator: &str, verified: bool) {
+        let params = json!({ "authenticatorId": authenticator, "isUserVerified": verified });
+        self.call("WebAuthn.setUserVerified", params).await;
+    }
+
+    /// The passkeys of an authenticator.
+    pub async fn passkeys(&self, authenticator: &str) -> Vec<Value> {
+        let params = json!({ "authenticatorId": authenticator });
+        let all = self.call("WebAuthn.getCredentials", params).await;
+        all["credentials"].as_array().unwrap().clone()
     }
 
     /// What the browser finds wrong with the page's manifest.

@@ -167,6 +167,14 @@ impl Daemon {
         assert!(heard, "it never said `{words}`; it said: {}", self.said());
     }
 
+    /// Waits until this is in its output so often.
+    #[allow(dead_code, reason = "not every test program has need of it")]
+    pub async fn says_so_often(&mut self, words: &str, times: usize) {
+        let heard = self.stderr.wait_for(|text| text.matches(words).count() >= times);
+        let heard = matches!(tokio::time::timeout(LONG, heard).await, Ok(Ok(_)));
+        assert!(heard, "it did not say `{words}` {times} times; it said: {}", self.said());
+    }
+
     /// Kills it without warning, as a power cut would.
     pub async fn kill(&mut self) {
         self.child.take().unwrap().kill().await.unwrap();

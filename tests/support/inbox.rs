@@ -15,6 +15,8 @@ pub struct Visitor {
     pub cookie: String,
     /// The key that the page keeps for its own requests.
     pub key: String,
+    /// The origin of the page, where that is not `base`: behind a proxy.
+    pub origin: Option<String>,
     client: reqwest::Client,
 }
 
@@ -38,13 +40,19 @@ impl Visitor {
         let cookie = header("set-cookie").split(';').next().unwrap().to_owned();
         let key = header("location").split_once("#key=").unwrap().1.to_owned();
         let base = address.split("/?").next().unwrap().trim_end_matches('/').to_owned();
-        Ok(Self { base, cookie, key, client })
+        Ok(Self { base, cookie, key, origin: None, client })
     }
 
     /// With the cookie and the key of somebody who has signed in.
     pub fn with(base: &str, cookie: &str, key: &str) -> Self {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { base: base.to_owned(), cookie: cookie.to_owned(), key: key.to_owned(), client }
+        let [base, cookie, key] = [base, cookie, key].map(str::to_owned);
+        Self { base, cookie, key, origin: None, client }
+    }
+
+    /// The same at a page with this origin.
+    pub fn at(self, origin: &str) -> Self {
+        Self { origin: Some(origin.to_owned()), ..self }
     }
 
     /// Signs in with the link that the bot sent, `http://…/sign-in#CODE`; the sentence of a refusal.
@@ -58,7 +66,7 @@ impl Visitor {
         let Some(cookie) = cookie else { return Err(said["error"].as_str().unwrap().to_owned()) };
         let cookie = cookie.split(';').next().unwrap().to_owned();
         let key = said["entrance"].as_str().unwrap().split_once("#key=").unwrap().1.to_owned();
-        Ok(Self { base: base.to_owned(), cookie, key, client })
+        Ok(Self { base: base.to_owned(), cookie, key, origin: None, client })
     }
 
     /// Sends a hello as the page does, and makes the proof of the next request. A server without
@@ -151,7 +159,7 @@ impl Visitor {
     /// The same with this proof.
     pub async fn api_with(&self, method: reqwest::Method, path: &str, proof: &str) -> (u16, Value) {
         let request = self.client.request(method, format!("{}{path}", self.base));
-        let request = request.header("cookie", &self.cookie).header("origin", &self.base);
+        let request = request.header("cookie", &self.cookie).header("origin", self.origin());
         let response = request.header("x-countersign-inbox", proof).send().await.unwrap();
         (response.status().as_u16(), response.json().await.unwrap_or(Value::Null))
     }
@@ -167,6 +175,10 @@ impl Visitor {
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
+    fn origin(&self) -> &str {
+        self.origin.as_deref().unwrap_or(&self.base)
+    }
+
     async fn post_to(
         &self,
         path: &str,
@@ -178,7 +190,7 @@ impl Visitor {
             .post(format!("{}{path}", self.base))
             .header("cookie", &self.cookie)
             .header("x-countersign-inbox", proof.header)
-            .header("origin", &self.base)
+            .header("origin", self.origin())
             .header("content-type", "application/json");
         Ok(request.body(body.to_owned()))
     }

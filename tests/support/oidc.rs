@@ -158,6 +158,19 @@ impl FakeProvider {
         self.lock().keys = vec![second];
     }
 
+    /// Is reached at this address from now on, through a proxy.
+    pub fn move_to(&mut self, issuer: &str) {
+        let mut state = self.state.lock().unwrap();
+        issuer.clone_into(&mut state.issuer);
+        issuer.clone_into(&mut state.said_issuer);
+        issuer.clone_into(&mut self.issuer);
+    }
+
+    /// Publishes no key.
+    pub fn without_keys(&self) {
+        self.lock().keys.clear();
+    }
+
     /// What it refused so far.
     pub fn refused(&self) -> Vec<String> {
         self.lock().refused.clone()
@@ -166,7 +179,9 @@ impl FakeProvider {
     /// Follows the address that a page leads to: where the browser is sent back to.
     pub async fn visit(&self, address: &str) -> String {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let reply = client.no_proxy().build().unwrap().get(address).send().await.unwrap();
+        // Whose certificate that is, is for the daemon to say.
+        let client = client.no_proxy().danger_accept_invalid_certs(true).build().unwrap();
+        let reply = client.get(address).send().await.unwrap();
         assert_eq!(reply.status(), 303, "{:?}", self.refused());
         reply.headers()["location"].to_str().unwrap().to_owned()
     }

@@ -1,5 +1,6 @@
 // Draws a card: what is asked, and below it the bar with what can be pressed.
 
+import { whoCanAnswer } from "./answerers.js";
 import { isOpen } from "./asks.js";
 import { drawBlock, firstLine, folded } from "./blocks.js";
 import { drawButtons } from "./buttons.js";
@@ -26,6 +27,7 @@ export function drawCard(entry, act) {
       timed ? el("span", { className: "left", role: "timer" }) : null),
     outcome ? drawBlock(outcome, closed) : "",
     ...content.map((block) => drawBlock(block, closed)),
+    open ? whoCanAnswer(card) : "",
     el("div", { className: "foot", id: `n-${card.id}` },
       ...near.filter((block) => block !== outcome).map((block) => drawBlock(block, closed)))),
   el("div", { className: "bar" },

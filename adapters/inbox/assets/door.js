@@ -1,10 +1,13 @@
+import { canUsePasskeys } from "./passkey.js";
+
 // A link from another site brings the key, but the browser holds a strict cookie back on that first
 // visit. Going on from here is a visit of our own, so the cookie comes along. Tried once.
 if (location.hash.startsWith("#key=") && location.search !== "?again") {
   location.replace("/?again" + location.hash);
 }
 
-const { oidc } = await fetch("/inbox/sign-in/ways", { cache: "no-store" }).then((reply) => reply.json()).catch(() => ({}));
+const { oidc, passkey } = await fetch("/inbox/sign-in/ways", { cache: "no-store" }).then((reply) => reply.json()).catch(() => ({}));
+if (canUsePasskeys(passkey)) document.querySelector("#passkey-door").hidden = false;
 if (oidc) {
   document.querySelector("#provider bdi").textContent = oidc;
   document.querySelector("#provider").hidden = false;

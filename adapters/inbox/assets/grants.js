@@ -5,7 +5,8 @@ import { latestReader, revoke } from "./line.js";
 import { byWhom, counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
-const SCOPES = { session: "this session", timed: "for a time", always: "always", budget: "once" };
+const SCOPES = { session: "this session", timed: "for a time", always: "always", budget: "once",
+  review: "asks, a review said" };
 const read = latestReader();
 
 export const grants = { show };
@@ -17,7 +18,7 @@ async function show(part) {
   const list = status === 200 ? body.grants : [];
   part.replaceChildren(el("div", { className: "wide" },
     pageHead("grants", "Grants"),
-    el("p", { className: "lead", textContent: "What agents may do without asking, because a person said so. Guardrails hold over all of it." }),
+    el("p", { className: "lead", textContent: "What agents may do without asking, because a person said so, and what asks since a review. Guardrails hold over all of it." }),
     status === 200 ? "" : sentence(body.error, "wrong"),
     el("div", { className: "said", role: "status" }),
     status === 200 && list.length === 0 ? sentence("No grant holds.") : "",
@@ -49,7 +50,7 @@ function draw(part, grant) {
 function confirmed(part, grant) {
   const box = el("div", { className: "confirmed" });
   const ask = quiet("Revoke", () => {
-    box.replaceChildren(el("span", { textContent: "Agents ask again from now on." }), yes, no);
+    box.replaceChildren(el("span", { textContent: grant.scope === "review" ? "Such calls may run without asking again." : "Agents ask again from now on." }), yes, no);
     no.focus();
   }, { "aria-describedby": `grant-${grant.id}` });
   const yes = quiet("Yes, revoke", async () => {

@@ -2,15 +2,17 @@
 
 import { $, put } from "./dom.js";
 import { forgetKey, request } from "./line.js";
+import { canUsePasskeys } from "./passkey.js";
+import { hangPasskeys, showPasskeys } from "./passkeys.js";
 import { pushOff } from "./push.js";
 
-/** Shows the name of the person who is signed in; where nobody is, the way to the identity provider. */
+/** Shows the name of the person who is signed in; where nobody is, the way to sign in. */
 export async function showPerson() {
   const { status, body } = await request("GET", "/inbox/me");
   if (status !== 200) return;
   if (!body.name) {
     const ways = await fetch("/inbox/sign-in/ways", { cache: "no-store" }).then((reply) => reply.json()).catch(() => ({}));
-    $("go-in").hidden = !ways.oidc;
+    $("go-in").hidden = !ways.oidc && !canUsePasskeys(ways.passkey);
     return;
   }
   $("go-in").hidden = true;
@@ -21,7 +23,11 @@ export async function showPerson() {
 
 /** Wires the button and its dialog. */
 export function hangPerson() {
-  $("me").addEventListener("click", () => $("person").showModal());
+  $("me").addEventListener("click", () => {
+    $("person").showModal();
+    showPasskeys();
+  });
+  hangPasskeys();
   $("sign-out").addEventListener("click", signOut);
 }
 

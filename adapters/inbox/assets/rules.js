@@ -1,5 +1,7 @@
-// Rules: which word of a command meets which rule, and what a rule would have changed before it is saved.
+// Rules: which word of a command meets which rule, who could answer it, and what a rule would have changed before it
+// is saved.
 
+import { whoCould } from "./answerers.js";
 import { firstLine } from "./blocks.js";
 import { el, say } from "./dom.js";
 import { post, revoke } from "./line.js";
@@ -21,6 +23,11 @@ function show(part) {
     panel("explain", "Explain", [
       field("command", "Command", { required: true, className: "wide-field" }), field("cwd", "Folder, such as /home/ana/shop"),
     ], explain),
+    el("h3", { textContent: "Who could answer a command" }),
+    panel("answerers", "Show who", [
+      field("command", "Command", { required: true, className: "wide-field" }),
+      field("cwd", "Folder, such as /home/ana/shop"), field("agent", "Agent, such as codex"), field("host", "Machine, such as mill"),
+    ], answerers),
     el("h3", { textContent: "Try a rule" }),
     panel("try", "Try", [
       field("pattern", "Pattern, such as cargo build *", { required: true, className: "wide-field" }),
@@ -58,6 +65,11 @@ async function explain({ command, cwd }) {
     el("div", { className: "tile-head" }, el("h4", { textContent: body.reason }), badge(body.verdict, body.critical)),
     facts([["Rule", body.rule], ["Effects", body.effects.join("\n")], ["Always stores", body.always.join("\n")]])),
   el("ul", { className: "tiles parts" }, ...(body.parts.length > 1 || body.parts[0]?.words ? body.parts : []).map(drawPart))];
+}
+
+async function answerers({ command, ...about }) {
+  const given = Object.entries(about).map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
+  return await whoCould({ tool: SHELL, args: { command }, ...Object.fromEntries(given) });
 }
 
 function drawPart(part) {

@@ -1,7 +1,8 @@
 // Signs a person in: with the code that the link brings behind its `#`, where no server sees it, or through the
-// identity provider, which leads the browser back to this page.
+// identity provider, which leads the browser back to this page, or with a passkey.
 
 import { $, put } from "./dom.js";
+import { canUsePasskeys, showPasskey } from "./passkey.js";
 import { canProve } from "./proof.js";
 
 const NO_CODE = "This link is not whole. Write /login to the bot for a new one.";
@@ -11,6 +12,7 @@ const AWAY = "Not connected to countersign. Try again when it is back.";
 
 // Shows that this tab began. No other site, port or tab reads or plants it.
 const BEGUN = "countersign-begun";
+const NAMED = "Your answers in this browser will carry your name.";
 const FINISHING = "Signing in…";
 
 const code = location.hash.slice(1);
@@ -21,7 +23,7 @@ history.replaceState(null, "", location.pathname);
 if (!canProve) tell(NO_PROOFS);
 else if (code) ask();
 else if (back.has("state") && back.has("code")) finish();
-else offerProvider(back.get("error"));
+else offerWays(back.get("error"));
 
 async function ask() {
   const { status, body } = await send("/inbox/sign-in/offer");
@@ -43,17 +45,44 @@ async function enter() {
   $("go").disabled = false;
 }
 
-/** Offers to sign in through the identity provider, where there is one; `error` is what it said before. */
-async function offerProvider(error) {
+/** Offers to sign in in the ways that there are here; `error` is what the identity provider said before. */
+async function offerWays(error) {
   const { status, body } = await receive("/inbox/sign-in/ways", {});
   if (status !== 200) return tell(body.error);
-  if (!body.oidc) return tell(NO_CODE);
+  if (canUsePasskeys(body.passkey)) offerPasskey();
+  if (!body.oidc) return tell($("passkey").hidden ? NO_CODE : NAMED);
   const refused = `${body.oidc} did not sign you in${/^[a-z_]+$/.test(error ?? "") ? ` (${error})` : ""}.`;
-  tell(error === null ? "Your answers in this browser will carry your name." : refused);
+  tell(error === null ? NAMED : refused);
   put($("go"), `Sign in with ${body.oidc}`);
   $("go").hidden = false;
   $("go").addEventListener("click", leave);
-  $("go").focus();
+  if ($("passkey").hidden) $("go").focus();
+}
+
+function offerPasskey() {
+  $("passkey").hidden = false;
+  $("passkey").addEventListener("click", enterByPasskey);
+  $("passkey").focus();
+}
+
+async function enterByPasskey() {
+  $("passkey").disabled = true;
+  tell("Follow your device…");
+  const refused = await byPasskey();
+  $("passkey").disabled = false;
+  if (refused) tell(refused);
+}
+
+/** Signs in with a passkey; what went wrong. */
+async function byPasskey() {
+  const begun = await send("/inbox/passkey/begin", {});
+  if (begun.status !== 200) return begun.body.error;
+  const passkey = await showPasskey(begun.body.publicKey);
+  if (passkey.error) return passkey.error;
+  const { status, body } = await send("/inbox/passkey/finish", { browser: begun.body.browser, passkey });
+  if (status !== 200) return body.error;
+  location.replace(body.entrance);
+  return "";
 }
 
 /** On to the provider. */
@@ -76,7 +105,7 @@ async function finish() {
   if (back.has("iss")) brought.iss = back.get("iss");
   const { status, body } = await send("/inbox/oidc/finish", brought);
   if (status === 200) return location.replace(body.entrance);
-  await offerProvider(null);
+  await offerWays(null);
   tell(body.error);
 }
 

@@ -21,7 +21,8 @@ async function show(part) {
 }
 
 function draw(body) {
-  const problems = [...(body.problems ?? []), ...broken("The store", body.store), ...broken("The rules", body.rules)];
+  const problems = [...(body.problems ?? []), ...broken("The store", body.store), ...broken("The rules", body.rules),
+    ...(body.log_key ? [`The key of the log: ${body.log_key.problem}. Fix: ${body.log_key.fix}`] : [])];
   const all = problems.length === 0 && !body.stopping;
   return [
     el("p", { className: all ? "verdict good" : "verdict bad", role: "status",

@@ -131,7 +131,13 @@ pub(crate) fn same_origin(method: &Method, headers: &HeaderMap, public: Option<&
     let origin = only(headers, &header::ORIGIN);
     let site = only(headers, &HeaderName::from_static("sec-fetch-site"));
     let of_host = origin.and_then(|origin| origin.split_once("://")).map(|(_, host)| host) == host;
-    let own = of_host || origin.is_some() && origin == public;
+    // SECURITY: under the public host there is one origin. That of plain http can be anybody's who
+    // is on the way.
+    let is_public = public.is_some_and(|public| {
+        let hosts = host.zip(public.strip_prefix("https://"));
+        hosts.is_some_and(|(host, public)| is_host(host, public))
+    });
+    let own = of_host && !is_public || origin.is_some() && origin == public;
     match (origin, site) {
         (None, None) => method == Method::GET || method == Method::HEAD,
         (None, Some(site)) => site == "same-origin",
@@ -152,9 +158,14 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 pub(crate) fn is_public_https(headers: &HeaderMap, public: Option<&str>) -> bool {
     let Some(public) = public else { return false };
     public.strip_prefix("https://").is_some_and(|host| {
-        only(headers, &header::HOST).is_some_and(|it| it.eq_ignore_ascii_case(host))
+        only(headers, &header::HOST).is_some_and(|it| is_host(it, host))
             || only(headers, &header::ORIGIN) == Some(public)
     })
+}
+
+/// Whether a `Host` is this authority of an https origin, which names no default port.
+fn is_host(host: &str, authority: &str) -> bool {
+    host.strip_suffix(":443").unwrap_or(host).eq_ignore_ascii_case(authority)
 }
 
 fn without_port(authority: &str) -> &str {
@@ -262,6 +273,13 @@ mod tests {
         for (origin, site, same) in cases {
             let sent = headers(&[host, ("origin", origin), ("sec-fetch-site", site)]);
             assert_eq!(same_origin(&Method::POST, &sent, public), same, "{origin} {site}");
+        }
+        // Under the public host itself, too.
+        for host in ["approve.example", "Approve.Example:443"] {
+            let sent = |origin| headers(&[("host", host), ("origin", origin)]);
+            let same = |origin| same_origin(&Method::POST, &sent(origin), public);
+            assert!(same("https://approve.example"), "{host}");
+            assert!(!same("http://approve.example") && !same("http://Approve.Example:443"));
         }
         let no_origin = headers(&[host]);
         assert!(!same_origin(&Method::POST, &no_origin, None), "no origin is no public origin");

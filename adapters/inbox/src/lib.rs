@@ -6,12 +6,15 @@
 //! a press comes back by `POST /inbox/press`. Who may open the page is ruled in `guard`; who may
 //! answer is ruled by the core, as everywhere.
 
+mod begin_limit;
+mod begun;
 mod board;
 mod command;
 mod counted;
 mod guard;
 mod oidc;
 mod page;
+mod passkeys;
 mod press;
 mod proof;
 mod push;
@@ -23,6 +26,8 @@ mod stream;
 mod visitor;
 
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
+use begin_limit::BeginLimit;
+pub use begin_limit::PeerAddress;
 use board::Board;
 use counted::LogNowAndThen;
 use countersign_port::{
@@ -31,7 +36,11 @@ use countersign_port::{
 };
 use guard::BODY_LIMIT;
 use oidc::Oidc;
-pub use oidc::{OidcClaim, OidcConfig};
+pub use oidc::{OidcClaim, OidcConfig, try_provider};
+use passkeys::Passkeys;
+pub use passkeys::{
+    PasskeyAdded, PasskeyConfig, PasskeyRecord, PasskeyRecords, PasskeySignIn, RecordsAway,
+};
 use proof::Proofs;
 use push::Push;
 pub use push::{PushConfig, PushShows};
@@ -61,6 +70,8 @@ pub struct InboxConfig {
     pub push: Option<PushConfig>,
     /// Signing in through an identity provider; `None`: off.
     pub oidc: Option<OidcConfig>,
+    /// Signing in with passkeys; `None`: off.
+    pub passkeys: Option<PasskeyConfig>,
 }
 
 /// The inbox. Clones are handles to the same board.
@@ -78,6 +89,8 @@ impl Inbox {
             sign_ins: SignedInBrowsers::default(),
             wrong_codes: LogNowAndThen::default(),
             oidc: config.oidc.and_then(Oidc::new),
+            passkeys: config.passkeys.map(Passkeys::new),
+            begin_limit: BeginLimit::default(),
             allowed_hosts: config.allowed_hosts,
             public_origin: config.public_origin,
             push: config.push.as_ref().and_then(Push::start),
@@ -86,6 +99,13 @@ impl Inbox {
             signals: Signals::default(),
             notice: watch::Sender::default(),
         }))
+    }
+
+    /// Says where passkeys are stored. To be called before [`Adapter::run`].
+    pub fn keep_passkeys_in(&self, records: Arc<dyn PasskeyRecords>) {
+        if let Some(passkeys) = &self.0.passkeys {
+            passkeys.keep_in(records);
+        }
     }
 
     /// Ends what is shown to people who may not answer any more. To be called when the config has
@@ -115,6 +135,7 @@ impl Inbox {
             .route("/inbox/command", routing::post(command::command))
             .merge(push::routes())
             .merge(sign_in::own_routes())
+            .merge(passkeys::own_routes())
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data));
         Router::new()
             .route("/", routing::get(page::page))
@@ -125,6 +146,7 @@ impl Inbox {
             .route("/inbox/{start}/{file}", routing::get(page::file_of_start))
             .merge(sign_in::routes())
             .merge(oidc::routes())
+            .merge(passkeys::routes())
             .merge(data)
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::every))
@@ -195,7 +217,10 @@ impl Adapter for Inbox {
         self.0.signals.listening();
         // A dropped future disconnects as well: no press goes to a core that does not take it.
         let _disconnect = Disconnect(&self.0);
-        stop.cancelled().await;
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = passkeys::end_removed(&self.0) => {}
+        }
     }
 }
 

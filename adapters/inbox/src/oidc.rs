@@ -45,10 +45,24 @@ enum NotSignedIn {
     Person(&'static str),
 }
 
+/// Asks a provider what every sign-in needs of it; returns how many keys it signs with.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub async fn try_provider(config: OidcConfig) -> Result<usize, ProviderTrouble> {
+    let provider = Provider::new(config)?;
+    let endpoints = provider.discover().await?;
+    match provider.keys(&endpoints).await?.usable() {
+        0 => Err("it has no key of a kind that is accepted".to_owned()),
+        usable => Ok(usable),
+    }
+}
+
 impl Oidc {
-    /// `None` where this system has no TLS, which is logged.
+    /// `None` where its provider cannot be asked at all, which is logged.
     pub(crate) fn new(config: OidcConfig) -> Option<Self> {
-        let provider = Provider::new(config)?;
+        let provider = Provider::new(config);
+        let provider = provider.map_err(|why| tracing::error!(why, "no sign-in by OIDC")).ok()?;
         let (flows, endpoints, failed) = Default::default();
         Some(Self { provider, flows, endpoints, failed })
     }

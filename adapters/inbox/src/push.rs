@@ -45,6 +45,18 @@ impl Push {
         Some(Self { shows: config.shows, subscribers, news })
     }
 
+    /// The passkeys with which people had signed in who are told.
+    pub(crate) fn passkeys(&self) -> Vec<String> {
+        self.subscribers.passkeys()
+    }
+
+    /// Ends what browsers are told that came by these passkeys.
+    pub(crate) fn end_passkeys(&self, gone: &[String]) {
+        if let Err(error) = self.subscribers.end_passkeys(gone) {
+            tracing::error!(%error, "the subscribers of the push cannot be written");
+        }
+    }
+
     /// Tells of a request that nobody has been told of; `stays` says which people are still there.
     pub(crate) fn tell(&self, card: &Card, stays: impl Fn(&str) -> bool) {
         if !card.tone.is_open() {

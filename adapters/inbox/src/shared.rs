@@ -1,8 +1,8 @@
 //! What the adapter and its HTTP handlers share.
 
 use crate::{
-    board::Board, counted::LogNowAndThen, oidc::Oidc, proof::Proofs, push::Push, session::Session,
-    signed_in::SignedInBrowsers,
+    begin_limit::BeginLimit, board::Board, counted::LogNowAndThen, oidc::Oidc, passkeys::Passkeys,
+    proof::Proofs, push::Push, session::Session, signed_in::SignedInBrowsers,
 };
 use countersign_port::{Presses, Signals};
 use std::sync::Arc;
@@ -16,6 +16,9 @@ pub(crate) struct InboxState {
     /// Tries with codes that let nobody in.
     pub(crate) wrong_codes: LogNowAndThen,
     pub(crate) oidc: Option<Oidc>,
+    pub(crate) passkeys: Option<Passkeys>,
+    /// For both: the sign-ins that anybody can begin.
+    pub(crate) begin_limit: BeginLimit,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) public_origin: Option<String>,
     pub(crate) board: Board,

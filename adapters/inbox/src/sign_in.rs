@@ -84,19 +84,28 @@ async fn sign_in(
         }
         return refusal(StatusCode::NOT_FOUND, NO_CODE);
     };
-    let_in(&inbox, &headers, presser, LONGEST)
+    let_in(&inbox, &headers, presser, SignInReach { longest: LONGEST, passkey: None })
 }
 
-/// Lets a browser in as somebody whom the core has let in, for this long at most.
+/// How far a sign-in reaches.
+pub(crate) struct SignInReach {
+    /// How long it lasts at most.
+    pub(crate) longest: Duration,
+    /// The passkey that it ends with.
+    pub(crate) passkey: Option<String>,
+}
+
+/// Lets a browser in as somebody whom the core has let in.
 pub(crate) fn let_in(
     inbox: &InboxState,
     headers: &HeaderMap,
     presser: Presser,
-    longest: Duration,
+    reach: SignInReach,
 ) -> Response {
     tracing::info!(adapter = "inbox", person = presser.name, "somebody has signed in");
     let before = inbox.sign_ins.by_cookie(headers);
-    let Some(begun) = inbox.sign_ins.begin(&inbox.session, presser.id, longest) else {
+    let reach = (reach.longest, reach.passkey);
+    let Some(begun) = inbox.sign_ins.begin(&inbox.session, presser.id, reach) else {
         return refusal(StatusCode::INTERNAL_SERVER_ERROR, "This system has no randomness.");
     };
     // SECURITY: one person a browser. Pages of the one before stop showing requests.

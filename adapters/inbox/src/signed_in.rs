@@ -20,6 +20,10 @@ pub(crate) struct SignedIn {
     pub(crate) session: Session,
     /// The person's id, as the core knows it.
     pub(crate) person: String,
+    /// The passkey with which they signed in, where it was one.
+    pub(crate) passkey: Option<String>,
+    /// When it began.
+    pub(crate) since: Instant,
     /// When it is over.
     pub(crate) until: Instant,
 }
@@ -38,13 +42,14 @@ impl SignedInBrowsers {
         &self,
         start: &Session,
         person: String,
-        longest: Duration,
+        (longest, passkey): (Duration, Option<String>),
     ) -> Option<Arc<SignedIn>> {
         let mut secret = [0; 32];
         SystemRandom::new().fill(&mut secret).ok()?;
         let session = start.of_person(&URL_SAFE_NO_PAD.encode(secret));
-        let until = Instant::now() + longest.min(LONGEST);
-        let new = Arc::new(SignedIn { session, person, until });
+        let since = Instant::now();
+        let until = since + longest.min(LONGEST);
+        let new = Arc::new(SignedIn { session, person, passkey, since, until });
         let mut all = self.lock();
         all.push(new.clone());
         let own = all.iter().filter(|it| it.person == new.person).count();
@@ -86,6 +91,26 @@ impl SignedInBrowsers {
         self.ended.send_modify(|count| *count += 1);
     }
 
+    /// The passkeys with which somebody is signed in.
+    pub(crate) fn passkeys(&self) -> Vec<String> {
+        let mut all: Vec<_> = self.lock().iter().filter_map(|it| it.passkey.clone()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Ends the sessions that began with these passkeys.
+    pub(crate) fn end_passkeys(&self, gone: &[String]) {
+        let mut all = self.lock();
+        let before = all.len();
+        all.retain(|it| !it.passkey.as_ref().is_some_and(|passkey| gone.contains(passkey)));
+        let ended = all.len() < before;
+        drop(all);
+        if ended {
+            self.ended.send_modify(|count| *count += 1);
+        }
+    }
+
     /// Tells when a session has ended.
     pub(crate) fn follow(&self) -> watch::Receiver<u64> {
         self.ended.subscribe()
@@ -113,9 +138,9 @@ mod tests {
     #[test]
     fn the_oldest_of_a_persons_browsers_makes_way_and_nobody_elses() {
         let (start, all) = (Session::new("a"), SignedInBrowsers::default());
-        let ben = all.begin(&start, "chat:2".to_owned(), LONGEST).unwrap();
+        let ben = all.begin(&start, "chat:2".to_owned(), (LONGEST, None)).unwrap();
         let ana: Vec<_> = (0..=BROWSERS)
-            .map(|_| all.begin(&start, "chat:1".to_owned(), LONGEST).unwrap())
+            .map(|_| all.begin(&start, "chat:1".to_owned(), (LONGEST, None)).unwrap())
             .collect();
         let lasts = |one| all.lasts(one) == AccessResult::Granted;
         assert!(lasts(&ben) && !lasts(&ana[0]) && ana[1..].iter().all(lasts));
@@ -124,10 +149,30 @@ mod tests {
     }
 
     #[test]
+    fn a_session_ends_with_the_passkey_that_began_it_and_others_stay() {
+        let (start, all) = (Session::new("a"), SignedInBrowsers::default());
+        let begin = |passkey: Option<&str>| {
+            let passkey = passkey.map(str::to_owned);
+            all.begin(&start, "chat:1".to_owned(), (LONGEST, passkey)).unwrap()
+        };
+        let (one, two, link) = (begin(Some("one")), begin(Some("two")), begin(None));
+        assert_eq!(all.passkeys(), ["one", "two"]);
+        let ended = all.follow();
+        all.end_passkeys(&["three".to_owned()]);
+        assert!(!ended.has_changed().unwrap());
+        all.end_passkeys(&["one".to_owned()]);
+        assert!(ended.has_changed().unwrap());
+        let lasts = |one| all.lasts(one) == AccessResult::Granted;
+        assert!(!lasts(&one) && lasts(&two) && lasts(&link));
+    }
+
+    #[test]
     fn a_session_ends_by_itself() {
         let (start, all) = (Session::new("a"), SignedInBrowsers::default());
         let session = start.of_person("1");
-        let old = Arc::new(SignedIn { session, person: "chat:1".into(), until: Instant::now() });
+        let now = Instant::now();
+        let (person, passkey) = ("chat:1".into(), None);
+        let old = Arc::new(SignedIn { session, person, passkey, since: now, until: now });
         all.lock().push(old.clone());
         assert!(all.by_id(old.session.id().unwrap()).is_none());
     }

@@ -63,7 +63,7 @@ fn every_file_that_an_edit_names_anywhere_counts() {
 
 fn denied() -> Decided {
     let reason = "no".to_owned();
-    Decided { decision: Decision::Deny, reason, message: None, ending: Ending::Expired }
+    Decided { decision: Decision::Deny, reason, message: None, ask: None, ending: Ending::Expired }
 }
 
 #[test]

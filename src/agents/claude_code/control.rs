@@ -4,12 +4,15 @@
 //!
 //! INVARIANT: every request has at most one answer, and one that Claude Code cancelled has none.
 
+mod envelope;
+
 use super::{prompt::PermissionPrompt, request::NAME};
 use crate::{
     agents::hosted::{EngineInput, Forward, HostedSession, Step},
     client::Decided,
 };
 use countersign_protocol::CancelReason;
+use envelope::{ControlRequest, UnreadableRequest};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
@@ -32,7 +35,13 @@ pub struct ControlSession {
     around: ControlAround,
     mode: Option<String>,
     open: HashMap<String, OpenPrompt>,
+    /// The keys of answered requests, by request.
+    answered: HashMap<String, String>,
     count: u64,
+    /// Whether our own host can answer the requests that are not ours.
+    has_host: bool,
+    /// Why nobody can answer a request of Claude Code, which waits for ever.
+    stuck: Option<String>,
     /// The messages of the user so far, and the results: each message ends with one.
     messages: u64,
     results: u64,
@@ -41,7 +50,7 @@ pub struct ControlSession {
 
 #[derive(Debug)]
 struct OpenPrompt {
-    request: String,
+    request: Value,
     prompt: PermissionPrompt,
 }
 
@@ -53,16 +62,44 @@ impl ControlSession {
             around,
             mode: None,
             open: HashMap::new(),
+            answered: HashMap::new(),
             count: 0,
+            has_host: true,
+            stuck: None,
             messages: 0,
             results: 0,
             host_gone: false,
         }
     }
 
-    fn requested(&mut self, id: String, request: &Map<String, Value>) -> Vec<Step> {
+    /// The same run with a prompt of its own, so that nobody else answers what is not ours.
+    #[must_use]
+    pub fn without_host(self) -> Self {
+        Self { has_host: false, ..self }
+    }
+
+    /// Answers a request that no card can show.
+    // FAIL-CLOSED: without an answer the turn would wait for ever; each answer here grants nothing.
+    fn unreadable(&mut self, request: UnreadableRequest) -> Vec<Step> {
+        let UnreadableRequest { id, is_prompt, why } = request;
+        let message = format!("countersign cannot read this request, so nobody approved it: {why}");
+        let log = Step::Log(format!("Claude Code: {message}"));
+        match id {
+            Some(id) if is_prompt => {
+                vec![log, response(&id, &PermissionPrompt::denial(&message))]
+            }
+            Some(id) => vec![log, refusal(&id, &message)],
+            None => {
+                self.stuck.get_or_insert(format!("{message}; it has no id to answer under"));
+                vec![log]
+            }
+        }
+    }
+
+    fn requested(&mut self, id: Value, request: &Map<String, Value>) -> Vec<Step> {
         // An id that comes again is a new request; a press on the earlier card must not answer it.
         let mut steps = self.taken_back(&id, CancelReason::Aborted);
+        self.answered.remove(&id.to_string());
         self.count += 1;
         let key = format!("{}-{}", self.around.run, self.count);
         match self.prompt(request).and_then(|prompt| {
@@ -91,9 +128,20 @@ impl ControlSession {
         Ok(prompt.within(self.mode.clone(), text("agent_id")))
     }
 
-    fn taken_back(&mut self, request: &str, why: CancelReason) -> Vec<Step> {
-        let taken = self.open.extract_if(|_, open| open.request == request);
+    fn taken_back(&mut self, request: &Value, why: CancelReason) -> Vec<Step> {
+        let taken = self.open.extract_if(|_, open| open.request == *request);
         taken.map(|(key, _)| Step::Cancel { key, why }).collect()
+    }
+
+    /// Claude Code takes no answer to a request any more, because a hook or its terminal gave one.
+    fn cancelled(&mut self, request: &Value) -> Vec<Step> {
+        let why = CancelReason::AnsweredElsewhere;
+        let mut steps = self.taken_back(request, why);
+        // Ours was on its way already, and came too late.
+        steps.extend(
+            self.answered.remove(&request.to_string()).map(|key| Step::Cancel { key, why }),
+        );
+        steps
     }
 
     /// What Claude Code says of itself.
@@ -122,25 +170,32 @@ impl HostedSession for ControlSession {
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
         let on = (Forward::On, Vec::new());
-        let Ok(Value::Object(line)) = serde_json::from_slice(line) else { return on };
-        let id = |of: &Map<String, Value>| of.get("request_id")?.as_str().map(str::to_owned);
+        let line = match serde_json::from_slice(line) {
+            Ok(Value::Object(line)) => line,
+            Ok(_) => return on,
+            Err(error) => {
+                return match envelope::broken(line, &error) {
+                    Some(request) => (Forward::Stays, self.unreadable(request)),
+                    None => on,
+                };
+            }
+        };
         match line.get("type").and_then(Value::as_str) {
             Some("system") => self.system(&line),
             Some("result") => self.results += 1,
             Some("control_request") => {
-                let request = line.get("request").and_then(Value::as_object);
-                let asks = |request: &&Map<String, Value>| {
-                    request.get("subtype").is_some_and(|subtype| subtype == "can_use_tool")
+                return match envelope::of(&line, self.has_host) {
+                    ControlRequest::Prompt { id, request } => {
+                        (Forward::Stays, self.requested(id, request))
+                    }
+                    ControlRequest::OfHost => on,
+                    ControlRequest::Unreadable(request) => {
+                        (Forward::Stays, self.unreadable(request))
+                    }
                 };
-                // Other requests are for our own host, such as hooks that it registered.
-                let (Some(request), Some(id)) = (request.filter(asks), id(&line)) else {
-                    return on;
-                };
-                return (Forward::Stays, self.requested(id, request));
             }
             Some("control_cancel_request") => {
-                let steps =
-                    id(&line).map(|id| self.taken_back(&id, CancelReason::AnsweredElsewhere));
+                let steps = line.get("request_id").map(|id| self.cancelled(id));
                 return match steps {
                     Some(steps) if !steps.is_empty() => (Forward::Stays, steps),
                     _ => on,
@@ -169,6 +224,7 @@ impl HostedSession for ControlSession {
         if prompt.is_plan() && reply.get("behavior").is_some_and(|behavior| behavior == "allow") {
             self.mode = None;
         }
+        self.answered.insert(request.to_string(), key.to_owned());
         vec![response(&request, &reply)]
     }
 
@@ -182,7 +238,14 @@ impl HostedSession for ControlSession {
         self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
     }
 
+    fn failure(&self) -> Option<String> {
+        self.stuck.clone()
+    }
+
     fn input(&self) -> EngineInput {
+        if self.stuck.is_some() {
+            return EngineInput::Abandoned;
+        }
         match self.host_gone && self.open.is_empty() {
             true if self.results >= self.messages => EngineInput::Over,
             // Claude Code may answer a message that came while it worked in the same turn.
@@ -192,7 +255,12 @@ impl HostedSession for ControlSession {
     }
 }
 
-fn response(request: &str, reply: &Value) -> Step {
+fn refusal(request: &Value, why: &str) -> Step {
+    let response = json!({"subtype": "error", "request_id": request, "error": why});
+    Step::Send(json!({"type": "control_response", "response": response}).to_string())
+}
+
+fn response(request: &Value, reply: &Value) -> Step {
     let response = json!({"subtype": "success", "request_id": request, "response": reply});
     Step::Send(json!({"type": "control_response", "response": response}).to_string())
 }

@@ -103,7 +103,7 @@ mod tests {
     fn ruled(decision: Decision) -> Decided {
         let rule = Some("rules:3".to_owned());
         let reason = "a rule says so".to_owned();
-        Decided { decision, reason, message: None, ending: Ending::Ruled(rule) }
+        Decided { decision, reason, message: None, ask: None, ending: Ending::Ruled(rule) }
     }
 
     fn reply(decided: &Decided) -> HookReply {

@@ -50,7 +50,13 @@ fn answered(decision: Decision, reason: &str) -> Decided {
         at: String::new(),
         overtaken: None,
     };
-    Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
+    Decided {
+        decision,
+        reason: reason.into(),
+        message: None,
+        ask: None,
+        ending: Ending::Answered(answer),
+    }
 }
 
 fn with(decided: Decided, change: impl FnOnce(&mut AnswerView)) -> Decided {
@@ -64,7 +70,7 @@ fn with(decided: Decided, change: impl FnOnce(&mut AnswerView)) -> Decided {
 }
 
 fn ending(decision: Decision, reason: &str, ending: Ending) -> Decided {
-    Decided { decision, reason: reason.into(), message: None, ending }
+    Decided { decision, reason: reason.into(), message: None, ask: None, ending }
 }
 
 #[test]

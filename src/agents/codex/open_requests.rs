@@ -23,6 +23,8 @@ pub(super) struct OpenRequests {
     open: HashMap<RequestId, WaitingRequest>,
     threads: HashMap<String, KnownThread>,
     asking: JoinSet<Asked>,
+    /// Requests, by key, that were over while their decision had not been taken in yet.
+    over: HashMap<String, CancelReason>,
     /// Counts the connections.
     connection: u64,
 }
@@ -53,13 +55,16 @@ struct KnownThread {
 /// The end of a request's task.
 pub(super) struct Asked {
     id: RequestId,
-    reply: Option<CodexReply>,
+    key: Option<String>,
+    /// The reply, with the id of the ask that a person answered.
+    decided: Option<(CodexReply, Option<String>)>,
 }
 
 impl OpenRequests {
     pub(super) fn new(client: Client, host: Option<String>) -> Self {
         let (open, threads) = (HashMap::new(), HashMap::new());
-        Self { client, host, open, threads, asking: JoinSet::new(), connection: 0 }
+        let (asking, over) = (JoinSet::new(), HashMap::new());
+        Self { client, host, open, threads, asking, over, connection: 0 }
     }
 
     /// A connection begins: every thread is new to it.
@@ -131,11 +136,11 @@ impl OpenRequests {
         let (client, task) = (self.client.clone(), request.clone());
         let asked_as = id.clone();
         self.asking.spawn(async move {
-            let reply = ask(&client, &task, cancelled).await.unwrap_or_else(|error| {
+            let decided = ask(&client, &task, cancelled).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "a request of Codex is left to its terminal");
                 None
             });
-            Asked { id: asked_as, reply }
+            Asked { id: asked_as, key: task.call.key, decided }
         });
         let (asked_id, connection) = (asked.id.clone(), self.connection);
         let open =
@@ -164,9 +169,18 @@ impl OpenRequests {
     /// Takes in a decision; returns the frames to send.
     // INVARIANT: what was answered at the terminal first is not answered again.
     pub(super) fn decided(&mut self, asked: Result<Asked, JoinError>) -> Vec<Value> {
-        let Ok(Asked { id, reply }) = asked else { return Vec::new() };
-        let Some(open) = self.open.get_mut(&id) else { return Vec::new() };
-        open.reply = reply;
+        let Ok(Asked { id, key, decided }) = asked else { return Vec::new() };
+        if let Some(reason) = key.as_ref().and_then(|key| self.over.remove(key)) {
+            if let Some((_, Some(ask))) = decided {
+                let client = self.client.clone();
+                tokio::spawn(async move { client.cancel(&ask, reason).await });
+            }
+            return Vec::new();
+        }
+        // The id alone may be that of a later request.
+        let of_this = |open: &&mut WaitingRequest| open.request.call.key == key;
+        let Some(open) = self.open.get_mut(&id).filter(of_this) else { return Vec::new() };
+        open.reply = decided.map(|(reply, _)| reply);
         open.cancel = None;
         open.frames()
     }
@@ -176,14 +190,13 @@ impl OpenRequests {
         which: impl Fn(&RequestId, &WaitingRequest) -> bool,
         reason: CancelReason,
     ) {
-        self.open.retain(|id, open| {
-            let goes = which(id, open);
-            if let (true, Some(cancel)) = (goes, open.cancel.take_if(|_| goes)) {
-                // A task that has ended has nothing to take back.
-                let _ = cancel.send(reason);
+        for (_, open) in self.open.extract_if(|id, open| which(id, open)) {
+            // A task that has ended brings a decision that nobody takes any more.
+            let ended = open.cancel.is_some_and(|cancel| cancel.send(reason).is_err());
+            if let (true, Some(key)) = (ended, open.request.call.key) {
+                self.over.insert(key, reason);
             }
-            !goes
-        });
+        }
     }
 }
 
@@ -201,8 +214,8 @@ impl WaitingRequest {
 async fn ask(
     client: &Client,
     request: &CodexRequest,
-    cancelled: oneshot::Receiver<CancelReason>,
-) -> Result<Option<CodexReply>, ClientError> {
+    mut cancelled: oneshot::Receiver<CancelReason>,
+) -> Result<Option<(CodexReply, Option<String>)>, ClientError> {
     // Not held: the id is needed to take it back.
     let submitted = match client.submit_and_leave(&request.call).await {
         Err(ClientError::TooMuch(_) | ClientError::Lost { .. }) => {
@@ -211,17 +224,21 @@ async fn ask(
         Err(ClientError::Unreachable { .. }) => client.submit_patiently(&request.call).await,
         submitted => submitted,
     };
-    let id = match submitted? {
-        Submitted::Decided(decided) => return Ok(request.reply(&decided)),
-        Submitted::Ask(id) => id,
+    let decided = match submitted? {
+        Submitted::Decided(decided) => match (cancelled.try_recv(), &decided.ask) {
+            (Err(_), _) => *decided,
+            (Ok(_), None) => return Ok(None),
+            (Ok(reason), Some(id)) => return client.cancel(id, reason).await.map(|()| None),
+        },
+        Submitted::Ask(id) => tokio::select! {
+            biased;
+            Ok(reason) = cancelled => return client.cancel(&id, reason).await.map(|()| None),
+            decided = client.decided(&request.call, &id) => decided?,
+        },
     };
-    let decided = tokio::select! {
-        biased;
-        Ok(reason) = cancelled => {
-            client.cancel(&id, reason).await?;
-            return Ok(None);
-        }
-        decided = client.decided(&request.call, &id) => decided?,
-    };
-    Ok(request.reply(&decided))
+    let reply = request.reply(&decided);
+    Ok(reply.map(|reply| (reply, decided.ask)))
 }
+
+#[cfg(test)]
+mod tests;

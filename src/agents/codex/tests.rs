@@ -16,7 +16,13 @@ fn golden(name: &str) -> (Vec<u8>, Value) {
 }
 
 fn decided(decision: Decision, reason: &str) -> Decided {
-    Decided { decision, reason: reason.to_owned(), message: None, ending: Ending::Ruled(None) }
+    Decided {
+        decision,
+        reason: reason.to_owned(),
+        message: None,
+        ask: None,
+        ending: Ending::Ruled(None),
+    }
 }
 
 fn reply(stdin: &[u8], mode: HookMode, decided: &Decided) -> HookReply {

@@ -55,7 +55,13 @@ fn answered(decision: Decision, reason: &str, change: impl FnOnce(&mut AnswerVie
         overtaken: None,
     };
     change(&mut answer);
-    Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
+    Decided {
+        decision,
+        reason: reason.into(),
+        message: None,
+        ask: None,
+        ending: Ending::Answered(answer),
+    }
 }
 
 #[test]
@@ -134,8 +140,13 @@ fn when_nobody_decided_the_dialog_decides() {
         (golden("06_question_reply"), Ending::Expired),
         (golden("06_question_reply"), Ending::Cancelled),
     ] {
-        let decided =
-            Decided { decision: Decision::Deny, reason: String::new(), message: None, ending };
+        let decided = Decided {
+            decision: Decision::Deny,
+            reason: String::new(),
+            message: None,
+            ask: None,
+            ending,
+        };
         assert_eq!(request(&event(&golden)).reply(&decided), HookReply::Nothing);
     }
 }

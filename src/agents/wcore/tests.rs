@@ -69,7 +69,7 @@ fn by_ana(scope: Option<&str>, stop: bool, answers: Option<Value>) -> Ending {
 
 fn decided(decision: Decision, ending: Ending) -> Decided {
     let reason = "denied by Ana (telegram): no".to_owned();
-    Decided { decision, reason, message: None, ending }
+    Decided { decision, reason, message: None, ask: None, ending }
 }
 
 #[test]

@@ -63,15 +63,15 @@ pub(super) async fn receive(
         Handled::Reply(reply) => Ok(Json(reply).into_response()),
         Handled::Nothing => Ok(StatusCode::ACCEPTED.into_response()),
         Handled::Cancelled(id) => {
-            if let Some(ask) = waiting.cancel(&session, &id) {
+            if let Some(ask) = waiting.cancel((&owner, &session), &id) {
                 api.gate.cancel(&ask, "the agent that asked cancelled it").await?;
             }
             Ok(StatusCode::ACCEPTED.into_response())
         }
         Handled::Pending(mut pending) => {
             // SECURITY: what is granted to the session covers only calls that name its id.
-            pending.call.owner = Some(owner.with(&session.id));
-            submit(&api, &waiting, &session, *pending, &headers).await
+            pending.call.owner = Some(owner.clone().with(&session.id));
+            submit(&api, &waiting, (&owner, &session), *pending, &headers).await
         }
     }
 }
@@ -93,7 +93,7 @@ pub(super) async fn end(
 async fn submit(
     api: &Api,
     waiting: &Arc<WaitingTools>,
-    session: &McpSession,
+    caller_of: (&Owner, &McpSession),
     pending: PendingTool,
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -108,7 +108,7 @@ async fn submit(
         Err(error) => return Ok(Json(pending.reply(Err(&error.to_string()))).into_response()),
     };
     let caller = caller.unwrap_or_else(|| api.gate.attach(&ask.id));
-    let entry = waiting.enter(session, &pending.id, &ask.id);
+    let entry = waiting.enter(caller_of, &pending.id, &ask.id);
     let tool = WaitingTool::new(api.gate.clone(), ask.id.clone(), pending, caller, entry);
     let streams = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     match streams.is_some_and(|accept| accept.contains("text/event-stream")) {

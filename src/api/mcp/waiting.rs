@@ -3,6 +3,7 @@
 use super::session::McpSession;
 use crate::{
     api::view::asked,
+    ask::owner::Owner,
     gate::{AttachedCaller, Gate},
     mcp::PendingTool,
 };
@@ -15,15 +16,19 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 /// The time between two notifications that a call still waits.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// The calls that wait, by session and request, with their asks: another request cancels them.
+/// A request of a session, with the caller's owner.
+type WaitingKey = (Owner, String, String);
+
+/// The calls that wait, with their asks: another request cancels them.
+// SECURITY: the owner is part of the key, so an id that was stolen is of no use to other agents.
 #[derive(Debug, Default)]
-pub(in crate::api) struct WaitingTools(DashMap<(String, String), String>);
+pub(in crate::api) struct WaitingTools(DashMap<WaitingKey, String>);
 
 /// A call's place among those that wait, given back when dropped.
 #[derive(Debug)]
 pub(super) struct WaitingEntry {
     tools: Arc<WaitingTools>,
-    key: (String, String),
+    key: WaitingKey,
     ask: String,
 }
 
@@ -31,18 +36,23 @@ impl WaitingTools {
     /// Remembers a call until the result is dropped.
     pub(super) fn enter(
         self: &Arc<Self>,
-        session: &McpSession,
+        (owner, session): (&Owner, &McpSession),
         request: &Value,
         ask: &str,
     ) -> WaitingEntry {
-        let key = (session.id.clone(), request.to_string());
+        let key = (owner.clone(), session.id.clone(), request.to_string());
         self.0.insert(key.clone(), ask.to_owned());
         WaitingEntry { tools: self.clone(), key, ask: ask.to_owned() }
     }
 
     /// The ask of the request that a client cancels.
-    pub(super) fn cancel(&self, session: &McpSession, request: &Value) -> Option<String> {
-        self.0.remove(&(session.id.clone(), request.to_string())).map(|(_, ask)| ask)
+    pub(super) fn cancel(
+        &self,
+        (owner, session): (&Owner, &McpSession),
+        request: &Value,
+    ) -> Option<String> {
+        let key = (owner.clone(), session.id.clone(), request.to_string());
+        self.0.remove(&key).map(|(_, ask)| ask)
     }
 }
 

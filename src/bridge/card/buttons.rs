@@ -5,7 +5,7 @@ use super::{
     budget, edit, effects,
     maker::{LABEL, Maker},
     origin::Origin,
-    parts, question, remembered, resumption,
+    parts, question, remembered, resumption, reviewed,
     rows::{Buttons, row},
 };
 use crate::{
@@ -27,6 +27,7 @@ pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Buttons {
         (Some(edit), _) => rows_alone(edit::buttons(ask, edit, origin)),
         (None, Some(_)) => rows_alone(options(ask, maker)),
         (None, None) if ask.body.resumes.is_some() => resumption::buttons(maker),
+        (None, None) if ask.body.review.is_some() => reviewed::buttons(maker),
         (None, None) if ask.body.call.budget.is_some() => match &ask.body.call.budget {
             Some(budget) => budget::buttons(budget, maker),
             None => Buttons::default(),

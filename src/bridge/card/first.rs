@@ -38,9 +38,18 @@ pub(super) fn of(ask: &Ask) -> FirstLine {
     if ask.body.resumes.is_some() {
         return partly("⏸ ", &ask.body.why);
     }
+    if ask.body.review.is_some() {
+        return FirstLine { whole: false, text: format!("🔎 Ran: {}", of_call(ask).text) };
+    }
     if let Some(budget) = &call.budget {
         return partly("", &budget::title(budget));
     }
+    of_call(ask)
+}
+
+/// The first line of a call.
+fn of_call(ask: &Ask) -> FirstLine {
+    let call = &ask.body.call;
     if let Some((_, text)) = command(call) {
         return shown("", &text);
     }

@@ -42,6 +42,9 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
         if reason.is_empty() { String::new() } else { format!(": {}", brief(&reason, MOST)) };
     match (&ask.state, answer.decision, &answer.by) {
         (State::Cancelled(_), ..) => format!("cancelled at {at}{because}"),
+        (State::Expired(_), ..) if ask.body.review.is_some() => {
+            format!("nobody reviewed it, {at}")
+        }
         (State::Expired(_), ..) if reason.is_empty() => format!("expired, {at}"),
         // The reason says already that the time is over, and what came of it.
         (State::Expired(_), ..) => format!("{}, {at}", brief(&reason, MOST)),
@@ -50,6 +53,14 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
         }
         (_, Decision::Answer, _) => format!("{}{}, {at}", answers(answer), all(answer)),
         (_, Decision::Edit, _) => format!("approved with a change by {}, {at}", all(answer)),
+        (_, Decision::Approve, _) if ask.body.review.is_some() => {
+            format!("fine, says {}, {at}{because}", all(answer))
+        }
+        (_, Decision::Deny, _) if ask.body.review.is_some() => {
+            let done = ask.body.review.as_ref().map(|review| review.tightening.done());
+            let done = brief(&line(&done.unwrap_or_default()), MOST);
+            format!("should have asked, says {}, {at}{because} · {done}", all(answer))
+        }
         (_, Decision::Approve, _) if ask.body.resumes.is_some() => {
             format!("resumed by {}, {at}{because}", all(answer))
         }

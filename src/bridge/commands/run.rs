@@ -237,6 +237,7 @@ fn help(approver: bool) -> CommandReply {
 fn granted(grant: &Grant) -> Vec<ReplyPiece> {
     let until = match (grant.scope, grant.expires_at) {
         (GrantScope::Always, _) => "always".to_owned(),
+        (GrantScope::Review, _) => "asks, a review said".to_owned(),
         (GrantScope::Budget, Some(at)) => format!("once, until {}", clock::short(at)),
         (_, Some(at)) => format!("until {}", clock::short(at)),
         (GrantScope::Session | GrantScope::Timed | GrantScope::Budget, None) => {

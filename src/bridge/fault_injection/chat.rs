@@ -3,7 +3,7 @@
 use super::{Place, VisibleCard};
 use countersign_port::{
     Adapter, Block, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses,
-    SendError, Signals, Target, async_trait,
+    ReplyPiece, SendError, Signals, Target, async_trait,
 };
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
@@ -23,6 +23,8 @@ struct Inside {
     /// The messages, each with the id of the card that it was posted for.
     messages: Vec<(String, Card)>,
     tries: Vec<(Instant, String)>,
+    /// How many messages without a card arrived.
+    announced: usize,
     refused: Vec<String>,
     /// The platform refuses the cards with this on them for what they are.
     invalid: Option<String>,
@@ -58,6 +60,11 @@ impl FakeChat {
     /// The cards as they stand, oldest first.
     pub(super) fn drawn(&self) -> Vec<Card> {
         self.inside.lock().unwrap().messages.iter().map(|(_, card)| card.clone()).collect()
+    }
+
+    /// How many messages without a card arrived.
+    pub(super) fn announced(&self) -> usize {
+        self.inside.lock().unwrap().announced
     }
 
     pub(super) fn set(&self, network: Network) {
@@ -98,6 +105,10 @@ impl FakeChat {
             }
             inside.network
         };
+        self.answered(network).await
+    }
+
+    async fn answered(&self, network: Network) -> Result<(), SendError> {
         match network {
             Network::Clear => Ok(()),
             Network::Away | Network::AnswersLost => {
@@ -139,6 +150,16 @@ impl Adapter for FakeChat {
             }
         };
         self.show(card, put).await
+    }
+
+    async fn announce(&self, _: &Target, _: &[Vec<ReplyPiece>]) -> Result<(), SendError> {
+        let network = {
+            let inside = &mut *self.inside.lock().unwrap();
+            let arrives = matches!(inside.network, Network::Clear | Network::AnswersLost);
+            inside.announced += usize::from(arrives);
+            inside.network
+        };
+        self.answered(network).await
     }
 
     async fn run(&self, _: Arc<dyn Presses>, stop: CancellationToken) {

@@ -1,7 +1,8 @@
-//! Digests: messages of their own, each sent once.
+//! Digests: messages of their own, each sent at least once, and once unless the daemon dies
+//! meanwhile.
 
 use super::{OutboxWorker, failures::LATER};
-use crate::store::{DueDigest, StoreError};
+use crate::store::{DigestTry, DueDigest, StoreError};
 use countersign_port::{ReplyPiece, SendError, Target};
 use std::time::Duration;
 
@@ -22,22 +23,21 @@ impl OutboxWorker {
         if !store.digest_sending(due_at, name, &self.target, self.term.fence()).await? {
             return Ok(None);
         }
-        let rest = match self.adapter.announce(&Target(self.target.clone()), &lines).await {
-            Ok(()) => {
-                tracing::info!(adapter = name, target = %self.target, "a digest was sent");
-                return Ok(None);
-            }
-            Err(SendError::Retry { after, .. }) => after,
+        let (tried, rest) = match self.adapter.announce(&Target(self.target.clone()), &lines).await
+        {
+            Ok(()) => (DigestTry::Over, None),
+            Err(SendError::Retry { after, .. }) => (DigestTry::Again, Some(after)),
             Err(SendError::Transient(why)) => {
                 tracing::debug!(adapter = name, why, "a digest is late");
-                LATER
+                (DigestTry::Again, Some(LATER))
             }
             Err(error) => {
                 tracing::warn!(adapter = name, %error, "a digest is given up");
-                return Ok(None);
+                (DigestTry::Over, None)
             }
         };
-        store.digest_not_sent(due_at, name, &self.target).await?;
-        Ok(Some(rest))
+        store.digest_tried(due_at, name, &self.target, tried).await?;
+        tracing::info!(adapter = name, target = %self.target, ?tried, "a digest was tried");
+        Ok(rest)
     }
 }

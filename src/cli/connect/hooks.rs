@@ -9,7 +9,7 @@ use crate::{
         policy::outlook,
         say::{self, Colour, paint},
     },
-    config::Config,
+    config::{self, Config, SOCKET, Server},
     text::visible,
 };
 use anyhow::{Context as _, Result, anyhow};
@@ -173,13 +173,37 @@ fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {
     let program = std::env::current_exe().context("this program cannot find itself")?;
     let mut words = vec![text(&program)?, "hook".into(), agent.name().into()];
     // The hook gets neither our arguments nor our environment.
-    // SECURITY: the default file is named too, because the environment of an agent may be that of a
-    // project.
-    let default = || Config::file(None).ok().filter(|file| file.exists());
-    if let Some(config) = context.named().or_else(default) {
+    // SECURITY: the default file is named too, and the folder of the socket where the environment
+    // chooses it, because the environment of an agent may be that of a project.
+    if let Some(config) = config_of_hook(context)? {
         words.extend(["--config".into(), text(&config)?]);
+        if let Some(sockets) = sockets(context, &config) {
+            words.extend(["--sockets".into(), text(&sockets)?]);
+        }
     }
     shlex::try_join(words.iter().map(String::as_str)).context("a path holds a NUL character")
+}
+
+/// The config that a hook is told to read. `None` where the environment is the config: a project
+/// cannot change a variable that is set.
+fn config_of_hook(context: &Context) -> Result<Option<PathBuf>> {
+    if let Some(named) = context.named() {
+        return Ok(Some(named));
+    }
+    let file = Config::file(None)?;
+    Ok(Some(file).filter(|file| file.exists() || !config::is_in_environment()))
+}
+
+/// The folder of the daemon's socket, where a hook with this config would look elsewhere.
+fn sockets(context: &Context, config: &Path) -> Option<PathBuf> {
+    let ours = context.config().ok()?.client.url;
+    let of_hook = Config::load_for_hook(Some(config), None).ok()?.client.url;
+    match ours.as_slice() {
+        [Server::Unix(socket)] if ours != of_hook && socket.ends_with(SOCKET) => {
+            socket.parent().map(Path::to_path_buf)
+        }
+        _ => None,
+    }
 }
 
 fn text(path: &Path) -> Result<String> {

@@ -9,6 +9,7 @@ use crate::{
     client::{Client, ClientError},
     config::{ClientSettings, Config, Server},
     daemon,
+    store::log_key_problem,
 };
 use serde_json::Value;
 use std::{
@@ -59,6 +60,19 @@ pub(super) async fn collector(config: &Config) -> Vec<DoctorCheck> {
         }
     };
     open.into_iter().chain([taken]).collect()
+}
+
+/// Checks that the identity provider answers as the config names it, with keys that can be read.
+pub(super) async fn provider(config: &Config) -> Option<DoctorCheck> {
+    let (oidc, public) = (config.oidc.as_ref()?, config.daemon.public_url.as_ref()?);
+    Some(match daemon::try_provider(oidc, public).await {
+        Ok(1) => ok("oidc", format!("{} answers, and signs with 1 key", oidc.issuer)),
+        Ok(keys) => ok("oidc", format!("{} answers, and signs with {keys} keys", oidc.issuer)),
+        Err(why) => {
+            let says = format!("{}: {why}. Nobody signs in through it", oidc.issuer);
+            warn("oidc", says, "[oidc] issuer and ca_file in the config, and whether it runs")
+        }
+    })
 }
 
 /// A failed check if other users may use this file or folder.
@@ -130,7 +144,10 @@ async fn one_daemon(
     let ready = match client.ready().await {
         Ok(ready) => serde_json::json!(ready),
         Err(error) => {
-            return vec![fail("daemon", error.to_string(), "countersign serve")];
+            let alone = config.serves_here().then(|| log_key_problem(&config.daemon.state_dir));
+            let key = alone.flatten().map(|it| fail("log key", it.says, it.fix));
+            let daemon = fail("daemon", error.to_string(), "countersign serve");
+            return key.into_iter().chain([daemon]).collect();
         }
     };
     let text = |at: &str| ready.pointer(at).and_then(Value::as_str).map(say::literal);
@@ -148,6 +165,9 @@ async fn one_daemon(
     if let Some(problem) = text("/rules/problem") {
         let rules = daemon::rules_path(config).display().to_string();
         findings.push(fail("rules", problem, format!("edit {rules}")));
+    }
+    if let Some(problem) = text("/log_key/problem") {
+        findings.push(fail("log key", problem, text("/log_key/fix").unwrap_or_default()));
     }
     if let Some(since) = text("/paused/since") {
         let says = format!("everything is paused since {since}: no call is allowed");

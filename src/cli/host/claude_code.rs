@@ -47,6 +47,11 @@ impl HostClaudeCodeArgs {
         words
     }
 
+    /// Whether the prompt is given, so that nobody writes to our stdin.
+    pub(super) fn has_prompt(&self) -> bool {
+        self.prompt.is_some()
+    }
+
     /// The lines for Claude Code: the prompt alone, or those of stdin.
     pub(super) fn lines(&self) -> mpsc::Receiver<Vec<u8>> {
         let Some(prompt) = &self.prompt else { return of_stdin() };

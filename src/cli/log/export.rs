@@ -45,13 +45,6 @@ pub(super) async fn run(context: &Context, args: &ExportArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Prints the daemon's public key.
-pub(super) async fn key(context: &Context) -> Result<Exit> {
-    let page = token::approver(context)?.log(Some(i64::MAX), None).await?;
-    say::out(&page.key)?;
-    Ok(Exit::Good)
-}
-
 /// Hands over every line of the daemon's log, page by page; returns its head.
 pub(super) async fn each_line(
     client: &Client,

@@ -1,7 +1,7 @@
 //! The kinds of events.
 
 /// All of them.
-const KINDS: [&str; 39] = [
+const KINDS: [&str; 45] = [
     "asked",
     "shown",
     "voted",
@@ -20,6 +20,8 @@ const KINDS: [&str; 39] = [
     "refused",
     "ruled",
     "allowed",
+    "review",
+    "reviewed",
     "signed_in",
     "saved",
     "revoked",
@@ -35,12 +37,16 @@ const KINDS: [&str; 39] = [
     "token_added",
     "token_rotated",
     "token_revoked",
+    "passkey_added",
+    "passkey_removed",
+    "passkey_refused",
     "config",
     "rules",
     "restored",
     "forgot",
     "untraced",
     "log_cut",
+    "log_key",
 ];
 
 /// A kind as it is written after `--kind`. One that does not exist would match nothing, as if

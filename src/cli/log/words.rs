@@ -39,6 +39,17 @@ pub(super) fn told(kind: &str, event: &EventView) -> String {
             (Some(rule), Some(by)) => format!("{rule}, by {by}"),
             (rule, _) => rule.unwrap_or_default().to_owned(),
         },
+        ("passkey_added" | "passkey_removed" | "passkey_refused", _) => {
+            let passkey = |name: &str| event.data.get("passkey")?.get(name)?.as_str();
+            let (name, owner) = (passkey("name").unwrap_or("?"), passkey("owner").unwrap_or("?"));
+            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
+            format!("{name} of {owner}{by}")
+        }
+        ("log_key", _) => {
+            let key: String = text("key").unwrap_or("?").chars().take(16).collect();
+            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
+            format!("{}: {key}… signs{by}", text("how").unwrap_or("?"))
+        }
         ("mode", _) => format!("is in the mode {} now", text("mode").unwrap_or("?")),
         (_, Some(ask)) => match by {
             Some(by) => format!("by {by}: {}", command(ask)),
@@ -82,8 +93,20 @@ mod tests {
             ("revoked", json!({"rule": "shell: ls *", "by": null}), "shell: ls *"),
             ("saved", json!({"rule": "shell: ls *", "by": ana}), "shell: ls *, by Ana"),
             ("mode", json!({"mode": "yolo"}), "is in the mode yolo now"),
+            (
+                "log_key",
+                json!({"key": "0123456789abcdef01", "how": "rotated", "by": ana}),
+                "rotated: 0123456789abcdef… signs, by Ana",
+            ),
+            ("log_key", json!({"key": "0", "how": "unexplained"}), "unexplained: 0… signs"),
             ("paused", json!({"how": "hold", "by": ana}), "by Ana"),
             ("signed_in", json!({"by": ana}), "by Ana"),
+            (
+                "passkey_removed",
+                json!({"by": ana, "passkey": {"id": "1", "name": "a phone", "owner": "Ben"}}),
+                "a phone of Ben, by Ana",
+            ),
+            ("passkey_refused", json!({"passkey": {"name": "x", "owner": "Ben"}}), "x of Ben"),
             (
                 "refused",
                 json!({"platform": "discord", "id": "7", "name": "Eve"}),

@@ -5,6 +5,7 @@ mod metrics;
 mod spans;
 
 use crate::{
+    api::Meter,
     audit::{LogLine, LogRow},
     clock,
     config::OtelSettings,
@@ -87,14 +88,14 @@ pub(super) async fn try_out(settings: &OtelSettings) -> Result<(), String> {
 
 /// Sends metrics every minute for as long as it is polled. What a collector does not take is not
 /// kept: the next ones say as much.
-pub(super) async fn keep_metrics(settings: OtelSettings, store: Store, daemon: String) {
+pub(super) async fn keep_metrics(settings: OtelSettings, meter: Meter) {
     let (mut taken, started) = (true, clock::now_ms());
     loop {
         let sent = async {
-            let metrics = metrics::of(&store, started).await;
-            let metrics = metrics.map_err(|error| error.to_string())?;
+            let measured = meter.measure().await.map_err(|error| error.to_string())?;
+            let metrics = metrics::of(&measured, started, clock::now_ms());
             let scope = scope();
-            let body = json!({"resourceMetrics": [{"resource": resource(&daemon),
+            let body = json!({"resourceMetrics": [{"resource": resource(&meter.daemon),
                 "scopeMetrics": [{"scope": scope, "metrics": metrics}]}]});
             match post(&settings, "metrics", &body).await {
                 Ok(()) => Ok(()),

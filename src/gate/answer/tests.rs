@@ -212,3 +212,57 @@ fn chosen_parts_are_stored_alone_and_one_that_does_not_exist_is_refused() {
     assert!(matches!(none, Err(Refusal::Unfit(_))));
     assert_eq!(apply(&ask, &approver(), Action::Look, 10), Ok(Change::Nothing));
 }
+
+/// A call with a proposed change, as policy looked at it.
+fn with_edit(critical: bool, reviewed: bool) -> Ask {
+    let call = json!({"agent": "a", "session": "s", "tool": "shell_exec",
+        "args": {"command": "make deploy"}, "accepts": ["updated_input"]});
+    let mut ask = ask(call, true);
+    ask.progress.edit = Some(ProposedEdit {
+        nth: 1,
+        args: json!({"command": "make check"}),
+        digest: "d2".to_owned(),
+        by: "Ana".to_owned(),
+        effects: Vec::new(),
+        critical,
+        reviewed,
+    });
+    ask
+}
+
+#[test]
+fn while_a_change_is_proposed_the_call_as_it_was_is_not_approved() {
+    let proposed = with_edit(false, false);
+    for action in [
+        Action::Approve { scope: Scope::Once },
+        Action::Approve { scope: Scope::Always },
+        Action::ApproveParts(vec![0]),
+        Action::Words { wanted: TextPurpose::Note, text: Some("go".to_owned()) },
+        Action::Words { wanted: TextPurpose::Note, text: None },
+    ] {
+        let refused = unfit(&proposed, action);
+        assert!(refused.starts_with("A change is proposed"), "{refused}");
+    }
+    let deny = apply(&proposed, &approver(), Action::Deny { reason: None, then: None }, 10);
+    assert!(matches!(deny, Ok(Change::Close(_))), "{deny:?}");
+    // Without it, it is.
+    let mut dropped = proposed;
+    dropped.progress.edit = None;
+    let approve = apply(&dropped, &approver(), Action::Approve { scope: Scope::Once }, 10);
+    assert!(matches!(approve, Ok(Change::Close(_))), "{approve:?}");
+}
+
+#[test]
+fn a_critical_change_is_approved_only_after_its_review_and_no_other_than_the_one_that_was_seen() {
+    let step = |nth, step| Action::Edit { nth, step };
+    let refused = unfit(&with_edit(true, false), step(1, EditStep::Approve));
+    assert!(refused.contains("review it first"), "{refused}");
+    let reviewed = go(&with_edit(true, false), step(1, EditStep::Review));
+    assert!(reviewed.progress.edit.as_ref().unwrap().reviewed);
+    for ask in [reviewed, with_edit(false, false)] {
+        let closed = apply(&ask, &approver(), step(1, EditStep::Approve), 10).unwrap();
+        let Change::Close(answer) = closed else { panic!("{closed:?}") };
+        assert_eq!(answer.updated.map(|it| it.digest).as_deref(), Some("d2"));
+        assert!(unfit(&ask, step(2, EditStep::Approve)).contains("not proposed any more"));
+    }
+}

@@ -33,7 +33,14 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
     let (policy, approvers, audience) = (Arc::new(rules), Approvers::default(), Vec::new());
     Gate::new(
         store.clone(),
-        Choices { policy, approvers, audience, routes: Routes::default(), settings },
+        Choices {
+            policy,
+            approvers,
+            audience,
+            routes: Routes::default(),
+            reviews: Vec::new(),
+            settings,
+        },
     )
 }
 

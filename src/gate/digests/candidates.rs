@@ -6,9 +6,27 @@ use countersign_policy::{Rule, tools::canonical};
 
 const SHELL: &str = "shell_exec";
 
-/// The rules that could have saved these asks, of which each offered this one as Always.
-// SECURITY: none is wider than what Always offered for every one of them.
-pub(super) fn candidates(offered: &Rule, asks: &[&ClosedAsk]) -> Vec<Rule> {
+/// What could have saved these asks, of which each offered these rules as Always: one rule, or
+/// several together.
+// SECURITY: nothing is wider than what Always offered for every one of them.
+pub(super) fn candidates(offered: &[Rule], asks: &[&ClosedAsk]) -> Vec<Vec<Rule>> {
+    match offered {
+        [offered] => of_one(offered, asks).into_iter().map(|rule| vec![rule]).collect(),
+        several => of_several(several, asks),
+    }
+}
+
+/// Several rules as they were offered; and where all calls are the same one, those for it alone.
+fn of_several(offered: &[Rule], asks: &[&ClosedAsk]) -> Vec<Vec<Rule>> {
+    let exact = asks.split_first().map(|(first, rest)| {
+        let same = rest.iter().all(|ask| ask.exact == first.exact);
+        first.exact.clone().into_iter().filter(|_| same).collect::<Vec<Rule>>()
+    });
+    let exact = exact.filter(|exact| !exact.is_empty() && exact != offered);
+    exact.into_iter().chain([offered.to_vec()]).collect()
+}
+
+fn of_one(offered: &Rule, asks: &[&ClosedAsk]) -> Vec<Rule> {
     let mut found = Vec::new();
     let exact = |ask: &&ClosedAsk| match ask.exact.as_slice() {
         [rule] => Some(rule.clone()),
@@ -51,6 +69,7 @@ fn narrowed(offered: &Rule, exact: &[Rule]) -> Option<Rule> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
     fn shell(pattern: &str) -> Rule {
@@ -87,5 +106,26 @@ mod tests {
         assert_eq!(of("make all", &["make all", "make all"]), None);
         let other = Rule::allow("write_file", "src/a *");
         assert_eq!(narrowed(&other, &[Rule::allow("write_file", "src/a b c")]), None);
+    }
+
+    #[test]
+    fn several_rules_are_suggested_together_as_they_were_offered_or_for_one_call_alone() {
+        let offered = [shell("cargo build *"), shell("docker build *")];
+        let ask = |exact: [&str; 2]| -> ClosedAsk {
+            let body = crate::ask::Body::new(
+                crate::ask::call::Call::new("a", "s", "Bash", serde_json::json!({})),
+                "no rule",
+            );
+            let mut ask = crate::ask::Ask::opened("id", "digest", body, 0);
+            let by = crate::ask::By::Timeout;
+            let yes = crate::ask::Answer::new(crate::ask::Decision::Approve, by, 1);
+            ask.state = crate::ask::State::Answered(yes);
+            ask.body.exact = exact.into_iter().map(shell).collect();
+            ClosedAsk::of(&ask, String::new(), true).unwrap()
+        };
+        let (one, two) =
+            (ask(["cargo build -q", "docker build a"]), ask(["cargo build -q", "docker build b"]));
+        assert_eq!(candidates(&offered, &[&one, &two]), [offered.to_vec()]);
+        assert_eq!(candidates(&offered, &[&one, &one]), [one.exact.clone(), offered.to_vec()]);
     }
 }

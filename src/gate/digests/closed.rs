@@ -58,9 +58,13 @@ const NO_CALL: &str = "No agent made this call.";
 pub(super) const ANSWER_RULE: &str = "An answer rule says who answers these calls.";
 
 impl ClosedAsk {
-    /// What a digest needs of an ask; `None` for an open one.
+    /// What a digest needs of an ask; `None` for an open one and for a review.
     pub(super) fn of(ask: &Ask, title: String, is_told: bool) -> Option<Self> {
         let (body, answer) = (&ask.body, ask.answer()?);
+        // Its call was never kept waiting.
+        if body.review.is_some() {
+            return None;
+        }
         let never = match () {
             () if ask.is_question() => Some(QUESTION),
             () if body.is_no_call() => Some(NO_CALL),

@@ -90,13 +90,18 @@ fn kind(kind: &AskKind) -> Vec<Vec<ReplyPiece>> {
     let mut lines =
         vec![vec![ReplyPiece::Words(format!("{} × ", kind.asks)), literal(&kind.calls)]];
     if let Ok(found) = &kind.saving {
-        let rule = &found.rule.to_string();
+        let rules: Vec<String> = found.rules.iter().map(ToString::to_string).collect();
+        let rule = &rules.join(" and ");
         let rule = if *rule == kind.calls {
             vec![]
         } else {
             vec![ReplyPiece::Words(": ".to_owned()), literal(rule)]
         };
-        let mut pieces = vec![ReplyPiece::Words("   a rule would have saved ".to_owned())];
+        let what = match rules.len() {
+            1 => "   a rule would have saved ".to_owned(),
+            many => format!("   {many} rules would have saved "),
+        };
+        let mut pieces = vec![ReplyPiece::Words(what)];
         pieces.push(ReplyPiece::Words(found.saves.to_string()));
         pieces.extend(rule);
         lines.push(pieces);

@@ -13,7 +13,6 @@ const DENIED_TRIED: usize = 500;
 
 const FEW: &str = "Fewer than two of these calls were approved.";
 const NOT_OFFERED: &str = "No card offers Always for these calls.";
-const SEVERAL: &str = "Always stores several rules for these calls: press it on a card.";
 const DENIED: &str = "People denied or changed some of these calls.";
 const COVERS_DENIED: &str = "A rule for these calls would cover a call that people denied.";
 const MANY_DENIED: &str = "People denied too many calls to check a rule against all of them.";
@@ -21,13 +20,13 @@ const DENY_RULE: &str = "A rule denies some of these calls.";
 const ALLOWED: &str = "The rules in force do not ask about these calls any more.";
 const NOT_SAFE_IN_FILE: &str = "No narrow rule for these calls is safe beside the rules in force.";
 
-/// A rule that would have saved asks.
+/// Rules that together would have saved asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleSuggestion {
-    /// The rule.
-    pub rule: Rule,
-    /// Whether it is safe as a line of the rules file. If not, Always on a card stores it as a
-    /// grant, which lifts no deny and answers for nobody whom an answer rule asks.
+    /// The rules: one, or for calls with several commands one for each that no rule allows.
+    pub rules: Vec<Rule>,
+    /// Whether they are safe as lines of the rules file. If not, Always on a card stores them as
+    /// grants, which lifts no deny and answers for nobody whom an answer rule asks.
     pub is_line: bool,
     /// How many asks it would have saved that people approved.
     pub saves: usize,
@@ -65,11 +64,10 @@ impl Suggester<'_> {
         if let Some(why) = first.never {
             return none(why);
         }
-        let offered = match first.always.as_slice() {
-            [] => return none(NOT_OFFERED),
-            [offered] => offered,
-            _ => return none(SEVERAL),
-        };
+        let offered = first.always.as_slice();
+        if offered.is_empty() {
+            return none(NOT_OFFERED);
+        }
         if asks.iter().any(|ask| matches!(ask.end, AskEnd::Denied | AskEnd::Edited)) {
             return none(DENIED);
         }
@@ -80,8 +78,8 @@ impl Suggester<'_> {
         }
         let mut best: Option<RuleSuggestion> = None;
         let mut why = FEW.to_owned();
-        for rule in candidates(offered, &approved) {
-            match self.tried(rule, offered, asks).await? {
+        for rules in candidates(offered, &approved) {
+            match self.tried(rules, offered, asks).await? {
                 Err(reason) => why = reason,
                 Ok(found) if found.saves > best.as_ref().map_or(0, |best| best.saves) => {
                     best = Some(found);
@@ -94,18 +92,18 @@ impl Suggester<'_> {
 
     async fn tried(
         &self,
-        rule: Rule,
-        offered: &Rule,
+        rules: Vec<Rule>,
+        offered: &[Rule],
         asks: &[&ClosedAsk],
     ) -> Result<Suggested, SubmitError> {
-        let trial = match self.trials.begin(&rule).await {
+        let trial = match self.trials.begin(&rules).await {
             Ok(trial) => trial,
             Err(TrialError::Refused(why)) => return Ok(Err(why)),
             Err(TrialError::Failed(error)) => return Err(error),
         };
         let answer_rules = self.evaluator.has_answer_rules();
-        let is_line = !answer_rules && !trial.may_meet_deny(&rule);
-        let on_cards = rule == *offered || asks.iter().any(|ask| ask.exact == [rule.clone()]);
+        let is_line = !answer_rules && !rules.iter().any(|rule| trial.may_meet_deny(rule));
+        let on_cards = rules == offered || asks.iter().any(|ask| ask.exact == rules);
         if !is_line && !on_cards {
             return none(NOT_SAFE_IN_FILE);
         }
@@ -143,7 +141,7 @@ impl Suggester<'_> {
         let mut denied: BTreeMap<&str, &ClosedAsk> = BTreeMap::new();
         let is_denied = |ask: &&ClosedAsk| matches!(ask.end, AskEnd::Denied | AskEnd::Edited);
         for ask in self.all.iter().filter(is_denied) {
-            if canonical(&ask.call.tool) == canonical(&rule.tool) {
+            if rules.iter().any(|rule| canonical(&ask.call.tool) == canonical(&rule.tool)) {
                 denied.insert(&ask.same, ask);
             }
         }
@@ -157,7 +155,7 @@ impl Suggester<'_> {
         }
         let mut covers: Vec<CoveredCall> = covers.into_values().collect();
         covers.sort_by_key(|covered| std::cmp::Reverse(covered.asks));
-        Ok(Ok(RuleSuggestion { rule, is_line, saves, covers }))
+        Ok(Ok(RuleSuggestion { rules, is_line, saves, covers }))
     }
 
     async fn has_answer_rule(&self, ask: &ClosedAsk) -> Result<bool, SubmitError> {

@@ -45,7 +45,14 @@ fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
     let policy = Arc::new(policy.unwrap());
     Gate::new(
         store.clone(),
-        Choices { policy, approvers, audience, routes: Routes::default(), settings },
+        Choices {
+            policy,
+            approvers,
+            audience,
+            routes: Routes::default(),
+            reviews: Vec::new(),
+            settings,
+        },
     )
 }
 

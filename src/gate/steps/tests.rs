@@ -76,7 +76,10 @@ fn gate(store: &Store, routes: &Routes) -> Arc<Gate> {
     let audience =
         vec![Audience { adapter: "chat".into(), target: "room".into(), thread_idle_ms: None }];
     let (policy, routes) = (Arc::new(policy.unwrap()), routes.clone());
-    Gate::new(store.clone(), Choices { policy, approvers, audience, routes, settings })
+    Gate::new(
+        store.clone(),
+        Choices { policy, approvers, audience, routes, reviews: Vec::new(), settings },
+    )
 }
 
 fn somebody() -> Who {

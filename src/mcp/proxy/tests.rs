@@ -37,7 +37,7 @@ fn held(proxy: &mut ProxySession, message: &Value) -> (String, Call) {
 
 fn ruled(decision: Decision) -> Decided {
     let ending = Ending::Ruled(Some("rules:3".into()));
-    Decided { decision, reason: "a rule says so".into(), message: None, ending }
+    Decided { decision, reason: "a rule says so".into(), message: None, ask: None, ending }
 }
 
 fn told(steps: &[Step]) -> Value {

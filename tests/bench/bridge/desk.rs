@@ -204,7 +204,14 @@ impl Bench {
             thread_idle_ms: None,
         }];
         let policy = Arc::new(policy.unwrap());
-        let choices = Choices { policy, approvers, audience, routes: Routes::default(), settings };
+        let choices = Choices {
+            policy,
+            approvers,
+            audience,
+            routes: Routes::default(),
+            reviews: Vec::new(),
+            settings,
+        };
         let gate = Gate::new(store.clone(), choices);
         let length = Duration::from_secs(3600);
         let fence = store.take_lease("inbox", "bench", length).await.unwrap().unwrap();

@@ -6,16 +6,26 @@ use std::fmt::Write as _;
 /// The lines of one side at one time, as the content of SVG's `text`.
 pub type Lines = Vec<String>;
 
-/// What both sides show, in the order of time.
-pub struct Scenes {
+/// A command in the terminal, and what both sides show after it, one after the other.
+pub struct Picture {
+    pub title: &'static str,
     pub typed: String,
-    pub waits: Lines,
-    pub done: Lines,
-    pub card: Lines,
-    pub buttons: Vec<Vec<String>>,
-    pub closed: Lines,
+    pub scenes: [Scene; 2],
 }
 
+/// What both sides show at one time.
+#[derive(Default)]
+pub struct Scene {
+    pub terminal: Lines,
+    pub card: Lines,
+    /// The rows of buttons under the card.
+    pub buttons: Vec<Vec<String>>,
+    /// The button that is pressed at the end.
+    pub pressed: Option<&'static str>,
+}
+
+/// The letters in a line of the terminal.
+const TERMINAL_COLUMNS: usize = 80;
 /// The letters in a line of the chat.
 const CHAT_COLUMNS: usize = 46;
 
@@ -43,6 +53,23 @@ pub fn screen(text: &str) -> Lines {
     lines
 }
 
+/// The rows of a screen, those that are too long for the picture in two.
+pub fn folded(text: &str) -> Lines {
+    let mut lines = Lines::new();
+    for line in text.trim_end().lines() {
+        let mut now = String::new();
+        for word in line.trim_end().split_inclusive(' ') {
+            if now.chars().count() + word.trim_end().chars().count() > TERMINAL_COLUMNS {
+                lines.push(escaped(now.trim_end()));
+                now = "    ".to_owned();
+            }
+            now += word;
+        }
+        lines.push(escaped(&now));
+    }
+    lines
+}
+
 /// The lines of a message of Telegram in its HTML; what is folded is left out.
 pub fn chat(html: &str) -> Lines {
     let open = match html.split_once("<blockquote expandable>") {
@@ -55,15 +82,49 @@ pub fn chat(html: &str) -> Lines {
     open.lines().flat_map(|line| wrapped(line.trim_end())).collect()
 }
 
-impl Scenes {
+impl Picture {
     pub fn svg(&self) -> String {
+        let height = self.scenes.iter().map(Scene::height).max().unwrap_or_default().max(80);
+        let inner = height - 24;
+        let [one, two] = &self.scenes;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 906 {height}\" role=\"img\">\n\
+             <title>{}</title>\n\
+             <style>{STYLE}</style>\n\
+             <rect x=\"8\" y=\"12\" width=\"552\" height=\"{inner}\" rx=\"10\" fill=\"#16181d\"/>\n\
+             <rect x=\"568\" y=\"12\" width=\"330\" height=\"{inner}\" rx=\"10\" fill=\"#1c2733\"/>\n\
+             <g class=\"t\"><text x=\"20\" y=\"40\"><tspan class=\"p\">shop $</tspan> {}</text></g>\n\
+             <g class=\"t one\">\n{}</g>\n<g class=\"t two\">\n{}</g>\n\
+             <g class=\"one\">\n{}{}</g>\n<g class=\"two\">\n{}{}</g>\n</svg>\n",
+            self.title,
+            escaped(&self.typed),
+            placed(&one.terminal, 20, 57),
+            placed(&two.terminal, 20, 57),
+            placed(&one.card, 580, 40),
+            one.keys(),
+            placed(&two.card, 580, 40),
+            two.keys(),
+        )
+    }
+}
+
+impl Scene {
+    fn height(&self) -> usize {
+        (self.top() + self.buttons.len() * 34 + 20).max(80 + 17 * self.terminal.len())
+    }
+
+    /// Where the buttons begin.
+    fn top(&self) -> usize {
+        44 + 17 * self.card.len()
+    }
+
+    fn keys(&self) -> String {
         let mut keys = String::new();
-        let top = 44 + 17 * self.card.len();
         for (row, labels) in self.buttons.iter().enumerate() {
             let width = 310 / labels.len().max(1);
             for (at, label) in labels.iter().enumerate() {
-                let (x, y) = (578 + at * width, top + row * 34);
-                let class = if label == "Approve" { "key go" } else { "key" };
+                let (x, y) = (578 + at * width, self.top() + row * 34);
+                let class = if Some(label.as_str()) == self.pressed { "key go" } else { "key" };
                 let (middle, wide) = (x + width / 2, width - 4);
                 let label = escaped(&cut(label, wide / 7));
                 let _ = writeln!(
@@ -74,24 +135,7 @@ impl Scenes {
                 );
             }
         }
-        let rows = self.waits.len().max(self.done.len());
-        let height = (top + self.buttons.len() * 34 + 20).max(80 + 17 * rows);
-        let inner = height - 24;
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 906 {height}\" role=\"img\">\n\
-             <title>A command waits, its card is approved in Telegram, and the command runs</title>\n\
-             <style>{STYLE}</style>\n\
-             <rect x=\"8\" y=\"12\" width=\"552\" height=\"{inner}\" rx=\"10\" fill=\"#16181d\"/>\n\
-             <rect x=\"568\" y=\"12\" width=\"330\" height=\"{inner}\" rx=\"10\" fill=\"#1c2733\"/>\n\
-             <g class=\"t\"><text x=\"20\" y=\"40\"><tspan class=\"p\">shop $</tspan> {}</text></g>\n\
-             <g class=\"t one\">\n{}</g>\n<g class=\"t two\">\n{}</g>\n\
-             <g class=\"one\">\n{}{keys}</g>\n<g class=\"two\">\n{}</g>\n</svg>\n",
-            escaped(&self.typed),
-            placed(&self.waits, 20, 57),
-            placed(&self.done, 20, 57),
-            placed(&self.card, 580, 40),
-            placed(&self.closed, 580, 40),
-        )
+        keys
     }
 }
 

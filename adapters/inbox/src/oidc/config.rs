@@ -1,6 +1,6 @@
 //! What the identity provider is and what is taken from its ID tokens.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// An identity provider that people sign in with.
 #[derive(Clone)]
@@ -21,6 +21,8 @@ pub struct OidcConfig {
     pub scopes: Vec<String>,
     /// How long a sign-in lasts.
     pub session: Duration,
+    /// PEM file with one more certificate authority for its address.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// The claim that names a person.

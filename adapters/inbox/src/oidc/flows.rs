@@ -1,19 +1,16 @@
 //! Sign-ins that were sent to the identity provider and have not come back. Pure; time is an
 //! argument.
 
-use crate::session::same;
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use ring::rand::{SecureRandom, SystemRandom};
+use crate::{
+    begun::{Begun, random},
+    session::same,
+};
 use std::time::{Duration, Instant};
 
 /// How long somebody has at the identity provider.
 pub(super) const LIFE: Duration = Duration::from_secs(10 * 60);
-/// How many may be open at once; the oldest makes way.
-const MOST: usize = 1_000;
-
-/// The sign-ins that are open. They are not stored: a restart ends them.
-#[derive(Default)]
-pub(super) struct Flows(Vec<Flow>);
+/// The sign-ins that are open.
+pub(super) struct Flows(Begun<Flow>);
 
 /// One sign-in: what goes to the provider, and what comes back has to fit.
 #[derive(Clone)]
@@ -26,43 +23,28 @@ pub(super) struct Flow {
     pub(super) verifier: String,
     /// Known to the page that began, and to no other.
     pub(super) browser: String,
-    until: Instant,
+}
+
+impl Default for Flows {
+    fn default() -> Self {
+        Self(Begun::new(LIFE))
+    }
 }
 
 impl Flows {
     /// Begins a sign-in; `None` without randomness.
     pub(super) fn begin(&mut self, now: Instant) -> Option<Flow> {
-        let flow = Flow {
-            state: secret()?,
-            nonce: secret()?,
-            verifier: secret()?,
-            browser: secret()?,
-            until: now + LIFE,
-        };
-        self.0.retain(|it| now < it.until);
-        let many = (self.0.len() + 1).saturating_sub(MOST);
-        self.0.drain(..many);
-        self.0.push(flow.clone());
-        Some(flow)
+        let (state, nonce, verifier, browser) = (random()?, random()?, random()?, random()?);
+        Some(self.0.begin(Flow { state, nonce, verifier, browser }, now))
     }
 
     /// Takes the sign-in of this state, if this browser began it. It is used up in any case.
     // SECURITY: without its secret somebody could have a person finish the sign-in that they
     // began, so that the person answers as them.
-    // INVARIANT: what comes back from the provider is looked at once.
     pub(super) fn take(&mut self, state: &str, browser: &str, now: Instant) -> Option<Flow> {
-        let at = self.0.iter().position(|it| same(&it.state, state))?;
-        let flow = self.0.swap_remove(at);
-        let began = same(&flow.browser, browser);
-        (began && now < flow.until).then_some(flow)
+        let flow = self.0.take(|it| same(&it.state, state), now)?;
+        same(&flow.browser, browser).then_some(flow)
     }
-}
-
-/// 256 random bits.
-fn secret() -> Option<String> {
-    let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).ok()?;
-    Some(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 #[cfg(test)]
@@ -70,6 +52,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::*;
+    use crate::begun::MOST;
 
     #[test]
     fn only_the_browser_that_began_finishes_a_sign_in_and_only_once() {

@@ -66,6 +66,12 @@ impl ProviderKeys {
         Some(Self(keys.iter().filter_map(|key| Jwk::deserialize(key).ok()).collect()))
     }
 
+    /// How many of them may sign a token.
+    pub(super) fn usable(&self) -> usize {
+        let all = [Algorithm::Rs256, Algorithm::Ps256, Algorithm::Es256, Algorithm::EdDsa];
+        self.0.iter().filter(|key| all.iter().any(|algorithm| key.is_for(*algorithm))).count()
+    }
+
     /// Whether one of the keys that a token may mean has signed this.
     // FAIL-CLOSED: a token that names its key is verified with that key alone.
     pub(super) fn verify(

@@ -2,10 +2,10 @@
 
 use super::{config::OidcConfig, keys::ProviderKeys};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use reqwest::{Client, RequestBuilder, Url, redirect};
+use reqwest::{Certificate, Client, RequestBuilder, Url, redirect};
 use serde::Deserialize;
 use serde_json::Value;
-use std::{net::IpAddr, time::Duration};
+use std::{error::Error, fs, net::IpAddr, time::Duration};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest answer, in bytes.
@@ -41,12 +41,19 @@ struct Metadata {
 pub(super) type ProviderTrouble = String;
 
 impl Provider {
-    /// `None` if this system has no TLS, which is logged.
-    pub(super) fn new(config: OidcConfig) -> Option<Self> {
+    /// Fails if this system has no TLS, or the certificate authority cannot be read.
+    pub(super) fn new(config: OidcConfig) -> Result<Self, ProviderTrouble> {
         // SECURITY: what a provider answers leads to no other address.
-        let client = Client::builder().timeout(TIMEOUT).redirect(redirect::Policy::none()).build();
-        let client = client.map_err(|error| tracing::error!(%error, "no sign-in by OIDC")).ok()?;
-        Some(Self { client, config })
+        let mut client = Client::builder().timeout(TIMEOUT).redirect(redirect::Policy::none());
+        if let Some(file) = &config.ca_file {
+            let named = |why: &str| format!("[oidc] ca_file {}: {why}", file.display());
+            let pem = fs::read(file).map_err(|error| named(&error.to_string()))?;
+            let authority = Certificate::from_pem(&pem)
+                .map_err(|_| named("this is no certificate in PEM form"))?;
+            client = client.add_root_certificate(authority);
+        }
+        let client = client.build().map_err(|error| error.to_string())?;
+        Ok(Self { client, config })
     }
 
     pub(super) fn config(&self) -> &OidcConfig {
@@ -123,7 +130,7 @@ impl Provider {
     /// The JSON of an answer.
     // SECURITY: neither an address nor a body is logged; both may hold a code.
     async fn answer(&self, what: &str, request: RequestBuilder) -> Result<Value, ProviderTrouble> {
-        let failed = |error: reqwest::Error| format!("asked for {what}: {}", error.without_url());
+        let failed = |error: reqwest::Error| format!("asked for {what}: {}", cause(error));
         let request = request.header("accept", "application/json");
         let mut reply = request.send().await.map_err(failed)?;
         let status = reply.status();
@@ -151,6 +158,21 @@ fn is_secure(url: &Url, issuer: &str) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let here = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     url.scheme() == "https" || url.scheme() == "http" && here && issuer.starts_with("http:")
+}
+
+/// An error with what lies behind it, such as a certificate that nobody here knows.
+fn cause(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut all = error.to_string();
+    let mut next = error.source();
+    while let Some(behind) = next {
+        let behind_says = behind.to_string();
+        if !all.contains(&behind_says) {
+            all = format!("{all}: {behind_says}");
+        }
+        next = behind.source();
+    }
+    all
 }
 
 fn encoded(text: &str) -> String {

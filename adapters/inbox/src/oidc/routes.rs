@@ -7,13 +7,16 @@
 
 use super::{NotSignedIn, Oidc};
 use crate::{
+    begin_limit::{TOO_MANY, sender},
     guard::{refusal, same_origin},
+    passkeys::Passkeys,
+    session::AccessResult,
     shared::InboxState,
-    sign_in::{AWAY, FOREIGN, let_in},
+    sign_in::{AWAY, FOREIGN, SignInReach, let_in},
 };
 use axum::{
     Json, Router,
-    extract::{State, rejection::JsonRejection},
+    extract::{Request, State, rejection::JsonRejection},
     http::{HeaderMap, Method, StatusCode},
     response::{IntoResponse, Response},
     routing,
@@ -49,14 +52,18 @@ struct Brought {
 /// How somebody can sign in here.
 async fn ways(State(inbox): State<Arc<InboxState>>) -> Response {
     let oidc = inbox.oidc.as_ref().map(Oidc::host);
-    Json(json!({ "oidc": oidc })).into_response()
+    let passkey = inbox.passkeys.as_ref().map(Passkeys::origin);
+    Json(json!({ "oidc": oidc, "passkey": passkey })).into_response()
 }
 
-async fn begin(State(inbox): State<Arc<InboxState>>, headers: HeaderMap) -> Response {
-    let oidc = match ours(&inbox, &headers) {
+async fn begin(State(inbox): State<Arc<InboxState>>, request: Request) -> Response {
+    let oidc = match ours(&inbox, request.headers()) {
         Ok(oidc) => oidc,
         Err(refused) => return *refused,
     };
+    if inbox.begin_limit.admit(sender(&request), Instant::now()) == AccessResult::Refused {
+        return refusal(StatusCode::TOO_MANY_REQUESTS, TOO_MANY);
+    }
     match oidc.begin().await {
         Ok((to, browser)) => Json(json!({ "to": to, "browser": browser })).into_response(),
         Err(why) => refused(oidc, why),
@@ -99,7 +106,10 @@ async fn finish(
     }
     // FAIL-CLOSED: nobody is let in of whom the log does not tell.
     match core.sign_in_by_provider(&id).await {
-        Some(presser) => let_in(&inbox, &headers, presser, oidc.session()),
+        Some(presser) => {
+            let reach = SignInReach { longest: oidc.session(), passkey: None };
+            let_in(&inbox, &headers, presser, reach)
+        }
         None => refusal(StatusCode::SERVICE_UNAVAILABLE, UNNOTED),
     }
 }

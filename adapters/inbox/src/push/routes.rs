@@ -45,9 +45,9 @@ async fn subscribe(
     if let Err(sentence) = browser.parts() {
         return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence);
     }
-    browser.person = match visitor {
-        Visitor::Nameless => None,
-        Visitor::Person(_, presser) => Some(presser.id),
+    (browser.person, browser.passkey) = match visitor {
+        Visitor::Nameless => (None, None),
+        Visitor::Person(signed_in, presser) => (Some(presser.id), signed_in.passkey.clone()),
     };
     kept(push.subscribers.add(browser))
 }

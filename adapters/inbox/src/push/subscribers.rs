@@ -29,6 +29,9 @@ pub(crate) struct Subscription {
     /// The person who was signed in there. SECURITY: never as the browser says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) person: Option<String>,
+    /// The passkey with which they had signed in. SECURITY: as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) passkey: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +124,20 @@ impl Subscribers {
         self.change(|all| all.retain(|one| one.person.as_deref().is_none_or(&stays)))
     }
 
+    /// The passkeys with which people had signed in who subscribed.
+    pub(super) fn passkeys(&self) -> Vec<String> {
+        self.lock().subscribers.iter().filter_map(|one| one.passkey.clone()).collect()
+    }
+
+    /// Removes the browsers that came by these passkeys.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub(super) fn end_passkeys(&self, gone: &[String]) -> io::Result<()> {
+        let leaves = |passkey: &String| gone.contains(passkey);
+        self.change(|all| all.retain(|one| !one.passkey.as_ref().is_some_and(leaves)))
+    }
+
     fn change(&self, change: impl FnOnce(&mut Vec<Subscription>)) -> io::Result<()> {
         let mut all = self.lock();
         let mut changed = all.clone();
@@ -178,7 +195,7 @@ mod tests {
             p256dh: URL_SAFE_NO_PAD.encode([4; PUBLIC_LEN]),
             auth: URL_SAFE_NO_PAD.encode([7; SECRET_LEN]),
         };
-        Subscription { endpoint: endpoint.to_owned(), keys, person: None }
+        Subscription { endpoint: endpoint.to_owned(), keys, person: None, passkey: None }
     }
 
     fn endpoints(subscribers: &Subscribers) -> Vec<String> {
@@ -212,6 +229,20 @@ mod tests {
             subscribers.add(Subscription { person, ..one }).unwrap();
         }
         subscribers.keep_people(|person| person == "chat:2").unwrap();
+        assert_eq!(endpoints(&subscribers), ["https://push.example/b", "https://push.example/c"]);
+    }
+
+    #[test]
+    fn a_browser_that_came_by_a_passkey_is_told_nothing_once_that_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let subscribers = Subscribers::open(&folder.path().join("push.json")).unwrap();
+        for (name, passkey) in [("a", Some("one")), ("b", Some("two")), ("c", None)] {
+            let passkey = passkey.map(str::to_owned);
+            let one = browser(&format!("https://push.example/{name}"));
+            subscribers.add(Subscription { passkey, ..one }).unwrap();
+        }
+        assert_eq!(subscribers.passkeys(), ["one", "two"]);
+        subscribers.end_passkeys(&["one".to_owned()]).unwrap();
         assert_eq!(endpoints(&subscribers), ["https://push.example/b", "https://push.example/c"]);
     }
 

@@ -10,6 +10,9 @@ use serde_json::json;
 pub const AXE: &str = include_str!("../../../../tests/support/assets/axe.min.js");
 const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
 const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]')";
+/// Opens the fold that says who can answer, once.
+const WHO: &str = "(() => { const fold = document.querySelector('[data-id=long] .answerers'); \
+     if (fold) fold.open = true; return fold?.querySelector('li') })()";
 /// The bar of the time that is left moves all the time.
 const AT_REST: &str = "document.getAnimations().every(({ transitionProperty, playState }) => \
      transitionProperty === 'transform' || playState !== 'running')";
@@ -53,6 +56,7 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
     for (hash, drawn) in [
         ("#/", "document.querySelector('#open .item')"),
         ("#/ask/long", "document.querySelector('[data-id=long]')"),
+        ("#/ask/long", WHO),
         ("#/ask/several", "document.querySelector('[data-id=several]')"),
         ("#/ask/past", "document.querySelector('[data-id=past] .outcome')"),
         ("#/history", "document.querySelector('.records .item')"),
@@ -69,6 +73,8 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
     page.until("document.querySelector('#rules form')").await;
     fill(&page, "cargo build *").await;
     clean(&page, "what rules say", "document.querySelector('#rules .parts .tile')").await;
+    who(&page).await;
+    clean(&page, "who could answer", "document.querySelector('.answerer-list li')").await;
     page.click("[data-save] button").await;
     clean(&page, "a saved rule", "document.querySelector('[data-save] .calm')").await;
     fill(&page, "cargo *").await;
@@ -108,4 +114,12 @@ pub async fn fill(page: &Page, pattern: &str) {
             .await;
     }
     page.until("document.querySelector('[data-save] button').innerText.startsWith('Save')").await;
+}
+
+/// Asks who could answer a command.
+pub async fn who(page: &Page) {
+    let form = "document.querySelector('[data-form=answerers]')";
+    page.eval(&format!("{form}.elements.command.value = 'make deploy'; {form}.requestSubmit()"))
+        .await;
+    page.until(&format!("{form}.parentElement.querySelector('.said:not([aria-busy]) li')")).await;
 }

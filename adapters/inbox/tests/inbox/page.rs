@@ -91,6 +91,9 @@ async fn keys_act_on_the_focused_card_alone() {
     page.key("k").await;
     page.until("document.activeElement.dataset.id === 'one'").await;
     page.until(STILL).await;
+    // First what says who can answer, then the buttons.
+    page.key("Tab").await;
+    page.until("document.activeElement.innerText === 'Who can answer'").await;
     page.key("Tab").await;
     page.until("document.activeElement.dataset.slot === 'Approve'").await;
     page.key("Enter").await;

@@ -169,7 +169,8 @@ async fn the_status_names_what_is_wrong_and_how_to_fix_it() {
     page.until("document.querySelector('.verdict')").await;
     let text = page.text().await;
     for shown in [
-        "2 problems",
+        "3 problems",
+        "The key of the log: log.key is gone. Fix: put it back.",
         "Presses in discord are not received.",
         "The store: The disk is full. Fix: Free some space.",
         "telegram\nworking\nLed by\nmill-1f.k3",
@@ -198,4 +199,62 @@ async fn a_page_is_still_there_after_a_reload_and_keys_lead_to_each() {
     page.eval("void setTimeout(() => location.reload())").await;
     page.until("document.querySelectorAll('.tile').length === 2").await;
     assert_eq!(page.eval("location.hash").await, "#/grants");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_request_says_who_can_answer_it_and_goes_on_saying_so_when_it_is_drawn_anew() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    desk.post(&command("build", "make deploy")).await;
+    page.until("document.querySelector('.answerers summary')").await;
+    // By keys alone.
+    page.eval("document.querySelector('.answerers summary').focus()").await;
+    page.key("Enter").await;
+    page.until("document.querySelectorAll('.answerers li').length === 3").await;
+    let text = page.text().await;
+    for shown in [
+        "push: 2 approvals of ops; 1 denial denies; not the one who asks.",
+        "Ana (telegram, token) · away",
+        "Ben <b> (discord) · Only members of ops may answer this.",
+        "ops · everyone with its role in the chat",
+        "Nobody can approve this now",
+        "push: shown at room (telegram).",
+        "members of leads may answer too",
+    ] {
+        assert!(text.contains(shown), "`{shown}` is on the page: {text}");
+    }
+    let counts = "[...document.querySelectorAll('.answerers li')].map((li) => li.dataset.counts)";
+    assert_eq!(page.eval(counts).await, json!(["yes", "no", "by_role"]));
+    // Nothing of it reaches beyond what scrolls: the page itself never does.
+    let beyond = "document.scrollingElement.scrollHeight - document.scrollingElement.clientHeight";
+    assert_eq!(page.eval(beyond).await, 0);
+    let mut changed = command("build", "make deploy");
+    (changed.revision, changed.title) = (2, "make deploy, 1 of 2".to_owned());
+    desk.update(&changed).await;
+    page.until("document.querySelector('.card h2').innerText.includes('1 of 2')").await;
+    page.until("document.querySelectorAll('.answerers[open] li').length === 3").await;
+    // A closed one is answered.
+    desk.visitor().await.press("build", "build.1.w", None).await;
+    page.until("document.querySelector('.card[data-tone=approved]')").await;
+    assert_eq!(page.eval("document.querySelectorAll('.answerers').length").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rules_say_who_could_answer_a_command_of_an_agent_on_a_machine() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    go(&page, "rules").await;
+    let form = "document.querySelector('[data-form=answerers]')";
+    let said = format!("{form}.parentElement.querySelector('.said:not([aria-busy])')");
+    page.click("[data-form=answerers] [name=command]").await;
+    page.write("make deploy").await;
+    page.click("[data-form=answerers] [name=agent]").await;
+    page.write("codex").await;
+    page.key("Enter").await;
+    page.until(&format!("{said}?.querySelectorAll('li').length === 3")).await;
+    assert!(page.text().await.contains("codex: 2 approvals of ops"), "the agent is asked for");
+    page.eval(&format!("{form}.elements.command.value = 'ls'; {form}.requestSubmit()")).await;
+    page.until(&format!("{said}?.innerText.includes('Nobody is asked: your rules allow this.')"))
+        .await;
+    assert_eq!(page.complaints(), Vec::<String>::new());
 }

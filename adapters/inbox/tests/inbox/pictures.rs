@@ -50,6 +50,11 @@ async fn pictures_of_the_inbox_are_taken() {
         page.until(&shown(id)).await;
         take(&page, &folder, id, &shown(id)).await;
     }
+    page.eval("location.hash = '#/ask/build'").await;
+    page.until(&shown("build")).await;
+    page.eval("document.querySelector('.answerers').open = true").await;
+    page.until("document.querySelector('.answerers li')").await;
+    take(&page, &folder, "who", "document.querySelector('.answerers li')").await;
     page.eval("location.hash = '#/'").await;
     take(&page, &folder, "list", "true").await;
     page.size(1280, 800).await;
@@ -69,6 +74,9 @@ async fn pictures_of_the_inbox_are_taken() {
     page.until("document.querySelector('#rules form')").await;
     crate::axe::fill(&page, "cargo build *").await;
     take(&page, &folder, "rules-tried", "true").await;
+    crate::axe::who(&page).await;
+    page.eval("document.querySelector('[data-form=answerers]').scrollIntoView()").await;
+    take(&page, &folder, "rules-who", "true").await;
     page.click("[data-save] button").await;
     take(&page, &folder, "rules-saved", "document.querySelector('[data-save] .calm')").await;
     page.eval("location.hash = '#/history/k3f0'").await;

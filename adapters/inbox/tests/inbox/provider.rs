@@ -46,7 +46,7 @@ async fn without_a_provider_there_is_none_to_sign_in_with() {
     let desk = Desk::open().await;
     let base = format!("http://{}", desk.at);
     let ways = Client::new().get(format!("{base}/inbox/sign-in/ways")).send().await.unwrap();
-    assert_eq!(ways.json::<Value>().await.unwrap(), json!({ "oidc": null }));
+    assert_eq!(ways.json::<Value>().await.unwrap(), json!({ "oidc": null, "passkey": null }));
     for (path, body) in [
         ("/inbox/oidc/begin", json!({})),
         ("/inbox/oidc/finish", json!({"code": "a", "state": "b", "browser": "c"})),

@@ -33,7 +33,7 @@ fn submitted(steps: (Forward, Vec<Step>)) -> (String, Call) {
 
 fn ruled(decision: Decision) -> Decided {
     let ending = Ending::Ruled(Some("rules:3".into()));
-    Decided { decision, reason: "a rule says so".into(), message: None, ending }
+    Decided { decision, reason: "a rule says so".into(), message: None, ask: None, ending }
 }
 
 fn sent(steps: &[Step]) -> Value {
@@ -119,11 +119,81 @@ fn a_request_that_cannot_be_read_is_denied_and_every_other_line_passes() {
         "{not json",
         "[]",
         r#"{"type":"control_request","request_id":"r","request":{"subtype":"hook_callback"}}"#,
-        r#"{"type":"control_request","request":{"subtype":"can_use_tool"}}"#,
         r#"{"type":"assistant","message":{"content":"control_request can_use_tool"}}"#,
     ] {
         assert_eq!(session.engine_line(line.as_bytes()), (Forward::On, Vec::new()), "{line}");
     }
+}
+
+#[test]
+fn a_request_that_does_not_parse_is_denied_under_its_id() {
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    let request = |input: &str| {
+        let outside = r#"{"type":"control_request","request_id":"r7","request":"#;
+        let prompt = r#"{"subtype":"can_use_tool","tool_name":"Bash","input":"#;
+        format!("{outside}{prompt}{input}}}}}")
+    };
+    let cut = request("{}");
+    for line in [
+        request(r#"{"command":"\ud800"}"#),
+        request(&deep),
+        request("1e999"),
+        request("{"),
+        cut.trim_end_matches('}').to_owned(),
+        r#"{"type":"control_request","request_id":"r7","request":5}"#.to_owned(),
+        r#"{"type":"control_request","request_id":"r7"}"#.to_owned(),
+        r#"{"type":"control_request","request_id":"r7","request":{"subtype":5}}"#.to_owned(),
+    ] {
+        let (forward, steps) = session().engine_line(line.as_bytes());
+        let [Step::Log(_), Step::Send(sent)] = steps.as_slice() else { panic!("{line} {steps:?}") };
+        let sent: Value = serde_json::from_str(sent).unwrap();
+        let answer = &sent["response"];
+        assert_eq!((forward, &answer["request_id"]), (Forward::Stays, &json!("r7")), "{line}");
+        assert_eq!(answer["response"]["behavior"], "deny", "{line}");
+        let why = answer["response"]["message"].as_str().unwrap();
+        assert!(why.starts_with("countersign cannot read this request"), "{why}");
+    }
+    // An id that is a number is answered as one.
+    let line = request("{}").replace("\"r7\"", "7").replace("\"Bash\"", "5");
+    let (_, steps) = session().engine_line(line.as_bytes());
+    assert_eq!(sent(&steps)["response"]["request_id"], 7);
+}
+
+#[test]
+fn a_request_that_nobody_can_answer_ends_the_run_with_the_reason() {
+    for line in [
+        r#"{"type":"control_request","request":{"subtype":"can_use_tool"}}"#,
+        r#"{"type":"control_request","request_id":null,"request":{"subtype":"can_use_tool"}}"#,
+        r#"{"type":"control_request","request":{"#,
+    ] {
+        let mut session = session();
+        let (forward, steps) = session.engine_line(line.as_bytes());
+        assert!(matches!((forward, steps.as_slice()), (Forward::Stays, [Step::Log(_)])), "{line}");
+        assert_eq!(session.input(), EngineInput::Abandoned);
+        assert!(session.failure().unwrap().ends_with("it has no id to answer under"), "{line}");
+    }
+}
+
+#[test]
+fn without_a_host_of_our_own_its_requests_are_refused_instead_of_left_waiting() {
+    let line = r#"{"type":"control_request","request_id":"r","request":{"subtype":"elicit"}}"#;
+    let (forward, steps) = session().without_host().engine_line(line.as_bytes());
+    let [Step::Log(_), Step::Send(sent)] = steps.as_slice() else { panic!("{steps:?}") };
+    let sent: Value = serde_json::from_str(sent).unwrap();
+    let answer = (&sent["response"]["subtype"], &sent["response"]["request_id"]);
+    assert_eq!((forward, answer), (Forward::Stays, (&json!("error"), &json!("r"))));
+}
+
+#[test]
+fn an_answer_that_was_on_its_way_when_claude_code_cancelled_is_told_to_have_come_too_late() {
+    let mut session = session();
+    let cancel = golden("/alternatives/1").to_string();
+    let (key, _) = submitted(session.engine_line(golden("/frames/0").to_string().as_bytes()));
+    let _ = session.decided(&key, Ok(&ruled(Decision::Deny)));
+    let why = CancelReason::AnsweredElsewhere;
+    let told = (Forward::Stays, vec![Step::Cancel { key, why }]);
+    assert_eq!(session.engine_line(cancel.as_bytes()), told);
+    assert_eq!(session.engine_line(cancel.as_bytes()), (Forward::On, Vec::new()), "once");
 }
 
 #[test]

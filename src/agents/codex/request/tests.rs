@@ -44,7 +44,7 @@ fn answered(decision: Decision, scope: Option<Scope>, reason: Option<&str>) -> D
         overtaken: None,
     };
     let (reason, ending) = ("denied by Ana: no".to_owned(), Ending::Answered(answer));
-    Decided { decision, reason, message: None, ending }
+    Decided { decision, reason, message: None, ask: None, ending }
 }
 
 fn reply(request: &CodexRequest, decided: &Decided) -> Option<Value> {

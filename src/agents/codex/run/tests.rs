@@ -53,7 +53,7 @@ fn sent(steps: &[Step]) -> Vec<Value> {
 }
 
 fn ruled(decision: Decision, ending: Ending) -> Decided {
-    Decided { decision, reason: "nobody answered in time".into(), message: None, ending }
+    Decided { decision, reason: "nobody answered in time".into(), message: None, ask: None, ending }
 }
 
 #[test]

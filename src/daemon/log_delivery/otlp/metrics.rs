@@ -1,38 +1,41 @@
-//! What is counted, as metrics of OTLP.
+//! What is measured, as metrics of OTLP.
 
 use super::attributes::text;
-use crate::{
-    clock,
-    store::{Store, StoreError},
-};
+use crate::api::{Measured, Metric, MetricKind};
 use serde_json::{Value, json};
 
 /// What OTLP calls a sum that goes on from the start.
 const CUMULATIVE: u8 = 2;
 
-/// The metrics of a store as they are now.
-pub(super) async fn of(store: &Store, started: i64) -> Result<Vec<Value>, StoreError> {
-    let now = nanoseconds(clock::now_ms());
-    let gauge = |name: &str, what: &str, unit: &str, value: i64| {
-        json!({"name": name, "description": what, "unit": unit,
-            "gauge": {"dataPoints": [{"timeUnixNano": now, "asInt": value.to_string()}]}})
+/// The metrics as they are now, of a daemon that started then; Unix milliseconds.
+pub(super) fn of(measured: &[Measured], started: i64, now: i64) -> Vec<Value> {
+    measured.iter().map(|measured| metric(measured, started, now)).collect()
+}
+
+fn metric(Measured { metric, values }: &Measured, started: i64, now: i64) -> Value {
+    let Metric { otel_name, help, unit, kind, label, .. } = metric;
+    let point = |(of, value): &(String, i64)| {
+        let mut point = json!({"timeUnixNano": nanoseconds(now), "asInt": value.to_string()});
+        if let Some(point) = point.as_object_mut() {
+            if *kind == MetricKind::Counter {
+                point.insert("startTimeUnixNano".to_owned(), nanoseconds(started).into());
+            }
+            if let Some(label) = label {
+                point.insert("attributes".to_owned(), json!([text(label, of)]));
+            }
+        }
+        point
     };
-    let open = store.count_open().await?;
-    let paused = i64::from(store.pause().await?.is_some());
-    let started = nanoseconds(started);
-    let points = store.event_counts().await?.into_iter().map(|(kind, count)| {
-        json!({"startTimeUnixNano": started, "timeUnixNano": now, "asInt": count.to_string(),
-            "attributes": [text("kind", &kind)]})
-    });
-    let points: Vec<Value> = points.collect();
-    let all = json!({"aggregationTemporality": CUMULATIVE, "isMonotonic": true,
-        "dataPoints": points});
-    Ok(vec![
-        gauge("countersign.asks.open", "Asks that wait for a person.", "{ask}", open),
-        gauge("countersign.paused", "Whether everything is paused.", "1", paused),
-        json!({"name": "countersign.events", "description": "What happened, by kind.",
-            "unit": "{event}", "sum": all}),
-    ])
+    let points: Vec<Value> = values.iter().map(point).collect();
+    let (shape, data) = match kind {
+        MetricKind::Gauge => ("gauge", json!({"dataPoints": points})),
+        MetricKind::Counter => (
+            "sum",
+            json!({"aggregationTemporality": CUMULATIVE, "isMonotonic": true,
+                "dataPoints": points}),
+        ),
+    };
+    json!({"name": otel_name, "description": help, "unit": unit, shape: data})
 }
 
 fn nanoseconds(ms: i64) -> String {

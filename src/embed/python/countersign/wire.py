@@ -350,6 +350,21 @@ class RequirementView(_RequirementView, total=False):
     denied: list[str]
 
 
+class ReviewView(TypedDict):
+    """A call that ran without asking, and is shown to people afterwards."""
+
+    # The agent whose call it was.
+    agent: str
+    # Its session.
+    session: str
+    # When it was allowed, RFC 3339.
+    at: str
+    # What let it run.
+    through: str
+    # What a denial does, in one sentence.
+    tightens: str
+
+
 class _AskView(TypedDict):
     """An ask."""
 
@@ -392,6 +407,9 @@ class AskView(_AskView, total=False):
     message: str | None
     # The card as people see it, where the request says `card=true`.
     card: Any
+    # The call that ran without asking, where the ask is a review of it: `approve` says that this
+    # was fine, and `deny` that it should have asked.
+    review: ReviewView | None
 
 
 class _AsksPage(TypedDict):
@@ -408,7 +426,7 @@ class AsksPage(_AsksPage, total=False):
     next: str | None
 
 
-GrantReach: TypeAlias = Literal["session", "timed", "always", "budget"]
+GrantReach: TypeAlias = Literal["session", "timed", "always", "budget", "review"]
 """How far a grant reaches."""
 
 

@@ -280,6 +280,20 @@ export interface RequirementView {
   denied?: string[];
 }
 
+/** A call that ran without asking, and is shown to people afterwards. */
+export interface ReviewView {
+  /** The agent whose call it was. */
+  agent: string;
+  /** Its session. */
+  session: string;
+  /** When it was allowed, RFC 3339. */
+  at: string;
+  /** What let it run. */
+  through: string;
+  /** What a denial does, in one sentence. */
+  tightens: string;
+}
+
 /** An ask. */
 export interface AskView {
   /** Its id. */
@@ -316,6 +330,9 @@ export interface AskView {
   message?: string | null;
   /** The card as people see it, where the request says `card=true`. */
   card?: unknown;
+  /** The call that ran without asking, where the ask is a review of it: `approve` says that this
+   * was fine, and `deny` that it should have asked. */
+  review?: ReviewView | null;
 }
 
 /** A page of asks. */
@@ -327,7 +344,7 @@ export interface AsksPage {
 }
 
 /** How far a grant reaches. */
-export type GrantReach = "session" | "timed" | "always" | "budget";
+export type GrantReach = "session" | "timed" | "always" | "budget" | "review";
 
 /** A grant. */
 export interface GrantView {

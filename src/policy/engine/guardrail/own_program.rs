@@ -10,8 +10,8 @@ use crate::shell::{Word, WordKind};
 pub enum OwnCommand {
     /// Prints, and changes nothing.
     Tells,
-    /// Prints, and changes nothing, unless this option or word is given.
-    TellsWithout(&'static str),
+    /// Prints, and changes nothing, unless one of these options or words is given.
+    TellsWithout(&'static [&'static str]),
     /// Asks the daemon that its config names.
     Asks,
     /// Has sub-commands, of which only these are harmless; without one it only prints.
@@ -28,7 +28,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("open", OwnCommand::Decides),
     ("inbox", OwnCommand::Decides),
     ("watch", OwnCommand::Decides),
-    ("doctor", OwnCommand::TellsWithout("--fix")),
+    ("doctor", OwnCommand::TellsWithout(&["--fix"])),
     ("ask", OwnCommand::Asks),
     ("run", OwnCommand::Asks),
     ("verify", OwnCommand::Asks),
@@ -46,7 +46,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("history", OwnCommand::Tells),
     ("digest", OwnCommand::Tells),
     ("suggest", OwnCommand::Tells),
-    ("log", OwnCommand::TellsWithout("export")),
+    ("log", OwnCommand::TellsWithout(&["export", "--rotate", "--accept"])),
     ("approve", OwnCommand::Decides),
     ("deny", OwnCommand::Decides),
     ("answer", OwnCommand::Decides),
@@ -56,6 +56,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("undo", OwnCommand::Decides),
     ("grants", OwnCommand::Has(&[])),
     ("token", OwnCommand::Has(&[])),
+    ("passkeys", OwnCommand::Has(&[])),
     ("backup", OwnCommand::Decides),
     ("restore", OwnCommand::Decides),
     ("policy", OwnCommand::Has(&["check", "explain", "test", "import", "score"])),
@@ -180,7 +181,7 @@ impl OwnProgram {
         match COMMANDS.iter().find(|(command, does)| {
             has_word(text, command)
                 && match *command {
-                    "grants" => true,
+                    "grants" | "passkeys" => true,
                     // A word of many programs.
                     "token" => ["add", "rotate", "revoke"].iter().any(|it| has_word(text, it)),
                     _ => *does == OwnCommand::Decides,
@@ -237,8 +238,11 @@ fn does<'w>(words: &[&'w str]) -> Line<'w> {
     let known = COMMANDS.iter().find(|(name, _)| *name == command);
     let configured = configured || asks_another(rest);
     match known.map(|(_, does)| *does) {
-        Some(OwnCommand::TellsWithout(option)) if rest.contains(&option) => Line::Decides(option),
-        Some(OwnCommand::Tells | OwnCommand::TellsWithout(_)) => Line::Tells,
+        Some(OwnCommand::Tells) => Line::Tells,
+        Some(OwnCommand::TellsWithout(not)) => match rest.iter().find(|it| not.contains(it)) {
+            Some(word) => Line::Decides(word),
+            None => Line::Tells,
+        },
         Some(OwnCommand::Asks) if configured => Line::AsksAnother,
         Some(OwnCommand::Asks) => Line::Asks,
         Some(OwnCommand::Has(harmless)) => match self::command(rest) {

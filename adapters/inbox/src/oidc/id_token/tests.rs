@@ -20,6 +20,7 @@ fn config() -> OidcConfig {
         group: None,
         scopes: vec![],
         session: Duration::from_secs(60),
+        ca_file: None,
     }
 }
 

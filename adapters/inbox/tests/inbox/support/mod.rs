@@ -61,6 +61,7 @@ impl Desk {
             group: None,
             scopes: vec![],
             session: std::time::Duration::from_secs(60),
+            ca_file: None,
         };
         Self::made("127.0.0.1:0", None, Some(oidc)).await.start().await
     }
@@ -77,6 +78,7 @@ impl Desk {
             public_origin: Some("https://approve.example".to_owned()),
             push,
             oidc,
+            passkeys: None,
         });
         let listener = TcpListener::bind(at).await.unwrap();
         let at = listener.local_addr().unwrap();

@@ -37,6 +37,8 @@ pub fn routes(records: Arc<Records>) -> Router {
         .route("/inbox/api/grants", routing::get(all))
         .route("/inbox/api/grants/{id}", routing::delete(revoke))
         .route("/inbox/api/rules/explain", routing::post(async || Json(explained())))
+        .route("/inbox/api/approvers/explain", routing::post(answerers))
+        .route("/inbox/api/asks/{id}/approvers", routing::get(async || Json(could("push"))))
         .route("/inbox/api/rules/try", routing::post(async || Json(tried())))
         .route("/inbox/api/rules/save", routing::post(save))
         .route("/inbox/api/sessions", routing::get(async || Json(sessions())))
@@ -160,6 +162,38 @@ fn explained() -> Value {
     })
 }
 
+/// As the daemon says who could answer a call; `ls` is allowed.
+async fn answerers(Json(call): Json<Value>) -> Response {
+    if call["host"] == "" {
+        let error = json!({ "error": "`host` is empty" });
+        return (StatusCode::BAD_REQUEST, Json(error)).into_response();
+    }
+    if call["args"]["command"] == "ls" {
+        let none: [Value; 0] = [];
+        return Json(json!({ "verdict": "allow", "reason": "a rule allows it", "required": none,
+            "people": none, "problems": none, "shown": none }))
+        .into_response();
+    }
+    Json(could(call["agent"].as_str().unwrap_or("nobody"))).into_response()
+}
+
+fn could(rule: &str) -> Value {
+    let required = format!("{rule}: 2 approvals of ops; 1 denial denies; not the one who asks.");
+    json!({
+        "verdict": "ask", "reason": "no rule allows it", "required": [required],
+        "people": [
+            { "who": "Ana (telegram, token)", "counts": "yes", "why": "away" },
+            { "who": "Ben <b> (discord)", "counts": "no",
+              "why": "Only members of ops may answer this." },
+            { "who": "ops", "counts": "by_role", "why": "everyone with its role in the chat" },
+        ],
+        "problems": ["Nobody can approve this now: push needs 2 people and 1 can. Name more \
+                      people, or say whose machine asks ([[people]] hosts)."],
+        "shown": ["push: shown at room (telegram).",
+                  "After 10 minutes without an answer: members of leads may answer too."],
+    })
+}
+
 fn tried() -> Value {
     json!({
         "line": "\"shell_exec\": { \"cargo build *\": \"allow\" }", "calls": 212, "changes": 2,
@@ -200,7 +234,8 @@ fn sessions() -> Value {
 fn status() -> Value {
     json!({
         "version": "0.1.0", "store": { "problem": "The disk is full.", "mend": "Free some space." },
-        "rules": "up", "daemon": "mill-1f.k3", "shared": false, "stopping": false,
+        "rules": "up", "log_key": { "problem": "log.key is gone", "fix": "put it back." },
+        "daemon": "mill-1f.k3", "shared": false, "stopping": false,
         "adapters": {
             "telegram": { "state": "up", "leader": { "holder": "mill-1f.k3", "epoch": 4 } },
             "discord": { "state": "down", "detail": "the token was refused" },

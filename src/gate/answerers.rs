@@ -1,0 +1,227 @@
+//! Who could answer a call, and why: what the command, the API and the inbox's page show. Pure.
+
+use super::{
+    approvers::{Approvers, Local},
+    ask::{
+        plan::{PlannedTarget, RoutePlan},
+        requirement::{Exclusion, Requirement, VoteCount},
+        step::{AskStep, StepAction},
+    },
+    people::NamedPerson,
+    routes::Routes,
+};
+use crate::{clock, store::AbsentPeople};
+use std::collections::BTreeSet;
+
+/// Who could answer a call, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answerers {
+    /// What it takes, a sentence for each answer rule that fits.
+    pub required: Vec<String>,
+    /// Everybody of whom the config knows.
+    pub people: Vec<PossibleAnswerer>,
+    /// Why nobody can approve it, a sentence for each rule that cannot be met.
+    pub problems: Vec<String>,
+    /// Where it is shown, and what happens while nobody answers.
+    pub shown: Vec<String>,
+}
+
+/// Somebody who could answer, or could not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PossibleAnswerer {
+    /// Who, for people to read.
+    pub who: String,
+    /// Whether their answer counts.
+    pub counts: AnswerCounts,
+    /// Why, where there is something to say.
+    pub why: String,
+}
+
+/// Whether somebody's answer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerCounts {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// It depends on a role that only the chat knows.
+    ByRole,
+}
+
+impl Answerers {
+    /// Who meets these requirements, and is there.
+    #[must_use]
+    pub fn of(approvers: &Approvers, required: &[Requirement], absent: &AbsentPeople) -> Self {
+        let sentences: Vec<String> = required.iter().map(required_by).collect();
+        let anybody = "No answer rule fits: one approval or denial of anybody decides.";
+        let named = approvers.people.named.iter();
+        let named = named.map(|person| named_person(approvers, person, required, absent));
+        Self {
+            required: if required.is_empty() { vec![anybody.to_owned()] } else { sentences },
+            people: named.chain(nameless(approvers, required)).collect(),
+            problems: required.iter().filter_map(|it| too_few(approvers, it)).collect(),
+            shown: Vec::new(),
+        }
+    }
+
+    /// The same with where it is shown.
+    #[must_use]
+    pub fn shown_at(
+        mut self,
+        routes: &Routes,
+        plan: Option<&RoutePlan>,
+        steps: &[AskStep],
+    ) -> Self {
+        self.shown = std::iter::once(shown(routes, plan)).chain(later(steps)).collect();
+        self
+    }
+}
+
+fn list(targets: &[PlannedTarget]) -> String {
+    let names = targets.iter().map(|it| format!("{} ({})", it.name, it.adapter));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// `push: shown at room (chat), Ana (mail); where one fails, at Ben (chat).`
+fn shown(routes: &Routes, plan: Option<&RoutePlan>) -> String {
+    match plan {
+        None if routes.list.is_empty() => "Every target shows it.".to_owned(),
+        None => "No route fits: every target shows it.".to_owned(),
+        Some(plan) if plan.targets.is_empty() => format!("{}: the inbox shows it.", plan.route),
+        Some(plan) => {
+            let mut line = format!("{}: shown at {}", plan.route, list(&plan.targets));
+            if !plan.fallback.is_empty() {
+                line.push_str(&format!("; where one fails, at {}", list(&plan.fallback)));
+            }
+            line + "."
+        }
+    }
+}
+
+/// `After 10 minutes without an answer: members of leads may answer too.`
+fn later(steps: &[AskStep]) -> impl Iterator<Item = String> {
+    steps.iter().map(|step| {
+        let what = match &step.action {
+            StepAction::Remind => "those who may answer are reminded".to_owned(),
+            StepAction::Escalate { groups, targets } => {
+                let too = |groups: &[String]| {
+                    format!("members of {} may answer too", groups.join(" and "))
+                };
+                let parts = [
+                    (!groups.is_empty()).then(|| too(groups)),
+                    (!targets.is_empty()).then(|| format!("shown at {} too", list(targets))),
+                ];
+                parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+            }
+        };
+        format!("After {} without an answer: {what}.", clock::span(step.after_ms))
+    })
+}
+
+/// A sentence where fewer people can approve than have to. Roles may bring more.
+fn too_few(approvers: &Approvers, it: &Requirement) -> Option<String> {
+    let people = &approvers.people;
+    let asked = |name: &String| it.group.as_ref() == Some(name) || it.also.contains(name);
+    let by_role = people.groups.iter().any(|group| asked(&group.name));
+    let can = people.named.iter().filter(|who| it.admits(Some(&who.name), &who.groups).is_ok());
+    let (can, needed) = (can.count(), it.needed());
+    let by_name = it.needed() > 1 && it.count == VoteCount::People && !by_role;
+    (by_name && can < needed).then(|| {
+        format!(
+            "Nobody can approve this now: {} needs {needed} people and {can} can. Name more \
+             people, or say whose machine asks ([[people]] hosts).",
+            it.rule
+        )
+    })
+}
+
+/// `deploys: 2 approvals of ops; 1 denial denies; not the one who asks (Ana).`
+fn required_by(it: &Requirement) -> String {
+    let some = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        many => format!("{many} {what}s"),
+    };
+    let of = it.groups().map(|groups| format!(" of {groups}")).unwrap_or_default();
+    let (needed, denials) = (some(it.needed(), "approval"), some(it.denials(), "denial"));
+    let deny = if it.denials() == 1 { "denies" } else { "deny" };
+    let mut line = format!("{}: {needed}{of}; {denials} {deny}", it.rule);
+    if it.count == VoteCount::Accounts {
+        line.push_str("; each account counts");
+    }
+    match &it.exclude {
+        Exclusion::Nobody => {}
+        Exclusion::Requester { person: Some(person) } => {
+            line.push_str(&format!("; not the one who asks ({person})"));
+        }
+        Exclusion::Requester { person: None } => line.push_str(
+            "; not the one who asks, whom nobody knows here ([[people]] hosts), so one more \
+             approves",
+        ),
+    }
+    line.push('.');
+    line
+}
+
+fn named_person(
+    approvers: &Approvers,
+    person: &NamedPerson,
+    required: &[Requirement],
+    absent: &AbsentPeople,
+) -> PossibleAnswerer {
+    let mut places: Vec<&str> = person.identities.keys().map(String::as_str).collect();
+    if person.token.is_some() && !places.contains(&"api") {
+        places.push("api");
+    }
+    let places: Vec<&str> =
+        places.into_iter().map(|it| if it == "api" { "token" } else { it }).collect();
+    let on = if places.is_empty() { "nowhere".to_owned() } else { places.join(", ") };
+    // One requirement that admits them is enough: their vote counts for that one.
+    let refused = |groups: &BTreeSet<String>| -> Option<String> {
+        let why = required.iter().map(|it| it.admits(Some(&person.name), groups).err());
+        let why: Option<Vec<String>> = why.map(|why| why.map(|why| why.to_string())).collect();
+        why.filter(|why| !why.is_empty()).map(|why| why.join(" "))
+    };
+    let by_role = approvers.people.groups.iter();
+    let by_role = by_role
+        .filter(|group| group.roles.keys().any(|chat| person.identities.contains_key(chat)))
+        .map(|group| group.name.clone());
+    let at_most: BTreeSet<String> = person.groups.iter().cloned().chain(by_role).collect();
+    let (counts, why) = match refused(&person.groups) {
+        None if absent.away.contains(&person.name) => (AnswerCounts::Yes, "away".to_owned()),
+        None if absent.snoozed.contains(&person.name) => {
+            (AnswerCounts::Yes, "wants quiet now".to_owned())
+        }
+        None => (AnswerCounts::Yes, String::new()),
+        Some(_) if refused(&at_most).is_none() => {
+            (AnswerCounts::ByRole, "if they have the group's role in the chat".to_owned())
+        }
+        Some(why) => (AnswerCounts::No, why),
+    };
+    PossibleAnswerer { who: format!("{} ({on})", person.name), counts, why }
+}
+
+/// People of lists without names, members by role, and this machine.
+fn nameless(approvers: &Approvers, required: &[Requirement]) -> Vec<PossibleAnswerer> {
+    let none = BTreeSet::new();
+    let why = required.iter().map(|it| it.admits(None, &none).err().map(|why| why.to_string()));
+    let why: Option<Vec<String>> = why.collect();
+    let mark = |who: String| match &why {
+        Some(why) if !why.is_empty() => {
+            PossibleAnswerer { who, counts: AnswerCounts::No, why: why.join(" ") }
+        }
+        _ => PossibleAnswerer { who, counts: AnswerCounts::Yes, why: String::new() },
+    };
+    let lists = approvers.chats.iter().filter(|(_, members)| members.count() > 0);
+    let lists = lists.map(|(chat, it)| mark(format!("{} on {chat} without a name", it.count())));
+    let roles = approvers.people.groups.iter().map(|it| PossibleAnswerer {
+        who: it.name.clone(),
+        counts: AnswerCounts::ByRole,
+        why: "everyone with its role in the chat".to_owned(),
+    });
+    let here = (approvers.local == Local::On)
+        .then(|| mark("the inbox of this machine, and the approver's token".to_owned()));
+    lists.chain(roles).chain(here).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+use super::{super::log_key::HEAD, *};
+use crate::store::engines::on_both;
+use std::os::unix::fs::PermissionsExt;
+
+#[tokio::test]
+async fn the_key_is_made_once_for_its_owner_alone_and_never_replaced() {
+    on_both(async |store| {
+        let state = tempfile::tempdir().unwrap();
+        let first = LogSealer::open(store.clone(), state.path()).unwrap();
+        let again = LogSealer::open(store.clone(), state.path()).unwrap();
+        assert_eq!(first.public(), again.public());
+        let file = state.path().join(KEY);
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        for broken in ["", "x", "AAAA"] {
+            fs::write(&file, broken).unwrap();
+            let error = LogSealer::open(store.clone(), state.path()).unwrap_err();
+            assert!(matches!(error, StoreError::LogKey { .. }), "{broken:?}: {error}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), broken);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_store_that_was_put_back_is_noted_in_its_log() {
+    on_both(async |store| {
+        let state = tempfile::tempdir().unwrap();
+        store.note(1, "one", None, &Value::Null).await.unwrap();
+        let sealer = LogSealer::open(store.clone(), state.path()).unwrap();
+        sealer.seal().await.unwrap();
+        let head = known_head(state.path()).unwrap();
+        assert_eq!(head.count, 1);
+        LogSealer::open(store.clone(), state.path()).unwrap().check_known().await.unwrap();
+        assert_eq!(store.events_after(0, 9).await.unwrap().len(), 1, "it is all there");
+        let lost = LogHead { count: 7, hash: "0".repeat(64) };
+        fs::write(state.path().join(HEAD), lost.to_string()).unwrap();
+        LogSealer::open(store.clone(), state.path()).unwrap().check_known().await.unwrap();
+        let noted = store.events_after(0, 9).await.unwrap().pop().unwrap();
+        let data = json!({"count": 7, "hash": lost.hash});
+        assert_eq!((noted.kind.as_str(), noted.data), ("log_cut", data));
+    })
+    .await;
+}
+
+/// What the events about keys say: how, and whether the key is ours.
+async fn told(store: &Store, ours: &PublicKey) -> Vec<(String, bool)> {
+    let events = store.events_after(0, 99).await.unwrap().into_iter();
+    let told = events.filter(|event| event.kind == EVENT).map(|event| {
+        let text = |name: &str| event.data.get(name).unwrap().as_str().unwrap().to_owned();
+        (text("how"), text("key") == ours.to_string())
+    });
+    told.collect()
+}
+
+/// A start: the sealer, what it makes of its key, and a row that it signs.
+async fn started(store: &Store, state: &Path) -> LogSealer {
+    let sealer = LogSealer::open(store.clone(), state).unwrap();
+    sealer.check_known().await.unwrap();
+    sealer.check_key().await.unwrap();
+    store.note(1, "one", None, &Value::Null).await.unwrap();
+    sealer.seal().await.unwrap();
+    sealer
+}
+
+#[tokio::test]
+async fn a_key_that_is_gone_or_another_is_noted_once_and_a_problem_until_it_is_accepted() {
+    on_both(async |store| {
+        let state = tempfile::tempdir().unwrap();
+        let first = started(&store, state.path()).await;
+        assert_eq!(first.problem(), None);
+        assert_eq!(started(&store, state.path()).await.problem(), None);
+        assert_eq!(told(&store, &first.public()).await, [], "nothing has changed");
+        let file = state.path().join(KEY);
+        let kept = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        let second = started(&store, state.path()).await;
+        let problem = second.problem().unwrap();
+        assert!(problem.says.contains("nobody rotated it"), "{problem}");
+        let noted = [("unexplained".to_owned(), true)];
+        assert_eq!(told(&store, &second.public()).await, noted);
+        // Signed with the new key by now, and still a problem at the next start.
+        assert_eq!(started(&store, state.path()).await.problem(), Some(problem));
+        assert_eq!(told(&store, &second.public()).await, noted, "noted once");
+        second.accept(&json!({"name": "Ana"})).await.unwrap();
+        assert_eq!(second.problem(), None);
+        assert_eq!(started(&store, state.path()).await.problem(), None);
+        // The first key comes back, which nobody rotated either.
+        fs::write(&file, kept).unwrap();
+        let third = started(&store, state.path()).await;
+        assert_eq!(third.public(), first.public());
+        assert!(third.problem().is_some(), "an accepted key was replaced");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_key_of_before_is_no_problem_once_it_is_back_whenever_that_was_noticed() {
+    on_both(async |store| {
+        let state = tempfile::tempdir().unwrap();
+        let first = started(&store, state.path()).await;
+        let file = state.path().join(KEY);
+        let kept = fs::read(&file).unwrap();
+        make_key(&file).unwrap();
+        let second = started(&store, state.path()).await;
+        assert!(second.problem().is_some());
+        fs::write(&file, kept).unwrap();
+        let third = started(&store, state.path()).await;
+        assert_eq!((third.public(), third.problem()), (first.public(), None));
+        let noted = [("unexplained".to_owned(), false), ("restored".to_owned(), true)];
+        assert_eq!(told(&store, &third.public()).await, noted);
+        assert_eq!(started(&store, state.path()).await.problem(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rotation_is_signed_by_the_old_key_and_is_no_problem_at_the_next_start() {
+    on_both(async |store| {
+        let state = tempfile::tempdir().unwrap();
+        let sealer = started(&store, state.path()).await;
+        let old = sealer.public();
+        let new = sealer.rotate(&json!({"name": "Ana"})).await.unwrap();
+        assert_ne!(old, new);
+        assert_eq!((sealer.public(), sealer.problem()), (new.clone(), None));
+        assert_eq!(told(&store, &new).await, [("rotated".to_owned(), true)]);
+        assert_eq!(store.newest_signer().await.unwrap(), Some(old.to_string()));
+        let again = started(&store, state.path()).await;
+        assert_eq!((again.public(), again.problem()), (new.clone(), None));
+        assert_eq!(store.newest_signer().await.unwrap(), Some(new.to_string()));
+        assert_eq!(sealer.look_again().await, None);
+        let mode = state.path().join(KEY).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_that_changes_while_the_daemon_runs_is_noticed_at_a_reload_and_noted_once() {
+    on_both(async |store| {
+        let state = tempfile::tempdir().unwrap();
+        let sealer = started(&store, state.path()).await;
+        let file = state.path().join(KEY);
+        let kept = fs::read(&file).unwrap();
+        assert_eq!(sealer.look_again().await, None);
+        fs::remove_file(&file).unwrap();
+        for _ in 0..2 {
+            let problem = sealer.look_again().await.unwrap();
+            assert!(problem.says.contains("is gone"), "{problem}");
+        }
+        assert_eq!(told(&store, &sealer.public()).await, [("file".to_owned(), true)]);
+        make_key(&file).unwrap();
+        let problem = sealer.look_again().await.unwrap();
+        assert!(problem.says.contains("holds another key"), "{problem}");
+        fs::write(&file, "nonsense").unwrap();
+        assert!(sealer.look_again().await.unwrap().says.contains("cannot be used"));
+        fs::write(&file, &kept).unwrap();
+        assert_eq!(sealer.look_again().await, None);
+        // A rotation writes the file anew.
+        fs::remove_file(&file).unwrap();
+        assert!(sealer.look_again().await.is_some());
+        sealer.rotate(&Value::Null).await.unwrap();
+        assert_eq!((sealer.problem(), sealer.look_again().await), (None, None));
+        assert_eq!(started(&store, state.path()).await.problem(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_files_alone_tell_of_a_key_that_is_gone_or_another() {
+    on_both(async |store| {
+        let state = tempfile::tempdir().unwrap();
+        assert_eq!(super::super::log_key_problem(state.path()), None, "before the first start");
+        started(&store, state.path()).await;
+        let problem = || super::super::log_key_problem(state.path());
+        assert_eq!(problem(), None);
+        let file = state.path().join(KEY);
+        make_key(&file).unwrap();
+        assert!(problem().unwrap().says.contains("holds another key"));
+        fs::remove_file(&file).unwrap();
+        assert!(problem().unwrap().says.contains("is gone"));
+        // An earlier version noted no key: that one signed is still known.
+        let head = known_head(state.path()).unwrap();
+        fs::write(state.path().join(HEAD), format!("{head}\n")).unwrap();
+        assert!(problem().is_some() && known_key(state.path()).is_none());
+    })
+    .await;
+}
