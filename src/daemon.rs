@@ -191,6 +191,7 @@ pub async fn run(
     // line.
     let told_to_stop = told_to_stop()?;
     tasks.spawn(reload_on_signal(&reloader, &stop)?);
+    welcome::inbox_listens(&inbox).await;
     let link = welcome::link(&local, options.no_link);
     welcome::greet(&config, &local, &all.borrow(), address, &link);
     if options.demo {

@@ -11,7 +11,8 @@ use crate::{
         call::Call,
     },
 };
-use countersign_port::NamedAdapter;
+use countersign_inbox::Inbox;
+use countersign_port::{Adapter, NamedAdapter, Receiving};
 use serde_json::json;
 use std::{
     env,
@@ -23,6 +24,10 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tokio::time::timeout;
+
+/// The longest time for which the ready line waits for the inbox.
+const INBOX_STARTS: Duration = Duration::from_secs(5);
 
 /// Prints the addresses and the set-up to stderr, and to stdout the one line that scripts wait for.
 // SECURITY: anyone who has the link gets in, so no log has it: stderr only where it is a terminal,
@@ -56,6 +61,17 @@ pub(super) fn greet(
     let mut out = io::stdout().lock();
     // Flushed, because stdout may be a pipe on which a script waits for this line.
     let _ = writeln!(out, "ready {ready}").and_then(|()| out.flush());
+}
+
+/// Waits until the inbox takes presses and sign-ins, so that the ready line is no promise.
+// FAIL-CLOSED: without it the daemon is ready all the same: agents are served, and nothing is
+// granted.
+pub(super) async fn inbox_listens(inbox: &Inbox) {
+    let mut receiving = inbox.signals().follow_receiving();
+    let listens = receiving.wait_for(|now| *now == Receiving::Listening);
+    if timeout(INBOX_STARTS, listens).await.is_err() {
+        tracing::warn!("the inbox does not take presses yet; it goes on trying");
+    }
 }
 
 /// The inbox's address; with its token unless stdout is a log.

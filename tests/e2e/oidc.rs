@@ -29,9 +29,7 @@ async fn daemon_at(public: &str, config: &str) -> Daemon {
 }
 
 async fn started(public: &str, keys: &str, config: &str) -> Daemon {
-    let mut daemon = Daemon::start("").await;
-    daemon.kill().await;
-    daemon.write_config(config);
+    let mut daemon = Daemon::prepared("", config, &[]);
     let config = std::fs::read_to_string(daemon.config()).unwrap();
     let mut config =
         config.replace("[daemon]\n", &format!("[daemon]\npublic_url = \"{public}\"\n{keys}"));

@@ -48,12 +48,19 @@ impl Daemon {
 
     /// The same, with its config and files in a folder below its home.
     pub async fn start_at(folder: &'static str, config: &str, files: &[(&str, &str)]) -> Self {
+        let mut daemon = Self::prepared(folder, config, files);
+        daemon.run().await;
+        daemon
+    }
+
+    /// The same, not started yet.
+    pub fn prepared(folder: &'static str, config: &str, files: &[(&str, &str)]) -> Self {
         let dir = TempDir::new().unwrap();
         std::fs::create_dir_all(dir.path().join(folder)).unwrap();
         for (name, text) in files {
             private_file(&dir.path().join(folder).join(name), text);
         }
-        let mut daemon = Self {
+        let daemon = Self {
             dir,
             folder,
             child: None,
@@ -63,7 +70,6 @@ impl Daemon {
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
         };
         daemon.write_config(config);
-        daemon.run().await;
         daemon
     }
 
