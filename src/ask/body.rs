@@ -120,11 +120,18 @@ impl Body {
         }
     }
 
+    /// Whether countersign asks it itself, in no session of an agent: whether to resume an agent, or
+    /// a review.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.resumes.is_some() || self.review.is_some()
+    }
+
     /// Whether it is no call that would run, and shares no message and no rule with calls that do:
     /// a budget, whether to resume an agent, or a review.
     #[must_use]
     pub fn is_no_call(&self) -> bool {
-        self.resumes.is_some() || self.review.is_some() || self.call.budget.is_some()
+        self.is_own() || self.call.budget.is_some()
     }
 
     /// Whether one answer may not be enough.

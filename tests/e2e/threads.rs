@@ -191,6 +191,25 @@ on_every_platform! {
 }
 
 #[tokio::test]
+async fn whether_to_resume_an_agent_is_asked_at_the_target_itself() {
+    let chat = ThreadChat::telegram().await;
+    let config = chat.config("true").replace("[approvers]\n", "[approvers]\ninbox = true\n");
+    let daemon = Daemon::start(&config).await;
+    let new = json!({"name": "bot", "limits": {"per_minute": 1}});
+    let (status, made) = daemon.post("/v1/tokens", daemon::APPROVER, &new).await;
+    assert_eq!(status, 200, "{made}");
+    let bot = made["token"].as_str().unwrap();
+    for (verdict, command) in [("ask", "make one"), ("deny", "make two")] {
+        let (_, reply) = daemon.post("/v1/calls", bot, &call("s-one", command)).await;
+        assert_eq!(reply["verdict"], verdict, "{reply}");
+    }
+    let asked = chat.card("bot is paused: ").await;
+    assert_eq!((asked.thread, chat.card("make one").await.thread.is_some()), (None, true));
+    assert_eq!(chat.threads().len(), 1);
+    chat.is_clean();
+}
+
+#[tokio::test]
 async fn a_thread_that_rests_is_closed_and_one_in_which_something_waits_is_not() {
     let chat = ThreadChat::telegram().await;
     let daemon = start(&chat, "\"1s\"").await;

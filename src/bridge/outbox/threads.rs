@@ -20,8 +20,7 @@ impl OutboxWorker {
     ) -> Result<Result<Target, SendError>, StoreError> {
         let here = Target(self.target.clone());
         let has_threads = self.gate.thread_idle_ms(self.adapter.name, &self.target).is_some();
-        // A review is in no session of an agent's.
-        if !has_threads || ask.body.review.is_some() {
+        if !has_threads || ask.body.is_own() {
             return Ok(Ok(here));
         }
         let (store, key) = (self.store.clone(), self.thread_key(ask));
