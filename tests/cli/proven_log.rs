@@ -242,6 +242,12 @@ async fn a_rotation_is_vouched_for_by_the_old_key_and_a_reload_finds_a_file_that
     assert!(next.contains(&old), "{next}");
     let (proven, script) = verify(&daemon, &lines, &[]).await;
     assert_eq!((proven.code, script == Some(false)), (Some(0), false), "{proven:?}");
+    // The row is no reason to trust the new key: who writes to the database could have added it.
+    let (by_old, _) = verify(&daemon, &lines, &["--key", &old]).await;
+    assert_eq!(by_old.code, Some(6), "{by_old:?}");
+    let hint = "If you rotated the key since, pin the new one too: --key OLD --key NEW";
+    assert!(by_old.stderr.contains(hint), "{by_old:?}");
+    assert_eq!(verify(&daemon, &lines, &["--key", &old, "--key", &new]).await.0.code, Some(0));
     // What is gone while the daemon runs is found at a reload.
     fs::remove_file(daemon.dir.path().join("state/log.key")).unwrap();
     let reloaded = run(&daemon, &["reload"]).await;

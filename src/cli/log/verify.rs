@@ -98,5 +98,10 @@ fn unproven(problems: &[LogProblem]) -> Result<Exit> {
         say::out(&say::literal(&problem.to_string()))?;
     }
     say::aside("Not proven: the log is not as countersign wrote it.");
+    // SECURITY: a row that tells of a rotation is not followed: the daemon signs every row of the
+    // database, also one that somebody else put there.
+    if problems.iter().any(|problem| matches!(problem, LogProblem::Signer(..))) {
+        say::aside("If you rotated the key since, pin the new one too: --key OLD --key NEW");
+    }
     Ok(Exit::Unproven)
 }
