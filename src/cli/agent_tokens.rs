@@ -1,7 +1,7 @@
 //! `countersign token`: agents by name.
 
 use super::{
-    Context, Exit, caller,
+    Context, Exit, caller, complete,
     say::{self, Colour},
     table::{self, Cell},
     token,
@@ -65,7 +65,7 @@ enum TokenCommand {
     /// Give an agent another token, and print it this one time
     Rotate {
         /// The agent's name
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = complete::agents())]
         agent: String,
         /// How long the token before is accepted too, at most 1h; not at all without this
         #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
@@ -77,13 +77,13 @@ enum TokenCommand {
     /// Resume an agent that a limit has paused
     Resume {
         /// The agent's name
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = complete::agents())]
         agent: String,
     },
     /// Revoke an agent's token and cancel what it asks. It works at once, at every daemon
     Revoke {
         /// The agent's name
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = complete::agents())]
         agent: String,
     },
 }

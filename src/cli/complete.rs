@@ -1,9 +1,9 @@
-//! Completes ids and sessions in a shell, as the daemon knows them.
+//! Completes ids, agents and sessions in a shell, as the daemon knows them.
 
 use super::{Context, say};
 use crate::client::Client;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use countersign_protocol::HistoryQuery;
+use countersign_protocol::{HistoryQuery, PasskeyView, TokenState};
 use std::{collections::BTreeSet, ffi::OsStr, future::Future, time::Duration};
 
 /// The variable with which a shell's script asks for completions.
@@ -41,6 +41,24 @@ pub(super) fn grants() -> ArgValueCompleter {
     of(async |client: Client| {
         let grants = client.grants().await.unwrap_or_default();
         grants.into_iter().map(|grant| (grant.id, say::literal(&grant.rule))).collect()
+    })
+}
+
+/// Completes the name of an agent with a token.
+pub(super) fn agents() -> ArgValueCompleter {
+    of(async |client: Client| {
+        let tokens = client.tokens().await.unwrap_or_default();
+        let in_use = tokens.into_iter().filter(|token| token.state != TokenState::Revoked);
+        in_use.map(|token| (token.name, String::new())).collect()
+    })
+}
+
+/// Completes the id of a passkey.
+pub(super) fn passkeys() -> ArgValueCompleter {
+    of(async |client: Client| {
+        let passkeys = client.passkeys().await.unwrap_or_default();
+        let named = |it: &PasskeyView| say::literal(&format!("{} of {}", it.name, it.person));
+        passkeys.into_iter().map(|it| (it.id.clone(), named(&it))).collect()
     })
 }
 

@@ -1,7 +1,7 @@
 //! `countersign passkeys`: what people sign in to the inbox with.
 
 use super::{
-    Context, Exit,
+    Context, Exit, complete,
     say::{self, Colour},
     table::{self, Cell},
     token,
@@ -37,7 +37,7 @@ enum PasskeysCommand {
     /// Remove a passkey, and sign out who is signed in with it. It works at once
     Remove {
         /// The passkey, as `countersign passkeys` shows it
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", add = complete::passkeys())]
         passkey: String,
     },
 }

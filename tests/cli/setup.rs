@@ -161,6 +161,11 @@ async fn completions_are_a_script_that_bash_takes_and_know_ids_and_sessions() {
     assert_eq!(completed(&daemon, &["approve", &id[..2]]).await, [id.as_str()]);
     assert_eq!(completed(&daemon, &["history", &id[..2]]).await, [id.as_str()]);
     assert_eq!(completed(&daemon, &["ask", "--session", "o"]).await, ["one"]);
+    for name in ["deploy-bot", "old-bot"] {
+        assert_eq!(run(&daemon, &["token", "add", name]).await.code, Some(0));
+    }
+    assert_eq!(run(&daemon, &["token", "revoke", "old-bot"]).await.code, Some(0));
+    assert_eq!(completed(&daemon, &["token", "revoke", "d"]).await, ["deploy-bot"]);
 }
 
 #[tokio::test]

@@ -167,9 +167,20 @@ async fn a_person_adds_a_passkey_signs_in_with_it_alone_and_answers_under_their_
     let (done, said) = command(&daemon, &["passkeys"]).await;
     assert!(done && said.contains("Ana's phone") && said.contains("accepted"), "{said}");
     assert!(!daemon.said().contains(&handle), "{}", daemon.said());
+    assert_eq!(completed(&daemon, &id).await, id);
     // What the log says of it holds.
     let verified = daemon.command(&["log", "verify"]).output().await.unwrap();
     assert!(verified.status.success(), "{verified:?}");
+}
+
+/// What a shell offers behind `countersign passkeys remove`.
+async fn completed(daemon: &Daemon, id: &str) -> String {
+    let mut command = daemon.command(&["--", "countersign", "passkeys", "remove", &id[..2]]);
+    command.env("COUNTERSIGN_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3");
+    command.env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_SPACE", "true");
+    command.env("COUNTERSIGN_CONFIG", daemon.config());
+    command.env("COUNTERSIGN_APPROVER_TOKEN", "anas-own-token");
+    String::from_utf8(command.output().await.unwrap().stdout).unwrap().trim().to_owned()
 }
 
 async fn begun_of(visitor: &Visitor) -> Value {
