@@ -1,10 +1,13 @@
 //! Codex: its hooks, and the app-server that its terminals share.
 
 mod ancestry;
+mod changes;
 mod frame;
 mod hook;
+mod odd;
 mod open_requests;
 mod outage;
+mod refusal;
 mod request;
 mod run;
 mod socket;
@@ -18,7 +21,7 @@ use super::{
 };
 use hook::{GATE, PROMPT};
 use request::NAME;
-pub use run::{CodexOutput, CodexRun};
+pub use run::{CodexAround, CodexOutput, CodexRun};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 pub use watch::CodexWatch;

@@ -4,10 +4,14 @@
 //! INVARIANT: every request has at most one reply, none of them an error, and one that Codex
 //! resolved has none.
 
+mod requests;
+
 use super::{
-    frame::{self, CodexFrame, CodexThread, ServerRequest},
+    changes::FileChanges,
+    frame::{self, CodexFrame, CodexThread},
+    odd::odd,
     outage::CodexOutage,
-    request::{CodexReply, CodexRequest, NAME, RequestContext, for_the_model, stops},
+    request::{NAME, stops},
 };
 use crate::{
     agents::{
@@ -17,8 +21,11 @@ use crate::{
     client::Decided,
 };
 use countersign_protocol::CancelReason;
-use serde_json::{Value, json};
+use requests::RunRequest;
 use std::{collections::HashMap, time::Duration};
+
+/// Ticks for Codex to end after its turn.
+const FAREWELL: u32 = 3;
 
 /// What is written to our stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,43 +36,44 @@ pub enum CodexOutput {
     Frames,
 }
 
+/// The context of every call of a run.
+#[derive(Debug, Clone)]
+pub struct CodexAround {
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// This machine's name.
+    pub host: Option<String>,
+    /// A name for this run: keys with it occur in no other run.
+    pub run: String,
+}
+
 /// One prompt, and what Codex asks until it is done.
 #[derive(Debug)]
 pub struct CodexRun {
     prompt: String,
-    cwd: Option<String>,
-    host: Option<String>,
+    around: CodexAround,
     output: CodexOutput,
     /// The thread of the prompt, once it is there.
     thread: Option<String>,
-    /// The changes of files, by item.
-    changes: HashMap<String, Value>,
+    changes: FileChanges,
     open: HashMap<String, RunRequest>,
+    /// Each request has its own key, even if Codex repeats it word for word.
+    count: u64,
     outage: CodexOutage,
     /// The end of the turn, and the reason where it is a bad one.
     end: Option<Result<(), String>>,
-}
-
-/// A request that waits for its decision.
-#[derive(Debug)]
-struct RunRequest {
-    id: Value,
-    thread: String,
-    request: CodexRequest,
+    /// The ticks since the end.
+    ended_for: u32,
 }
 
 impl CodexRun {
     /// A run that has not started.
     #[must_use]
-    pub fn new(
-        prompt: String,
-        cwd: Option<String>,
-        host: Option<String>,
-        output: CodexOutput,
-    ) -> Self {
-        let (changes, open) = (HashMap::new(), HashMap::new());
+    pub fn new(prompt: String, around: CodexAround, output: CodexOutput) -> Self {
+        let (changes, open) = (FileChanges::default(), HashMap::new());
         let outage = CodexOutage::new(Duration::from_mins(2));
-        Self { prompt, cwd, host, output, thread: None, changes, open, outage, end: None }
+        let (thread, count, end, ended_for) = (None, 0, None, 0);
+        Self { prompt, around, output, thread, changes, open, count, outage, end, ended_for }
     }
 
     /// The same run, which ends after an error that lasts for this time. It is two minutes.
@@ -78,7 +86,7 @@ impl CodexRun {
     /// The first lines for the app-server.
     #[must_use]
     pub fn opening(&self) -> Vec<String> {
-        let start = frame::start(self.cwd.as_deref());
+        let start = frame::start(self.around.cwd.as_deref());
         frame::hello().into_iter().chain([start]).map(|frame| frame.to_string()).collect()
     }
 
@@ -96,10 +104,9 @@ impl CodexRun {
         match frame {
             CodexFrame::Thread(thread) => self.thread(thread),
             CodexFrame::Request(request) => self.requested(&request),
-            CodexFrame::Resolved { thread, id } => self.take_back(
-                |open| open.thread == thread && open.id == id,
-                CancelReason::AnsweredElsewhere,
-            ),
+            CodexFrame::Resolved { thread, id } => {
+                self.take_back(|open| open.has(&thread, &id), CancelReason::AnsweredElsewhere)
+            }
             CodexFrame::Closed { thread } => {
                 self.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
             }
@@ -132,78 +139,18 @@ impl CodexRun {
 
     /// Takes in what is known of a thread; the first one gets the prompt.
     fn thread(&mut self, told: CodexThread) -> Vec<Step> {
-        self.changes.extend(told.changes);
+        let mut steps = Vec::new();
+        for (item, changes) in told.changes {
+            steps.extend(self.changed(&told.id, &item, &changes));
+            self.changes.note(told.id.clone(), item, changes);
+        }
         let is_ours = self.thread.is_none() && told.cwd.is_some();
-        if !is_ours {
-            return Vec::new();
+        if is_ours {
+            self.around.cwd = told.cwd;
+            steps.push(Step::Send(frame::prompt(&told.id, &self.prompt).to_string()));
+            self.thread = Some(told.id);
         }
-        self.cwd = told.cwd;
-        let prompt = frame::prompt(&told.id, &self.prompt);
-        self.thread = Some(told.id);
-        vec![Step::Send(prompt.to_string())]
-    }
-
-    fn requested(&mut self, asked: &ServerRequest) -> Vec<Step> {
-        let Some(thread) = asked.thread().map(str::to_owned) else { return self.refused(asked) };
-        let changes = self.changes.get(asked.item().unwrap_or_default());
-        let (cwd, host) = (self.cwd.as_deref(), self.host.as_deref());
-        let request = CodexRequest::of(asked, RequestContext { cwd, changes, host });
-        let Some(mut request) = request else { return self.refused(asked) };
-        if let Some(main) = self.thread.clone().filter(|main| *main != thread) {
-            request.call.session = main;
-            request.call.meta = Some(json!({ "agent_id": thread }));
-        }
-        let Some(key) = request.call.key.clone() else { return self.refused(asked) };
-        let (id, call) = (asked.id.clone(), request.call.clone());
-        let open = RunRequest { id, thread, request };
-        if let Err(wrong) = call.check() {
-            return open.steps(open.request.denial(&wrong.to_string()));
-        }
-        // An id that comes again is a new request; a press on the earlier card must not answer it.
-        let mut steps = self.take_back(|earlier| earlier.id == open.id, CancelReason::Aborted);
-        self.open.insert(key.clone(), open);
-        steps.push(Step::Submit { key, call: Box::new(call) });
         steps
-    }
-
-    /// Denies a request that no card can show.
-    // FAIL-CLOSED: without a reply the turn would wait for ever; each reply here grants nothing.
-    fn refused(&mut self, asked: &ServerRequest) -> Vec<Step> {
-        let method = asked.method.as_str();
-        let result = match method {
-            "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
-                json!({"decision": "decline"})
-            }
-            "item/tool/requestUserInput" => json!({"answers": {}}),
-            "item/permissions/requestApproval" => json!({"permissions": {}, "scope": "turn"}),
-            "mcpServer/elicitation/request" => json!({"action": "decline"}),
-            "item/tool/call" => json!({"contentItems": [], "success": false}),
-            "applyPatchApproval" | "execCommandApproval" => json!({"decision": "denied"}),
-            _ => {
-                self.end.get_or_insert(Err(format!("Codex asks for {method}, which is unknown")));
-                return Vec::new();
-            }
-        };
-        let why = format!("no card can show this request ({method}), so it is denied");
-        let turn = asked.params.get("turnId").and_then(Value::as_str);
-        let words = asked.thread().zip(turn).map(|(thread, turn)| {
-            Step::Send(frame::tell(thread, turn, &for_the_model(&why)).to_string())
-        });
-        let reply = Step::Send(frame::answer(&asked.id, &result).to_string());
-        [Step::Log(format!("Codex: {why}")), reply].into_iter().chain(words).collect()
-    }
-
-    fn take_back(&mut self, which: impl Fn(&RunRequest) -> bool, why: CancelReason) -> Vec<Step> {
-        let gone = self.open.extract_if(|_, open| which(open));
-        gone.map(|(key, _)| Step::Cancel { key, why }).collect()
-    }
-}
-
-impl RunRequest {
-    fn steps(&self, CodexReply { result, words }: CodexReply) -> Vec<Step> {
-        let words = words.map(|words| frame::tell(&self.thread, &self.request.turn, &words));
-        let frames = [frame::answer(&self.id, &result)].into_iter().chain(words);
-        frames.map(|frame| Step::Send(frame.to_string())).collect()
     }
 }
 
@@ -221,8 +168,11 @@ impl HostedSession for CodexRun {
     }
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
-        let steps =
-            std::str::from_utf8(line).map_or_else(|_| Vec::new(), |line| self.received(line));
+        let odd = odd(line);
+        let steps = match std::str::from_utf8(line) {
+            Ok(line) if odd.is_empty() => self.received(line),
+            _ => odd.into_iter().flat_map(|odd| self.unreadable(odd)).collect(),
+        };
         let forward = match self.output {
             CodexOutput::Frames => Forward::On,
             CodexOutput::Messages => Forward::Stays,
@@ -257,6 +207,7 @@ impl HostedSession for CodexRun {
 
     // A person may think for as long as they like: that is no error.
     fn tick(&mut self) -> Vec<Step> {
+        self.ended_for += u32::from(self.end.is_some());
         if self.open.is_empty()
             && let Some(why) = self.outage.tick()
         {
@@ -283,8 +234,10 @@ impl HostedSession for CodexRun {
 
     fn input(&self) -> EngineInput {
         match self.end {
-            Some(_) if self.outage.gave_up() => EngineInput::Abandoned,
-            Some(_) => EngineInput::Over,
+            // It may stay, whatever it is told: nobody is there any more for what it writes.
+            Some(Err(_)) => EngineInput::Abandoned,
+            Some(Ok(())) if self.ended_for > FAREWELL => EngineInput::Abandoned,
+            Some(Ok(())) => EngineInput::Over,
             None => EngineInput::Open,
         }
     }
