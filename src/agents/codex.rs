@@ -10,6 +10,7 @@ mod outage;
 mod refusal;
 mod request;
 mod run;
+mod run_requests;
 mod socket;
 mod trust;
 mod watch;
@@ -21,7 +22,8 @@ use super::{
 };
 use hook::{GATE, PROMPT};
 use request::NAME;
-pub use run::{CodexAround, CodexOutput, CodexRun};
+pub use run::{CodexOutput, CodexRun};
+pub use run_requests::CodexAround;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 pub use watch::CodexWatch;

@@ -4,14 +4,12 @@
 //! INVARIANT: every request has at most one reply, none of them an error, and one that Codex
 //! resolved has none.
 
-mod requests;
-
 use super::{
-    changes::FileChanges,
     frame::{self, CodexFrame, CodexThread},
-    odd::odd,
+    odd::{OddRequest, odd},
     outage::CodexOutage,
     request::{NAME, stops},
+    run_requests::{CodexAround, RunRequests},
 };
 use crate::{
     agents::{
@@ -21,8 +19,7 @@ use crate::{
     client::Decided,
 };
 use countersign_protocol::CancelReason;
-use requests::RunRequest;
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 /// Ticks for Codex to end after its turn.
 const FAREWELL: u32 = 3;
@@ -36,29 +33,12 @@ pub enum CodexOutput {
     Frames,
 }
 
-/// The context of every call of a run.
-#[derive(Debug, Clone)]
-pub struct CodexAround {
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// This machine's name.
-    pub host: Option<String>,
-    /// A name for this run: keys with it occur in no other run.
-    pub run: String,
-}
-
 /// One prompt, and what Codex asks until it is done.
 #[derive(Debug)]
 pub struct CodexRun {
     prompt: String,
-    around: CodexAround,
     output: CodexOutput,
-    /// The thread of the prompt, once it is there.
-    thread: Option<String>,
-    changes: FileChanges,
-    open: HashMap<String, RunRequest>,
-    /// Each request has its own key, even if Codex repeats it word for word.
-    count: u64,
+    requests: RunRequests,
     outage: CodexOutage,
     /// The end of the turn, and the reason where it is a bad one.
     end: Option<Result<(), String>>,
@@ -70,10 +50,9 @@ impl CodexRun {
     /// A run that has not started.
     #[must_use]
     pub fn new(prompt: String, around: CodexAround, output: CodexOutput) -> Self {
-        let (changes, open) = (FileChanges::default(), HashMap::new());
-        let outage = CodexOutage::new(Duration::from_mins(2));
-        let (thread, count, end, ended_for) = (None, 0, None, 0);
-        Self { prompt, around, output, thread, changes, open, count, outage, end, ended_for }
+        let (requests, outage) =
+            (RunRequests::new(around), CodexOutage::new(Duration::from_mins(2)));
+        Self { prompt, output, requests, outage, end: None, ended_for: 0 }
     }
 
     /// The same run, which ends after an error that lasts for this time. It is two minutes.
@@ -86,7 +65,7 @@ impl CodexRun {
     /// The first lines for the app-server.
     #[must_use]
     pub fn opening(&self) -> Vec<String> {
-        let start = frame::start(self.around.cwd.as_deref());
+        let start = frame::start(self.requests.around.cwd.as_deref());
         frame::hello().into_iter().chain([start]).map(|frame| frame.to_string()).collect()
     }
 
@@ -103,12 +82,15 @@ impl CodexRun {
         }
         match frame {
             CodexFrame::Thread(thread) => self.thread(thread),
-            CodexFrame::Request(request) => self.requested(&request),
-            CodexFrame::Resolved { thread, id } => {
-                self.take_back(|open| open.has(&thread, &id), CancelReason::AnsweredElsewhere)
+            CodexFrame::Request(request) => {
+                let handled = self.requests.requested(&request);
+                self.handled(handled)
             }
+            CodexFrame::Resolved { thread, id } => self
+                .requests
+                .take_back(|open| open.has(&thread, &id), CancelReason::AnsweredElsewhere),
             CodexFrame::Closed { thread } => {
-                self.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
+                self.requests.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
             }
             CodexFrame::Said { thread, text } if self.is_main(&thread) => match self.output {
                 CodexOutput::Messages => vec![Step::Tell(text)],
@@ -133,22 +115,34 @@ impl CodexRun {
         }
     }
 
+    fn unreadable(&mut self, odd: OddRequest) -> Vec<Step> {
+        let handled = self.requests.unreadable(odd);
+        self.handled(handled)
+    }
+
+    fn handled(&mut self, handled: Result<Vec<Step>, String>) -> Vec<Step> {
+        handled.unwrap_or_else(|why| {
+            self.end.get_or_insert(Err(why));
+            Vec::new()
+        })
+    }
+
     fn is_main(&self, thread: &str) -> bool {
-        self.thread.as_deref() == Some(thread)
+        self.requests.main.as_deref() == Some(thread)
     }
 
     /// Takes in what is known of a thread; the first one gets the prompt.
     fn thread(&mut self, told: CodexThread) -> Vec<Step> {
         let mut steps = Vec::new();
         for (item, changes) in told.changes {
-            steps.extend(self.changed(&told.id, &item, &changes));
-            self.changes.note(told.id.clone(), item, changes);
+            steps.extend(self.requests.changed(&told.id, &item, &changes));
+            self.requests.changes.note(told.id.clone(), item, changes);
         }
-        let is_ours = self.thread.is_none() && told.cwd.is_some();
+        let is_ours = self.requests.main.is_none() && told.cwd.is_some();
         if is_ours {
-            self.around.cwd = told.cwd;
+            self.requests.around.cwd = told.cwd;
             steps.push(Step::Send(frame::prompt(&told.id, &self.prompt).to_string()));
-            self.thread = Some(told.id);
+            self.requests.main = Some(told.id);
         }
         steps
     }
@@ -160,7 +154,7 @@ impl HostedSession for CodexRun {
     }
 
     fn name(&self) -> &str {
-        self.thread.as_deref().unwrap_or_default()
+        self.requests.main.as_deref().unwrap_or_default()
     }
 
     fn program(&self) -> &'static str {
@@ -187,7 +181,7 @@ impl HostedSession for CodexRun {
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry it was resolved; the later decision is dropped.
-        let Some(open) = self.open.remove(key) else { return Vec::new() };
+        let Some(open) = self.requests.take(key) else { return Vec::new() };
         let reply = match &decided {
             Ok(decided) => open
                 .request
@@ -208,7 +202,7 @@ impl HostedSession for CodexRun {
     // A person may think for as long as they like: that is no error.
     fn tick(&mut self) -> Vec<Step> {
         self.ended_for += u32::from(self.end.is_some());
-        if self.open.is_empty()
+        if self.requests.waiting() == 0
             && let Some(why) = self.outage.tick()
         {
             self.end.get_or_insert(Err(why));
@@ -222,11 +216,11 @@ impl HostedSession for CodexRun {
 
     fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
         self.end.get_or_insert(Err("Codex ended before its turn did".to_owned()));
-        self.take_back(|_| true, why)
+        self.requests.take_back(|_| true, why)
     }
 
     fn ends(&self) -> SessionEnd {
-        match self.thread {
+        match self.requests.main {
             Some(_) => SessionEnd::WithProgram,
             None => SessionEnd::Elsewhere,
         }

@@ -256,7 +256,7 @@ fn a_request_that_cannot_be_read_is_denied_under_its_id() {
         let line = String::from_utf8_lossy(&line);
         assert!(matches!(steps.first(), Some(Step::Log(_))), "{line}: {steps:?}");
         assert_eq!(sent(&steps), [json!({"id": 7, "result": {"decision": "decline"}})], "{line}");
-        assert_eq!((run.input(), run.open.len()), (EngineInput::Open, 0), "{line}");
+        assert_eq!((run.input(), run.requests.waiting()), (EngineInput::Open, 0), "{line}");
     }
 }
 
@@ -388,7 +388,7 @@ fn a_flood_of_requests_is_denied_beyond_what_people_could_answer() {
         told["params"]["item"]["id"] = json!(item.to_string());
         hear(&mut run, &told);
     }
-    assert_eq!((run.changes.of(MAIN, "0"), run.open.len()), (None, 256));
+    assert_eq!((run.requests.changes.of(MAIN, "0"), run.requests.waiting()), (None, 256));
 }
 
 #[test]
