@@ -1,12 +1,16 @@
 //! Codex: its hooks, and the app-server that its terminals share.
 
 mod ancestry;
+mod changes;
 mod frame;
 mod hook;
+mod odd;
 mod open_requests;
 mod outage;
+mod refusal;
 mod request;
 mod run;
+mod run_requests;
 mod socket;
 mod trust;
 mod watch;
@@ -19,6 +23,7 @@ use super::{
 use hook::{GATE, PROMPT};
 use request::NAME;
 pub use run::{CodexOutput, CodexRun};
+pub use run_requests::CodexAround;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 pub use watch::CodexWatch;

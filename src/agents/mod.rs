@@ -21,11 +21,12 @@ mod named_event;
 mod opencode;
 mod own_file;
 mod pi;
+mod repeated;
 pub mod wcore;
 
 pub use agent::{AgentTitle, HookAgent, HookFile, HookMode, Hooks};
 pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
-pub use codex::{CodexOutput, CodexRun, CodexWatch};
+pub use codex::{CodexAround, CodexOutput, CodexRun, CodexWatch};
 pub use event::{HookEvent, HookReply, HookRequest};
 pub use hook_call::message as denial_message;
 pub use list::{AGENTS, find};

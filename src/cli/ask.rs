@@ -2,7 +2,7 @@
 
 use super::{
     Context, Exit, ask_lines,
-    asking::{self, CardShown},
+    asking::{self, CardShown, InterruptSignals},
     caller::{self, Caller},
     exit::Misused,
     say,
@@ -100,8 +100,8 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     if let Some(longest) = longest {
         return wait_at_most(&client, &call, Duration::from_secs(longest), json).await;
     }
-    let mut asked = None;
-    let waited = asking::wait(&client, &call, CardShown::Always, |id| {
+    let (mut asked, mut signals) = (None, InterruptSignals::new()?);
+    let waited = asking::wait(&client, &call, CardShown::Always, &mut signals, |id| {
         asked = Some(id.to_owned());
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     })
@@ -116,7 +116,7 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
 /// Submits without attaching as the waiting caller, so that the ask stays open when the wait is
 /// over.
 async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: bool) -> Result<Exit> {
-    let mut signals = asking::InterruptSignals::new()?;
+    let mut signals = InterruptSignals::new()?;
     let id = match client.submit_and_leave(call).await? {
         Submitted::Decided(decided) => return print(call, &decided, json),
         Submitted::Ask(id) => id,

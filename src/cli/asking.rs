@@ -9,6 +9,7 @@ use crate::{
     protocol::{AskState, CancelReason},
 };
 use anyhow::{Context as _, Result};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal};
 use tokio::signal::unix::{SignalKind, signal};
@@ -30,9 +31,9 @@ pub(super) async fn wait(
     client: &Client,
     call: &Call,
     card: CardShown,
+    signals: &mut InterruptSignals,
     opened: impl FnOnce(&str),
 ) -> Result<Option<Decided>> {
-    let mut signals = InterruptSignals::new()?;
     let id = tokio::select! {
         submitted = client.submit(call) => match submitted? {
             Submitted::Decided(decided) => return Ok(Some(*decided)),
@@ -120,10 +121,15 @@ impl InterruptSignals {
 
     /// Returns at the first signal.
     pub(super) async fn any(&mut self) {
+        self.next().await;
+    }
+
+    /// Waits for the next signal.
+    pub(super) async fn next(&mut self) -> Signal {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            _ = self.interrupt.recv() => Signal::INT,
+            _ = self.terminate.recv() => Signal::TERM,
+            _ = self.hang_up.recv() => Signal::HUP,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! prompt decides. If the hook is installed under an event without a prompt behind it, or with
 //! `--gate`, it blocks instead.
 
+mod early_signals;
 mod overtaken;
 
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
@@ -15,6 +16,7 @@ use crate::{
     protocol::CancelReason,
 };
 use anyhow::{Context as _, Result, anyhow};
+use early_signals::EarlySignals;
 use std::{
     io::Read,
     path::{Path, PathBuf},
@@ -84,6 +86,10 @@ pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
 
 fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     let agent = args.agent;
+    let early_signals = match args.mode() {
+        HookMode::EveryCall => Some(EarlySignals::block()?),
+        HookMode::Prompts => None,
+    };
     // Remembered first: the agent may exit at any time.
     let parent = Parent::new(agent.process_variable());
     let event = agent.decode(&stdin()?, args.mode()).map_err(anyhow::Error::msg)?;
@@ -103,7 +109,8 @@ fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
         return Ok(HookReply::Nothing);
     };
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
-    let submission = PromptedCall { request: request.as_ref(), call, verbose: args.verbose };
+    let (request, verbose) = (request.as_ref(), args.verbose);
+    let submission = PromptedCall { request, call, verbose, early_signals };
     let reply = match args.mode() {
         HookMode::EveryCall => submission.decide_fast(&config.client, &parent),
         HookMode::Prompts => wait(submission.decide(&config.client, &parent, None)),
@@ -150,6 +157,7 @@ struct PromptedCall<'a> {
     request: &'a dyn HookRequest,
     call: Call,
     verbose: bool,
+    early_signals: Option<EarlySignals>,
 }
 
 impl PromptedCall<'_> {
@@ -174,6 +182,7 @@ impl PromptedCall<'_> {
     ) -> Result<HookReply> {
         // Registered first: a signal must not end the process before the ask is cancelled.
         let mut signals = InterruptSignals::new()?;
+        self.early_signals.iter().for_each(EarlySignals::leave);
         let (client, call) = (&Client::new(settings, CONNECT)?, &self.call);
         let mut submitting = pin!(async {
             if let Some(early) = early

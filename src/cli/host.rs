@@ -17,7 +17,7 @@ use super::{
 use crate::profiles::{Profile, wcore::ModeChangeSource};
 use crate::{
     agents::{
-        CodexRun, ControlAround, ControlSession,
+        CodexAround, CodexRun, ControlAround, ControlSession,
         hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
         wcore::{EngineContext, EngineSession, LaunchOptions},
     },
@@ -109,8 +109,9 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             serve(&args.words(), session, args.lines(), calls, &mut signals).await
         }
         HostedSystem::Codex(args) => {
-            let run = CodexRun::new(args.prompt()?, cwd, caller::host(), args.output())
-                .ending_after(args.retries());
+            let around = CodexAround { cwd, host: caller::host(), run: ids::nonce() };
+            let run =
+                CodexRun::new(args.prompt()?, around, args.output()).ending_after(args.retries());
             let opening = queued(&run.opening());
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
             serve(&args.words(), run, opening, calls, &mut signals).await
@@ -257,9 +258,14 @@ impl<S: HostedSession> EngineHost<S> {
     async fn rest(&mut self) {
         // With a timeout, because a process that the engine started may keep its pipe open.
         while let Ok(Some(input)) = timeout(Duration::from_millis(500), self.pipes.next()).await {
-            if let PipeInput::Inner(line) = input {
+            let PipeInput::Inner(line) = input else { continue };
+            let (passes, mut todo) = self.session.engine_line(&line);
+            if passes == Forward::On {
                 self.pipes.to_outer(line);
             }
+            // Nobody is there to ask for, or to answer.
+            todo.retain(|step| !matches!(step, Step::Submit { .. } | Step::Send(_)));
+            self.act(todo);
         }
     }
 

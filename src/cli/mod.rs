@@ -45,6 +45,7 @@ mod pause;
 mod pending;
 mod pipes;
 mod policy;
+mod program;
 mod reload;
 mod reported;
 mod restore;

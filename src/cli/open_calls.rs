@@ -11,7 +11,7 @@ use tokio::{
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
         oneshot,
     },
-    task::JoinSet,
+    task::{JoinError, JoinSet},
     time::{Instant, timeout, timeout_at},
 };
 
@@ -102,27 +102,32 @@ impl OpenCalls {
                 Some((key, id)) = self.opened.recv() => return CallNews::Opened(key, id),
                 // Not while it is empty: the select would spin.
                 Some(done) = self.waiting.join_next(), if !self.waiting.is_empty() => {
-                    // A task that panicked makes no decision.
-                    let Ok((key, done)) = done else { continue };
-                    self.back.remove(&key);
-                    let ask = match &done {
-                        Some(Ok(decided)) => decided.ask.clone(),
-                        Some(Err(_)) | None => None,
-                    };
-                    match (self.over.remove(&key), done) {
-                        (None, Some(decided)) => {
-                            self.answered.extend(ask.map(|ask| (key.clone(), ask)));
-                            return CallNews::Decided(key, Box::new(decided));
-                        }
-                        (Some(why), Some(_)) => {
-                            if let Some(ask) = ask {
-                                self.report(ask, &key, why);
-                            }
-                        }
-                        (_, None) => {}
+                    if let Some(news) = self.finished(done) {
+                        return news;
                     }
                 }
             }
+        }
+    }
+
+    /// Takes in the end of a call's task. A decision on a call that is over is told to have come
+    /// too late.
+    fn finished(&mut self, done: Result<FinishedCall, JoinError>) -> Option<CallNews> {
+        // A task that panicked makes no decision.
+        let (key, decided) = done.ok()?;
+        self.back.remove(&key);
+        let decided = decided?;
+        let ask = decided.as_ref().ok().and_then(|decided| decided.ask.clone());
+        match (self.over.remove(&key), ask) {
+            (None, ask) => {
+                self.answered.extend(ask.map(|ask| (key.clone(), ask)));
+                Some(CallNews::Decided(key, Box::new(decided)))
+            }
+            (Some(why), Some(ask)) => {
+                self.report(ask, &key, why);
+                None
+            }
+            (Some(_), None) => None,
         }
     }
 
@@ -131,16 +136,22 @@ impl OpenCalls {
         for (_, back) in self.back.drain() {
             let _ = back.send(why);
         }
-        let until = Instant::now() + BACK;
-        while let Ok(Some(_)) = timeout_at(until, self.waiting.join_next()).await {}
+        self.finish(Instant::now() + BACK).await;
     }
 
     /// Waits until every call is cancelled, and ends the session.
     pub(super) async fn leave(mut self, agent: &str, session: &str) {
         let until = Instant::now() + BACK;
-        while let Ok(Some(_)) = timeout_at(until, self.waiting.join_next()).await {}
+        self.finish(until).await;
         // If this fails, the daemon still notices that its callers are gone.
         let _ = timeout_at(until, self.client.end_session(agent, session)).await;
+    }
+
+    async fn finish(&mut self, until: Instant) {
+        while let Ok(Some(done)) = timeout_at(until, self.waiting.join_next()).await {
+            // Nobody takes a decision any more.
+            let _ = self.finished(done);
+        }
     }
 }
 
@@ -190,3 +201,6 @@ async fn ask(
         decided = client.decided(call, &id) => Some(decided),
     }
 }
+
+#[cfg(test)]
+mod tests;

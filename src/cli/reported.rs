@@ -2,16 +2,23 @@
 
 use super::{
     Exit,
+    asking::InterruptSignals,
     child::{command, not_started},
-    say, wait,
+    say,
 };
 use crate::client::Client;
 use anyhow::{Context as _, Result, anyhow};
-use rustix::process::{Pid, Signal, kill_process};
-use std::{os::unix::process::ExitStatusExt, process, process::ExitStatus, time::Duration};
+use rustix::{
+    process::{Pid, Signal, getpgrp, kill_process},
+    termios::tcgetpgrp,
+};
+use std::{
+    fs::File, io::ErrorKind, os::unix::process::ExitStatusExt, pin::pin, process,
+    process::ExitStatus, time::Duration,
+};
 use tokio::{
     process::Child,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{self, SignalKind, signal},
     time::timeout,
 };
 
@@ -19,19 +26,41 @@ use tokio::{
 const REPORT: Duration = Duration::from_secs(3);
 
 /// Runs the command of this approved ask; ends this process with its exit code.
-pub(super) fn run(client: &Client, id: &str, words: &[String]) -> Result<Exit> {
-    let code = wait(async {
-        let (program, arguments) = words.split_first().ok_or_else(|| anyhow!("no command"))?;
-        let token = timeout(REPORT, start(client, id)).await.unwrap_or(None);
-        let mut command = tokio::process::Command::from(command(program, arguments));
-        let mut child = command.spawn().map_err(|error| not_started(program, &error))?;
-        let code = code(await_end(&mut child).await?);
-        if let Some(token) = token {
+pub(super) async fn run(
+    client: &Client,
+    id: &str,
+    words: &[String],
+    signals: &mut InterruptSignals,
+) -> Result<Exit> {
+    let (program, arguments) = words.split_first().ok_or_else(|| anyhow!("no command"))?;
+    let mut starting = pin!(timeout(REPORT, start(client, id)));
+    let (token, stopped) = tokio::select! {
+        biased;
+        _ = signals.next() => (starting.await.unwrap_or(None), true),
+        token = &mut starting => (token.unwrap_or(None), false),
+    };
+    let ended = async |code: i32| {
+        if let Some(token) = &token {
             // Its exit code is what the command came to, whether the card says so or not.
-            let _ = timeout(REPORT, client.report_execution(&token, Some(code))).await;
+            let _ = timeout(REPORT, client.report_execution(token, Some(code))).await;
         }
-        Ok(code)
-    })?;
+    };
+    if stopped {
+        say::aside("Interrupted: it was approved, and nothing is run here.");
+        ended(Exit::Interrupted as i32).await;
+        return Ok(Exit::Interrupted);
+    }
+    let mut quit = signal(SignalKind::quit()).context("signals cannot be received")?;
+    let mut command = tokio::process::Command::from(command(program, arguments));
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            ended(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }).await;
+            return Err(not_started(program, &error));
+        }
+    };
+    let code = code(await_end(&mut child, signals, &mut quit).await?);
+    ended(code).await;
     process::exit(code)
 }
 
@@ -51,25 +80,32 @@ async fn start(client: &Client, id: &str) -> Option<String> {
 }
 
 /// Waits for the end of the command, and hands on the signals that only we get.
-async fn await_end(child: &mut Child) -> Result<ExitStatus> {
-    let of = |kind| signal(kind).context("signals cannot be received");
-    let (mut terminate, mut hang_up) = (of(SignalKind::terminate())?, of(SignalKind::hangup())?);
-    // The terminal sends these to the command too, which decides what they mean.
-    let _interrupt = of(SignalKind::interrupt())?;
-    let _quit = of(SignalKind::quit())?;
+async fn await_end(
+    child: &mut Child,
+    signals: &mut InterruptSignals,
+    quit: &mut unix::Signal,
+) -> Result<ExitStatus> {
     let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let hand_on = |signal| {
-        if let Some(pid) = pid {
+        // The terminal sends these to the command too. A second one means something else to many.
+        let by_terminal = matches!(signal, Signal::INT | Signal::QUIT) && has_terminal();
+        if let Some(pid) = pid.filter(|_| !by_terminal) {
             let _ = kill_process(pid, signal);
         }
     };
     loop {
         tokio::select! {
             ended = child.wait() => return Ok(ended?),
-            _ = terminate.recv() => hand_on(Signal::TERM),
-            _ = hang_up.recv() => hand_on(Signal::HUP),
+            signal = signals.next() => hand_on(signal),
+            _ = quit.recv() => hand_on(Signal::QUIT),
         }
     }
+}
+
+/// Whether the keys of a terminal reach this process and what it starts.
+fn has_terminal() -> bool {
+    let group = File::open("/dev/tty").ok().and_then(|terminal| tcgetpgrp(terminal).ok());
+    group == Some(getpgrp())
 }
 
 /// The exit code as a shell gives it.

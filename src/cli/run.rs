@@ -2,9 +2,11 @@
 
 use super::{
     Context, Exit,
-    asking::{self, CardShown},
+    asking::{self, CardShown, InterruptSignals},
     caller::{self, Caller},
-    child, reported, say, wait,
+    child,
+    program::ProgramFile,
+    reported, say, wait,
 };
 use crate::{client::Ending, gate::ask::Decision};
 use anyhow::{Result, anyhow};
@@ -15,7 +17,7 @@ use std::os::unix::process::CommandExt;
 The card shows the command exactly as it will run. Once allowed it runs with the input, output and
 exit code of this process. What a person approved is reported back: the card says when it was
 started and with which exit code it ended. Otherwise it does not run: 3 denied, 5 nobody answered
-in time.
+in time; 1 if its folder was moved or its program's file was changed meanwhile.
 A shell's own words need a shell: countersign run -- bash -c 'make && make install'")]
 pub(super) struct RunArgs {
     #[command(flatten)]
@@ -27,25 +29,35 @@ pub(super) struct RunArgs {
 
 pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
     let RunArgs { caller, command } = args;
+    let file = ProgramFile::of(&command)?;
     let call = caller.call("shell_exec", caller::shell(&command)?)?;
     let client = context.client()?;
-    let mut asked = None;
-    let waited = wait(asking::wait(&client, &call, CardShown::NotOnTerminals, |id| {
-        asked = Some(id.to_owned());
-        say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
-    }))?;
-    let Some(decided) = waited else { return Ok(Exit::Interrupted) };
-    say::aside(&asking::sentence(&decided));
-    // FAIL-CLOSED: only an approval runs the command.
-    match decided.decision {
-        Decision::Approve => match (asked, &decided.ending) {
-            (Some(id), Ending::Answered(_)) => reported::run(&client, &id, &command),
-            _ => Err(become_it(&command)),
-        },
-        Decision::Answer => Err(anyhow!("a question was answered; nothing was approved")),
-        Decision::Edit => Err(anyhow!("the command was changed; it is not run")),
-        Decision::Deny => Ok(asking::exit(&decided)),
-    }
+    wait(async {
+        // To the end: a signal behind the answer must not be lost before the command starts.
+        let (mut asked, mut signals) = (None, InterruptSignals::new()?);
+        let card = CardShown::NotOnTerminals;
+        let waited = asking::wait(&client, &call, card, &mut signals, |id| {
+            asked = Some(id.to_owned());
+            say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
+        });
+        let Some(decided) = waited.await? else { return Ok(Exit::Interrupted) };
+        say::aside(&asking::sentence(&decided));
+        // FAIL-CLOSED: only an approval runs the command.
+        match decided.decision {
+            Decision::Approve => {
+                file.check(&command)?;
+                match (asked, &decided.ending) {
+                    (Some(id), Ending::Answered(_)) => {
+                        reported::run(&client, &id, &command, &mut signals).await
+                    }
+                    _ => Err(become_it(&command)),
+                }
+            }
+            Decision::Answer => Err(anyhow!("a question was answered; nothing was approved")),
+            Decision::Edit => Err(anyhow!("the command was changed; it is not run")),
+            Decision::Deny => Ok(asking::exit(&decided)),
+        }
+    })
 }
 
 /// Replaces this process with the command; returns only if that fails.

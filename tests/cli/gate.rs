@@ -110,3 +110,21 @@ async fn connect_puts_the_gate_in_says_what_it_means_and_takes_it_out_to_the_let
     run(&daemon, &["disconnect", "claude-code", "--yes", "--settings", settings]).await;
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
 }
+
+/// The daemon has taken the call and thinks: the gate has no runtime yet.
+#[tokio::test]
+async fn a_signal_before_the_first_reply_blocks_the_call() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("countersign.sock");
+        let silent = tokio::net::UnixListener::bind(&socket).unwrap();
+        let mut hook = tokio::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
+        hook.args(GATE).env_clear().env("HOME", folder.path());
+        hook.env("COUNTERSIGN__CLIENT__URL", format!("unix:{}", socket.display()));
+        let hook = Process::start(hook).input(&call("make deploy")).await;
+        let _taken = silent.accept().await.unwrap();
+        hook.signal(signal);
+        let ended = hook.ends().await;
+        assert_eq!(ended.short(), (Some(2), ""), "{signal}: {ended:?}");
+    }
+}

@@ -202,3 +202,51 @@ async fn a_codex_that_cannot_reach_its_model_ends_with_a_sentence() {
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
     assert!(ended.stderr.contains(&said), "{ended:?}");
 }
+
+#[tokio::test]
+async fn requests_that_cannot_be_read_or_are_too_large_are_denied_and_the_turn_goes_on() {
+    let params = format!(r#"{{"threadId":"{THREAD}","turnId":"u","itemId":"i","cwd":"/shop""#);
+    let method = "item/commandExecution/requestApproval";
+    let ask = format!(r#"{{"method":"{method}","id":ID,"params":{params},"command":"#);
+    let line = |id: &str, rest: &str| format!("say '{}{rest}'\nhear\n", ask.replace("ID", id));
+    let long = ask.replace("ID", "4");
+    let script = [
+        "yes '{\"method\":\"item/started\",\"params\":{}}' | head -20000\n".to_owned(),
+        line("0", r#""\ud800"}}"#),
+        line("1", r#""make","x":1e999}}"#),
+        line("\"2\"", r#""ls","command":"rm -rf /"}}"#),
+        line("3", r#"["make"]}}"#),
+        "hear\n".to_owned(),
+        format!("printf '%s' '{long}'\nprintf '\"'\nhead -c 30000000 /dev/zero | tr '\\0' x\n"),
+        "say '\"}}'\nhear\nhear\n".to_owned(),
+        ends("completed"),
+    ];
+    let host = Hosted::start(Daemon::start("").await, &[], &script.concat());
+    let (ended, heard) = host.ends().await;
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:?}");
+    let denied = |id: Value| json!({"id": id, "result": {"decision": "decline"}});
+    let replies: Vec<_> = heard.iter().filter(|frame| frame.get("result").is_some()).collect();
+    let wanted = [json!(0), json!(1), json!("2"), json!(3), json!(4)].map(denied);
+    assert_eq!(replies, wanted.iter().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_codex_that_asks_for_what_is_unknown_and_stays_is_ended() {
+    let script = format!("{}exec sleep 600\n", asks(0, "item/new/requestApproval", &json!({})));
+    let host = Hosted::start(Daemon::start("").await, &[], &script);
+    let (ended, heard) = host.ends().await;
+    assert_eq!((ended.code, heard.len()), (Some(1), 0), "{ended:?}");
+    let why = "Codex asks for item/new/requestApproval, which is unknown";
+    assert!(ended.stderr.contains(why), "{ended:?}");
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_codex_that_ends_by_itself_count() {
+    let said = json!({"method": "item/completed", "params": {"threadId": THREAD,
+        "item": {"type": "agentMessage", "text": "All done."}}});
+    let script = format!("{}{}exit 0\n", say(&said), ends("completed"));
+    let daemon = Daemon::start("").await;
+    let host = Hosted::start(daemon, &[], &script);
+    let (ended, _) = host.ends().await;
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "All done.\n"), "{ended:?}");
+}

@@ -58,6 +58,7 @@ mod proven_log;
 mod records;
 mod remote_page;
 mod responses_model;
+mod running;
 mod settings;
 mod setup;
 mod socket_client;

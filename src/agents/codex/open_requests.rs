@@ -2,7 +2,7 @@
 
 use super::{
     frame::{self, CodexThread, ServerRequest},
-    request::{CodexReply, CodexRequest, RequestContext},
+    request::{CodexReply, CodexRequest, RequestContext, key},
 };
 use crate::client::{Client, ClientError, Submitted};
 use countersign_protocol::CancelReason;
@@ -110,9 +110,18 @@ impl OpenRequests {
     /// Takes in a request; returns the frames to send.
     pub(super) fn request(&mut self, asked: &ServerRequest) -> Vec<Value> {
         let Some(thread_id) = asked.thread() else { return Vec::new() };
+        let id: RequestId = (thread_id.to_owned(), asked.id.to_string());
+        // SECURITY: a new app-server counts its requests from the beginning, over all threads. A
+        // press on the card of an earlier one must not answer this one, whether it can be shown or
+        // not.
+        let key = Some(key(asked));
+        self.take_back(
+            |(_, known), open| *known == id.1 && open.request.call.key != key,
+            CancelReason::SessionEnded,
+        );
         let thread = self.threads.entry(thread_id.to_owned()).or_default();
         let item = asked.item().unwrap_or_default();
-        let changes = thread.changes.get(item);
+        let changes = thread.changes.get(item).filter(|_| asked.item().is_some());
         // The request does not say what would change. Codex sends it again behind the reply.
         let is_change = asked.method == "item/fileChange/requestApproval";
         if is_change && changes.is_none() && thread.looked_up.insert(item.to_owned()) {
@@ -123,14 +132,9 @@ impl OpenRequests {
             tracing::info!(method = asked.method, "a request of Codex is left to its terminal");
             return Vec::new();
         };
-        let id: RequestId = (thread_id.to_owned(), asked.id.to_string());
         if let Some(open) = self.open.get_mut(&id) {
-            if open.request.call.key == request.call.key {
-                open.connection = self.connection;
-                return open.frames();
-            }
-            // A new app-server counts its requests from the beginning.
-            self.take_back(|known, _| *known == id, CancelReason::SessionEnded);
+            open.connection = self.connection;
+            return open.frames();
         }
         let (cancel, cancelled) = oneshot::channel();
         let (client, task) = (self.client.clone(), request.clone());
@@ -182,7 +186,9 @@ impl OpenRequests {
         let Some(open) = self.open.get_mut(&id).filter(of_this) else { return Vec::new() };
         open.reply = decided.map(|(reply, _)| reply);
         open.cancel = None;
-        open.frames()
+        // SECURITY: at another app-server the id may be that of another request; the reply is sent
+        // once the request has come again.
+        if open.connection == self.connection { open.frames() } else { Vec::new() }
     }
 
     fn take_back(

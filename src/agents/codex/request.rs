@@ -13,6 +13,7 @@ use countersign_ask::{
 use countersign_tokens::digest::sha256_hex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// The agent's name in its calls.
 pub(super) const NAME: &str = "codex";
@@ -85,6 +86,10 @@ impl CodexRequest {
     pub(super) fn of(request: &ServerRequest, context: RequestContext<'_>) -> Option<Self> {
         let params = &request.params;
         let text = |key: &str| params.get(key).and_then(Value::as_str);
+        let is_text = |key| params.get(key).is_none_or(|it| it.is_string() || it.is_null());
+        if !["cwd", "reason"].into_iter().all(is_text) {
+            return None;
+        }
         let (kind, tool, args, questions) = match request.method.as_str() {
             "item/commandExecution/requestApproval" => {
                 (RequestKind::Approval, "Bash", command(params)?, Vec::new())
@@ -224,6 +229,10 @@ fn questions(params: &Map<String, Value>) -> Option<(QuestionIds, Vec<Question>)
     if asked.is_empty() || asked.iter().any(|one| one.is_secret) {
         return None;
     }
+    // One answer would stand for two questions.
+    if asked.iter().map(|one| &one.id).collect::<HashSet<_>>().len() < asked.len() {
+        return None;
+    }
     let ids: Vec<_> = asked.iter().map(|one| (one.id.clone(), one.question.clone())).collect();
     let question = |one: CodexQuestion| Question {
         question: one.question,
@@ -253,7 +262,7 @@ fn answers(ids: &[(String, String)], answers: &Map<String, Value>) -> Option<Val
 }
 
 /// The key of a request: the same when Codex sends it again, and another for every other request.
-fn key(request: &ServerRequest) -> String {
+pub(super) fn key(request: &ServerRequest) -> String {
     let ServerRequest { id, method, params } = request;
     sha256_hex(json!([NAME, id, method, params]).to_string().as_bytes())
 }

@@ -5,9 +5,11 @@
 //! resolved has none.
 
 use super::{
-    frame::{self, CodexFrame, CodexThread, ServerRequest},
+    frame::{self, CodexFrame, CodexThread},
+    odd::{OddRequest, odd},
     outage::CodexOutage,
-    request::{CodexReply, CodexRequest, NAME, RequestContext, for_the_model, stops},
+    request::{NAME, stops},
+    run_requests::{CodexAround, RunRequests},
 };
 use crate::{
     agents::{
@@ -17,8 +19,10 @@ use crate::{
     client::Decided,
 };
 use countersign_protocol::CancelReason;
-use serde_json::{Value, json};
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
+
+/// Ticks for Codex to end after its turn.
+const FAREWELL: u32 = 3;
 
 /// What is written to our stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,39 +37,22 @@ pub enum CodexOutput {
 #[derive(Debug)]
 pub struct CodexRun {
     prompt: String,
-    cwd: Option<String>,
-    host: Option<String>,
     output: CodexOutput,
-    /// The thread of the prompt, once it is there.
-    thread: Option<String>,
-    /// The changes of files, by item.
-    changes: HashMap<String, Value>,
-    open: HashMap<String, RunRequest>,
+    requests: RunRequests,
     outage: CodexOutage,
     /// The end of the turn, and the reason where it is a bad one.
     end: Option<Result<(), String>>,
-}
-
-/// A request that waits for its decision.
-#[derive(Debug)]
-struct RunRequest {
-    id: Value,
-    thread: String,
-    request: CodexRequest,
+    /// The ticks since the end.
+    ended_for: u32,
 }
 
 impl CodexRun {
     /// A run that has not started.
     #[must_use]
-    pub fn new(
-        prompt: String,
-        cwd: Option<String>,
-        host: Option<String>,
-        output: CodexOutput,
-    ) -> Self {
-        let (changes, open) = (HashMap::new(), HashMap::new());
-        let outage = CodexOutage::new(Duration::from_mins(2));
-        Self { prompt, cwd, host, output, thread: None, changes, open, outage, end: None }
+    pub fn new(prompt: String, around: CodexAround, output: CodexOutput) -> Self {
+        let (requests, outage) =
+            (RunRequests::new(around), CodexOutage::new(Duration::from_mins(2)));
+        Self { prompt, output, requests, outage, end: None, ended_for: 0 }
     }
 
     /// The same run, which ends after an error that lasts for this time. It is two minutes.
@@ -78,7 +65,7 @@ impl CodexRun {
     /// The first lines for the app-server.
     #[must_use]
     pub fn opening(&self) -> Vec<String> {
-        let start = frame::start(self.cwd.as_deref());
+        let start = frame::start(self.requests.around.cwd.as_deref());
         frame::hello().into_iter().chain([start]).map(|frame| frame.to_string()).collect()
     }
 
@@ -95,13 +82,15 @@ impl CodexRun {
         }
         match frame {
             CodexFrame::Thread(thread) => self.thread(thread),
-            CodexFrame::Request(request) => self.requested(&request),
-            CodexFrame::Resolved { thread, id } => self.take_back(
-                |open| open.thread == thread && open.id == id,
-                CancelReason::AnsweredElsewhere,
-            ),
+            CodexFrame::Request(request) => {
+                let handled = self.requests.requested(&request);
+                self.handled(handled)
+            }
+            CodexFrame::Resolved { thread, id } => self
+                .requests
+                .take_back(|open| open.has(&thread, &id), CancelReason::AnsweredElsewhere),
             CodexFrame::Closed { thread } => {
-                self.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
+                self.requests.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
             }
             CodexFrame::Said { thread, text } if self.is_main(&thread) => match self.output {
                 CodexOutput::Messages => vec![Step::Tell(text)],
@@ -126,84 +115,36 @@ impl CodexRun {
         }
     }
 
+    fn unreadable(&mut self, odd: OddRequest) -> Vec<Step> {
+        let handled = self.requests.unreadable(odd);
+        self.handled(handled)
+    }
+
+    fn handled(&mut self, handled: Result<Vec<Step>, String>) -> Vec<Step> {
+        handled.unwrap_or_else(|why| {
+            self.end.get_or_insert(Err(why));
+            Vec::new()
+        })
+    }
+
     fn is_main(&self, thread: &str) -> bool {
-        self.thread.as_deref() == Some(thread)
+        self.requests.main.as_deref() == Some(thread)
     }
 
     /// Takes in what is known of a thread; the first one gets the prompt.
     fn thread(&mut self, told: CodexThread) -> Vec<Step> {
-        self.changes.extend(told.changes);
-        let is_ours = self.thread.is_none() && told.cwd.is_some();
-        if !is_ours {
-            return Vec::new();
+        let mut steps = Vec::new();
+        for (item, changes) in told.changes {
+            steps.extend(self.requests.changed(&told.id, &item, &changes));
+            self.requests.changes.note(told.id.clone(), item, changes);
         }
-        self.cwd = told.cwd;
-        let prompt = frame::prompt(&told.id, &self.prompt);
-        self.thread = Some(told.id);
-        vec![Step::Send(prompt.to_string())]
-    }
-
-    fn requested(&mut self, asked: &ServerRequest) -> Vec<Step> {
-        let Some(thread) = asked.thread().map(str::to_owned) else { return self.refused(asked) };
-        let changes = self.changes.get(asked.item().unwrap_or_default());
-        let (cwd, host) = (self.cwd.as_deref(), self.host.as_deref());
-        let request = CodexRequest::of(asked, RequestContext { cwd, changes, host });
-        let Some(mut request) = request else { return self.refused(asked) };
-        if let Some(main) = self.thread.clone().filter(|main| *main != thread) {
-            request.call.session = main;
-            request.call.meta = Some(json!({ "agent_id": thread }));
+        let is_ours = self.requests.main.is_none() && told.cwd.is_some();
+        if is_ours {
+            self.requests.around.cwd = told.cwd;
+            steps.push(Step::Send(frame::prompt(&told.id, &self.prompt).to_string()));
+            self.requests.main = Some(told.id);
         }
-        let Some(key) = request.call.key.clone() else { return self.refused(asked) };
-        let (id, call) = (asked.id.clone(), request.call.clone());
-        let open = RunRequest { id, thread, request };
-        if let Err(wrong) = call.check() {
-            return open.steps(open.request.denial(&wrong.to_string()));
-        }
-        // An id that comes again is a new request; a press on the earlier card must not answer it.
-        let mut steps = self.take_back(|earlier| earlier.id == open.id, CancelReason::Aborted);
-        self.open.insert(key.clone(), open);
-        steps.push(Step::Submit { key, call: Box::new(call) });
         steps
-    }
-
-    /// Denies a request that no card can show.
-    // FAIL-CLOSED: without a reply the turn would wait for ever; each reply here grants nothing.
-    fn refused(&mut self, asked: &ServerRequest) -> Vec<Step> {
-        let method = asked.method.as_str();
-        let result = match method {
-            "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
-                json!({"decision": "decline"})
-            }
-            "item/tool/requestUserInput" => json!({"answers": {}}),
-            "item/permissions/requestApproval" => json!({"permissions": {}, "scope": "turn"}),
-            "mcpServer/elicitation/request" => json!({"action": "decline"}),
-            "item/tool/call" => json!({"contentItems": [], "success": false}),
-            "applyPatchApproval" | "execCommandApproval" => json!({"decision": "denied"}),
-            _ => {
-                self.end.get_or_insert(Err(format!("Codex asks for {method}, which is unknown")));
-                return Vec::new();
-            }
-        };
-        let why = format!("no card can show this request ({method}), so it is denied");
-        let turn = asked.params.get("turnId").and_then(Value::as_str);
-        let words = asked.thread().zip(turn).map(|(thread, turn)| {
-            Step::Send(frame::tell(thread, turn, &for_the_model(&why)).to_string())
-        });
-        let reply = Step::Send(frame::answer(&asked.id, &result).to_string());
-        [Step::Log(format!("Codex: {why}")), reply].into_iter().chain(words).collect()
-    }
-
-    fn take_back(&mut self, which: impl Fn(&RunRequest) -> bool, why: CancelReason) -> Vec<Step> {
-        let gone = self.open.extract_if(|_, open| which(open));
-        gone.map(|(key, _)| Step::Cancel { key, why }).collect()
-    }
-}
-
-impl RunRequest {
-    fn steps(&self, CodexReply { result, words }: CodexReply) -> Vec<Step> {
-        let words = words.map(|words| frame::tell(&self.thread, &self.request.turn, &words));
-        let frames = [frame::answer(&self.id, &result)].into_iter().chain(words);
-        frames.map(|frame| Step::Send(frame.to_string())).collect()
     }
 }
 
@@ -213,7 +154,7 @@ impl HostedSession for CodexRun {
     }
 
     fn name(&self) -> &str {
-        self.thread.as_deref().unwrap_or_default()
+        self.requests.main.as_deref().unwrap_or_default()
     }
 
     fn program(&self) -> &'static str {
@@ -221,8 +162,11 @@ impl HostedSession for CodexRun {
     }
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
-        let steps =
-            std::str::from_utf8(line).map_or_else(|_| Vec::new(), |line| self.received(line));
+        let odd = odd(line);
+        let steps = match std::str::from_utf8(line) {
+            Ok(line) if odd.is_empty() => self.received(line),
+            _ => odd.into_iter().flat_map(|odd| self.unreadable(odd)).collect(),
+        };
         let forward = match self.output {
             CodexOutput::Frames => Forward::On,
             CodexOutput::Messages => Forward::Stays,
@@ -237,7 +181,7 @@ impl HostedSession for CodexRun {
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry it was resolved; the later decision is dropped.
-        let Some(open) = self.open.remove(key) else { return Vec::new() };
+        let Some(open) = self.requests.take(key) else { return Vec::new() };
         let reply = match &decided {
             Ok(decided) => open
                 .request
@@ -257,7 +201,8 @@ impl HostedSession for CodexRun {
 
     // A person may think for as long as they like: that is no error.
     fn tick(&mut self) -> Vec<Step> {
-        if self.open.is_empty()
+        self.ended_for += u32::from(self.end.is_some());
+        if self.requests.waiting() == 0
             && let Some(why) = self.outage.tick()
         {
             self.end.get_or_insert(Err(why));
@@ -271,11 +216,11 @@ impl HostedSession for CodexRun {
 
     fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
         self.end.get_or_insert(Err("Codex ended before its turn did".to_owned()));
-        self.take_back(|_| true, why)
+        self.requests.take_back(|_| true, why)
     }
 
     fn ends(&self) -> SessionEnd {
-        match self.thread {
+        match self.requests.main {
             Some(_) => SessionEnd::WithProgram,
             None => SessionEnd::Elsewhere,
         }
@@ -283,8 +228,10 @@ impl HostedSession for CodexRun {
 
     fn input(&self) -> EngineInput {
         match self.end {
-            Some(_) if self.outage.gave_up() => EngineInput::Abandoned,
-            Some(_) => EngineInput::Over,
+            // It may stay, whatever it is told: nobody is there any more for what it writes.
+            Some(Err(_)) => EngineInput::Abandoned,
+            Some(Ok(())) if self.ended_for > FAREWELL => EngineInput::Abandoned,
+            Some(Ok(())) => EngineInput::Over,
             None => EngineInput::Open,
         }
     }

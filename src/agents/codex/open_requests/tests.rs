@@ -18,10 +18,13 @@ use tokio::{
 
 /// A request as the app-server sends it, with this id and of this item.
 fn asked(id: u64, item: &str) -> ServerRequest {
-    let params = json!({"kind": "command", "threadId": "t", "turnId": "u", "itemId": item,
+    in_thread("t", id, item, "item/commandExecution/requestApproval")
+}
+
+fn in_thread(thread: &str, id: u64, item: &str, method: &str) -> ServerRequest {
+    let params = json!({"kind": "command", "threadId": thread, "turnId": "u", "itemId": item,
         "command": "/bin/bash -lc 'make deploy'", "cwd": "/home/ana/shop"});
-    let frame = json!({"id": id, "params": params,
-        "method": "item/commandExecution/requestApproval"});
+    let frame = json!({"id": id, "params": params, "method": method});
     match read(&frame.to_string()) {
         CodexFrame::Request(request) => request,
         other => panic!("{other:?}"),
@@ -116,6 +119,42 @@ async fn a_decision_in_time_is_sent_under_the_id_of_its_request() {
     daemon.denies().await;
     let decision = requests.next().await.unwrap();
     let frames = requests.decided(decision);
+    assert_eq!(
+        (&frames[0]["id"], &frames[0]["result"]["decision"]),
+        (&json!(7), &json!("decline"))
+    );
+}
+
+/// A new app-server counts from the beginning, over all of its threads.
+#[tokio::test]
+async fn a_decision_never_answers_a_request_that_is_not_shown_or_another_thread_s() {
+    let command = "item/commandExecution/requestApproval";
+    for later in [
+        in_thread("t", 7, "call_1", "item/permissions/requestApproval"),
+        in_thread("t", 7, "call_1", "item/fileChange/requestApproval"),
+        in_thread("other", 7, "call_1", command),
+    ] {
+        let daemon = Denying::new();
+        let mut requests = daemon.requests();
+        requests.request(&asked(7, "call_1"));
+        daemon.denies().await;
+        let decision = requests.next().await.unwrap();
+        requests.connected();
+        requests.request(&later);
+        assert_eq!(requests.decided(decision), [] as [Value; 0], "{later:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_decision_is_sent_to_a_new_app_server_only_once_its_request_has_come_again() {
+    let daemon = Denying::new();
+    let mut requests = daemon.requests();
+    requests.request(&asked(7, "call_1"));
+    daemon.denies().await;
+    let decision = requests.next().await.unwrap();
+    requests.connected();
+    assert_eq!(requests.decided(decision), [] as [Value; 0]);
+    let frames = requests.request(&asked(7, "call_1"));
     assert_eq!(
         (&frames[0]["id"], &frames[0]["result"]["decision"]),
         (&json!(7), &json!("decline"))

@@ -90,6 +90,11 @@ fn a_request_that_is_not_wholly_understood_is_left_to_the_terminal() {
     assert_eq!(asked("item/fileChange/requestApproval", params(&json!({}))), None, "no changes");
     let secret = json!({"questions": [{"id": "a", "question": "Key?", "isSecret": true}]});
     assert_eq!(asked("item/tool/requestUserInput", params(&secret)), None);
+    let twice =
+        json!({"questions": [{"id": "a", "question": "One?"}, {"id": "a", "question": "Two?"}]});
+    assert_eq!(asked("item/tool/requestUserInput", params(&twice)), None);
+    assert_eq!(command(&json!({"cwd": 5})), None);
+    assert_eq!(command(&json!({"reason": ["Build it?"]})), None);
 }
 
 #[test]

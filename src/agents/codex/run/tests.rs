@@ -7,11 +7,17 @@
 use super::*;
 use crate::{agents::hosted::TICK, client::Ending};
 use countersign_ask::{Decision, call::Call};
+use serde_json::{Value, json};
 
 const MAIN: &str = "01-main";
 
+fn run(output: CodexOutput) -> CodexRun {
+    let (cwd, host) = (Some("/w".into()), Some("mill".into()));
+    CodexRun::new("go".into(), CodexAround { cwd, host, run: "run".into() }, output)
+}
+
 fn started(output: CodexOutput) -> CodexRun {
-    let mut run = CodexRun::new("go".into(), Some("/w".into()), Some("mill".into()), output);
+    let mut run = run(output);
     let reply = json!({"id": "countersign:thread", "result":
         {"thread": {"id": MAIN, "cwd": "/w", "status": {"type": "idle"}}}});
     let prompt = json!({"method": "turn/start", "id": "countersign:turn", "params":
@@ -58,8 +64,7 @@ fn ruled(decision: Decision, ending: Ending) -> Decided {
 
 #[test]
 fn the_opening_starts_a_thread_in_our_folder() {
-    let run = CodexRun::new("go".into(), Some("/w".into()), None, CodexOutput::Messages);
-    let lines = run.opening();
+    let lines = run(CodexOutput::Messages).opening();
     assert!(lines.iter().all(|line| !line.contains('\n')), "{lines:?}");
     let last: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
     assert_eq!((&last["method"], &last["params"]["cwd"]), (&json!("thread/start"), &json!("/w")));
@@ -122,7 +127,7 @@ fn what_no_card_can_show_is_denied_at_once_and_never_with_an_error() {
     let mut run = started(CodexOutput::Messages);
     assert_eq!(hear(&mut run, &asks(3, "new/request", &json!({}))), Vec::new());
     assert_eq!(run.failure().unwrap(), "Codex asks for new/request, which is unknown");
-    assert_eq!(run.input(), EngineInput::Over);
+    assert_eq!(run.input(), EngineInput::Abandoned);
 }
 
 #[test]
@@ -146,14 +151,19 @@ fn the_end_of_the_turn_is_the_end_of_the_run_and_a_bad_one_is_its_failure() {
         let mut run = started(CodexOutput::Messages);
         let turn = json!({"status": status, "error": error});
         let frame = json!({"method": "turn/completed", "params": {"threadId": MAIN, "turn": turn}});
-        assert_eq!((hear(&mut run, &frame), run.input()), (Vec::new(), EngineInput::Over));
-        run.failure()
+        assert_eq!(hear(&mut run, &frame), Vec::new());
+        (run.failure(), run.input())
     };
-    assert_eq!(ends("completed", Value::Null), None);
+    assert_eq!(ends("completed", Value::Null), (None, EngineInput::Over));
+    let ends = |status: &str, error: Value| {
+        let (failure, input) = ends(status, error);
+        assert_eq!(input, EngineInput::Abandoned);
+        failure
+    };
     assert_eq!(ends("interrupted", Value::Null).unwrap(), "Codex's turn ended as interrupted");
     let failed = "Codex's turn ended as failed: no model";
     assert_eq!(ends("failed", json!({"message": "no model"})).unwrap(), failed);
-    let mut run = CodexRun::new("go".into(), None, None, CodexOutput::Messages);
+    let mut run = run(CodexOutput::Messages);
     let error = json!({"id": "countersign:thread", "error": {"code": 1, "message": "no such"}});
     assert_eq!(hear(&mut run, &error), Vec::new());
     assert_eq!(run.failure().unwrap(), "Codex refused to start: no such");
@@ -207,4 +217,194 @@ fn an_error_that_lasts_ends_the_run_unless_codex_goes_on_or_a_person_is_asked() 
     let why = "Codex did not get over an error for 30 s: Reconnecting... waiting for network \
                (Connection failed)";
     assert_eq!(run.failure().as_deref(), Some(why));
+}
+
+const COMMAND: &str = "item/commandExecution/requestApproval";
+
+/// A line that asks to run a command, with this id as it is spelled and this behind the folder.
+fn spelled(id: &str, more: &str) -> String {
+    let params = format!(r#"{{"threadId":"{MAIN}","turnId":"u","itemId":"i","cwd":"/w"{more}}}"#);
+    format!(r#"{{"method":"{COMMAND}","id":{id},"params":{params}}}"#)
+}
+
+fn failure(line: &str) -> String {
+    let mut run = started(CodexOutput::Messages);
+    let (_, steps) = run.engine_line(line.as_bytes());
+    assert_eq!((steps, run.input()), (Vec::new(), EngineInput::Abandoned), "{line}");
+    run.failure().unwrap()
+}
+
+#[test]
+fn a_request_that_cannot_be_read_is_denied_under_its_id() {
+    let deep = format!(r#","command":"make","x":{}{}"#, "[".repeat(300), "]".repeat(300));
+    let mut bytes = spelled("7", r#","command":"X""#).into_bytes();
+    bytes.iter_mut().filter(|byte| **byte == b'X').for_each(|byte| *byte = 0xff);
+    for line in [
+        spelled("7", r#","command":"\ud800""#).into_bytes(),
+        spelled("7", r#","command":"make","x":1e999"#).into_bytes(),
+        spelled("7", &deep).into_bytes(),
+        spelled("7", r#","command":"ls","command":"rm -rf /""#).into_bytes(),
+        spelled("7", r#","command":"ls","x":[{"a":1,"\u0061":2}]"#).into_bytes(),
+        spelled("7", r#","command":"ls","c\u006fmmand":"rm -rf /""#).into_bytes(),
+        format!("[{}]", spelled("7", r#","command":"ls""#)).into_bytes(),
+        json!({"method": COMMAND, "id": 7, "params": null}).to_string().into_bytes(),
+        json!({"method": COMMAND, "id": 7, "params": ["ls"]}).to_string().into_bytes(),
+        bytes,
+    ] {
+        let mut run = started(CodexOutput::Messages);
+        let (_, steps) = run.engine_line(&line);
+        let line = String::from_utf8_lossy(&line);
+        assert!(matches!(steps.first(), Some(Step::Log(_))), "{line}: {steps:?}");
+        assert_eq!(sent(&steps), [json!({"id": 7, "result": {"decision": "decline"}})], "{line}");
+        assert_eq!((run.input(), run.requests.waiting()), (EngineInput::Open, 0), "{line}");
+    }
+}
+
+#[test]
+fn a_request_that_nobody_can_answer_ends_the_run_with_the_reason() {
+    let no_id = "item/commandExecution/requestApproval cannot be read, because it has no id that \
+                 is a text or a whole number";
+    for id in ["null", "1.5", "1e3", "true", "[7]", "{}", "99999999999999999999999"] {
+        let line = spelled(id, r#","command":"make""#);
+        assert_eq!(failure(&line), format!("Codex cannot be answered: {no_id}"));
+    }
+    let line = spelled("7", r#","command":"make""#);
+    assert!(failure(&line.replace(r#""id":7,"#, "")).ends_with(no_id));
+    for (line, why) in [
+        (line.replace(r#""id":7"#, r#""id":7,"id":8"#), "it has a field that comes twice"),
+        (line.replace(r#""id":7"#, r#""id":7,"Method":"x""#), "or one like it"),
+        (line.trim_end_matches('}').to_owned(), "a line cannot be read, because it is no JSON"),
+        (r#"{"id":7,"method":5,"params":{}}"#.into(), "its method is no text"),
+        (r#"{"id":7,"method":"x/requestApproval","params":[]}"#.into(), "are no object"),
+        (r#"{"method":"turn/completed","params":{"x":1e999}}"#.into(), "is out of reach"),
+    ] {
+        let failure = failure(&line);
+        assert!(failure.ends_with(why) || failure.contains(why), "{line}: {failure}");
+    }
+    for method in ["item/new/requestApproval", "ITEM/COMMANDEXECUTION/REQUESTAPPROVAL", ""] {
+        let mut run = started(CodexOutput::Messages);
+        assert_eq!(hear(&mut run, &asks(3, method, &json!({"command": "make"}))), Vec::new());
+        assert_eq!(run.failure().unwrap(), format!("Codex asks for {method}, which is unknown"));
+    }
+}
+
+#[test]
+fn wrongly_typed_fields_are_denied_and_replace_an_earlier_request_with_their_id() {
+    for (name, value) in [
+        ("command", json!(null)),
+        ("command", json!(["rm", "-rf", "/"])),
+        ("cwd", json!(5)),
+        ("reason", json!({})),
+        ("turnId", json!(5)),
+        ("threadId", json!(null)),
+        ("kind", json!(["command"])),
+    ] {
+        let mut run = started(CodexOutput::Messages);
+        let (key, _) = submitted(&hear(&mut run, &command(7)));
+        let mut odd = command(7);
+        odd["params"][name] = value;
+        let steps = hear(&mut run, &odd);
+        let why = CancelReason::Aborted;
+        assert_eq!(steps.first(), Some(&Step::Cancel { key: key.clone(), why }), "{odd}");
+        assert_eq!(sent(&steps)[0], json!({"id": 7, "result": {"decision": "decline"}}), "{odd}");
+        // The press on the earlier card.
+        let allow = ruled(Decision::Approve, Ending::Ruled(None));
+        assert_eq!(run.decided(&key, Ok(&allow)), Vec::new(), "{odd}");
+    }
+}
+
+#[test]
+fn ids_are_told_apart_and_a_request_that_is_repeated_is_asked_about_again() {
+    let mut run = started(CodexOutput::Messages);
+    let (number, _) = submitted(&hear(&mut run, &command(7)));
+    let mut text = command(7);
+    text["id"] = json!("7");
+    let (text, _) = submitted(&hear(&mut run, &text));
+    let allow = ruled(Decision::Approve, Ending::Ruled(None));
+    let accept = |id: Value| vec![json!({"id": id, "result": {"decision": "accept"}})];
+    assert_eq!(sent(&run.decided(&text, Ok(&allow))), accept(json!("7")));
+    assert_eq!(sent(&run.decided(&number, Ok(&allow))), accept(json!(7)));
+    // Word for word as before: the daemon must not take it for the one that was approved.
+    let (again, call) = submitted(&hear(&mut run, &command(7)));
+    assert_ne!(again, number);
+    assert_eq!(call.key.as_ref(), Some(&again));
+    // The same while it waits.
+    let steps = hear(&mut run, &command(7));
+    let why = CancelReason::Aborted;
+    assert_eq!(steps[0], Step::Cancel { key: again.clone(), why });
+    let (last, _) = submitted(&steps[1..]);
+    assert_eq!(run.decided(&again, Ok(&allow)), Vec::new());
+    assert_eq!(sent(&run.decided(&last, Ok(&allow))), accept(json!(7)));
+    // One that another thread is said to have resolved still waits.
+    let (key, _) = submitted(&hear(&mut run, &command(8)));
+    let resolved = json!({"method": "serverRequest/resolved",
+        "params": {"threadId": "other", "requestId": 8}});
+    assert_eq!(hear(&mut run, &resolved), Vec::new());
+    assert_eq!(sent(&run.decided(&key, Ok(&allow))), accept(json!(8)));
+}
+
+fn change(thread: &str, diff: &str) -> Value {
+    let changes = json!([{"path": "/w/a", "kind": {"type": "add"}, "diff": diff}]);
+    let item = json!({"type": "fileChange", "id": "i", "changes": changes});
+    json!({"method": "item/started", "params": {"threadId": thread, "item": item}})
+}
+
+#[test]
+fn the_changes_on_a_card_are_those_of_its_own_thread_and_cannot_change_while_it_waits() {
+    let mut run = started(CodexOutput::Messages);
+    let asked = |id| asks(id, "item/fileChange/requestApproval", &json!({}));
+    hear(&mut run, &change("02-sub", "theirs"));
+    let denied = json!({"id": 1, "result": {"decision": "decline"}});
+    assert_eq!(sent(&hear(&mut run, &asked(1)))[0], denied, "nothing is known of this thread's");
+    hear(&mut run, &change(MAIN, "ours"));
+    hear(&mut run, &change("02-sub", "theirs"));
+    let (key, call) = submitted(&hear(&mut run, &asked(2)));
+    assert_eq!(call.args["changes"][0]["diff"], "ours");
+    assert_eq!(hear(&mut run, &change(MAIN, "ours")), Vec::new());
+    assert_eq!(hear(&mut run, &change("02-sub", "others")), Vec::new());
+    let steps = hear(&mut run, &change(MAIN, "others"));
+    let why = CancelReason::Aborted;
+    assert_eq!(steps[0], Step::Cancel { key: key.clone(), why });
+    assert_eq!(sent(&steps)[0], json!({"id": 2, "result": {"decision": "decline"}}));
+    let allow = ruled(Decision::Approve, Ending::Ruled(None));
+    assert_eq!(run.decided(&key, Ok(&allow)), Vec::new());
+    // Without an item there is nothing to show.
+    let mut nameless = asked(3);
+    nameless["params"].as_object_mut().unwrap().remove("itemId");
+    let denied = json!({"id": 3, "result": {"decision": "decline"}});
+    assert_eq!(sent(&hear(&mut run, &nameless))[0], denied);
+}
+
+#[test]
+fn a_flood_of_requests_is_denied_beyond_what_people_could_answer() {
+    let mut run = started(CodexOutput::Messages);
+    for id in 0..256 {
+        submitted(&hear(&mut run, &command(id)));
+    }
+    let steps = hear(&mut run, &command(256));
+    assert_eq!(sent(&steps)[0], json!({"id": 256, "result": {"decision": "decline"}}));
+    for item in 0..1000 {
+        let mut told = change(MAIN, "x");
+        told["params"]["item"]["id"] = json!(item.to_string());
+        hear(&mut run, &told);
+    }
+    assert_eq!((run.requests.changes.of(MAIN, "0"), run.requests.waiting()), (None, 256));
+}
+
+#[test]
+fn a_codex_that_stays_after_its_turn_is_ended() {
+    let mut run = started(CodexOutput::Messages);
+    let turn = json!({"status": "completed"});
+    hear(
+        &mut run,
+        &json!({"method": "turn/completed", "params": {"threadId": MAIN, "turn": turn}}),
+    );
+    let inputs: Vec<_> = (0..5)
+        .map(|_| {
+            run.tick();
+            run.input()
+        })
+        .collect();
+    let (over, gone) = (EngineInput::Over, EngineInput::Abandoned);
+    assert_eq!(inputs, [over, over, over, gone, gone]);
 }
