@@ -149,7 +149,7 @@ fn tone(ask: &Ask) -> Tone {
     }
 }
 
-/// What must be read before everything else; returns whether that holds the whole reason for asking.
+/// What must be read before everything else; returns whether the whole reason for asking is in it.
 fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
     let why = line(&ask.body.why);
     let short = brief(&why, REASON);
