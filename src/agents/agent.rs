@@ -123,6 +123,12 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
         }
     }
 
+    /// The reply to an event that needs no action. An agent for which silence is a denial must be
+    /// told that it may go on.
+    fn noticed(&self) -> HookReply {
+        HookReply::Nothing
+    }
+
     /// The environment variable with the agent's process id, if it sets one for hooks.
     fn process_variable(&self) -> Option<&'static str> {
         None

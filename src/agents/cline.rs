@@ -12,6 +12,9 @@ use std::path::PathBuf;
 
 const NAME: &str = "cline";
 
+/// Its tool for questions.
+const QUESTION: &str = "ask_question";
+
 /// The start of the program, which tells it from others.
 const MARK: &str = "#!/bin/sh\n# countersign for Cline";
 
@@ -91,6 +94,11 @@ impl HookAgent for Cline {
         Some("COUNTERSIGN_AGENT_PID")
     }
 
+    // Our program cancels a call of which nothing is said.
+    fn noticed(&self) -> HookReply {
+        encode(&ToolDecision::Allow)
+    }
+
     // FAIL-CLOSED: Cline runs a call whose hook fails or says nothing, whatever its exit code.
     fn undecided(&self, why: &str, _mode: HookMode) -> HookReply {
         encode(&ToolDecision::Deny {
@@ -139,6 +147,10 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         Some(call) => shell(call.name, call.input),
         None => (tool_name, parameters),
     };
+    // It only asks the person at the terminal, and takes no answer from here.
+    if tool == QUESTION {
+        return Ok(HookEvent::Notice);
+    }
     Ok(HookEvent::Wants(Box::new(HookCall {
         agent: NAME,
         session: request.task_id,

@@ -3,6 +3,8 @@
 
 pub mod acp;
 mod agent;
+#[cfg(test)]
+pub(crate) mod answered;
 mod claude_code;
 mod cline;
 mod codex;

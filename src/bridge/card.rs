@@ -52,7 +52,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     let ask = &*reviewed::by_its_agent(ask);
     let first = first::of(ask);
     let (mut sheet, mut details) = (Sheet::default(), Sheet::default());
-    warn(ask, &mut sheet);
+    let says_why = warn(ask, &mut sheet);
     reason(ask, &mut sheet, &mut details);
     if let Some(review) = &ask.body.review {
         reviewed::draw(ask, review, &mut sheet);
@@ -73,7 +73,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     said(ask, &mut sheet);
     tally::draw(ask, &mut sheet, &mut details);
     notes(ask, &mut sheet, &mut details);
-    facts::draw(ask, &mut details);
+    facts::draw(ask, says_why, &mut details);
     let edit = ask.progress.edit.as_ref().filter(|_| ask.is_open());
     if let Some(edit) = edit {
         edit::draw(ask, edit, &mut sheet);
@@ -149,14 +149,18 @@ fn tone(ask: &Ask) -> Tone {
     }
 }
 
-/// What must be read before everything else.
-fn warn(ask: &Ask, sheet: &mut Sheet) {
-    if ask.body.critical && ask.is_open() {
-        sheet.note(format!("Why: {}", brief(&line(&ask.body.why), REASON)));
+/// What must be read before everything else; returns whether the whole reason for asking is in it.
+fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
+    let why = line(&ask.body.why);
+    let short = brief(&why, REASON);
+    let warns = ask.body.critical && ask.is_open();
+    if warns {
+        sheet.note(format!("Why: {short}"));
     }
     let call = &ask.body.call;
     let texts = call.args.to_string();
     web::oddities(&texts).into_iter().for_each(|odd| sheet.note(odd));
+    warns && short == why
 }
 
 /// The agent's own reason, in quotes.

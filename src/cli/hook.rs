@@ -10,7 +10,7 @@ mod overtaken;
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
 use crate::{
     agents::{HookAgent, HookEvent, HookMode, HookReply, HookRequest},
-    client::{Client, ClientSettings, EarlySubmission, Submitted},
+    client::{Client, ClientError, ClientSettings, EarlySubmission, Submitted},
     gate::call::Call,
     ids,
     protocol::CancelReason,
@@ -106,7 +106,10 @@ fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     }
     let HookEvent::Wants(request) = event else {
         wait(report(&config.client, args, &event))?;
-        return Ok(HookReply::Nothing);
+        return Ok(match event {
+            HookEvent::Notice => agent.noticed(),
+            _ => HookReply::Nothing,
+        });
     };
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
     let (request, verbose) = (request.as_ref(), args.verbose);
@@ -185,12 +188,15 @@ impl PromptedCall<'_> {
         self.early_signals.iter().for_each(EarlySignals::leave);
         let (client, call) = (&Client::new(settings, CONNECT)?, &self.call);
         let mut submitting = pin!(async {
-            if let Some(early) = early
-                && let Some(submitted) = early.replied(call).await
-            {
+            let Some(early) = early else { return client.submit_in_turn(call).await };
+            if let Some(submitted) = early.replied(call).await {
                 return Ok(submitted);
             }
-            client.submit_in_turn(call).await
+            match client.submit_in_turn(call).await {
+                // A daemon had the call: one that was killed since may be on its way back.
+                Err(ClientError::Unreachable { .. }) => client.submit_patiently(call).await,
+                submitted => submitted,
+            }
         });
         let submitted = tokio::select! {
             biased;
@@ -255,11 +261,25 @@ impl Parent {
         let mut ticks = tokio::time::interval(Duration::from_secs(2));
         loop {
             ticks.tick().await;
-            let left = self.agent.as_ref().is_some_and(|process| !process.exists());
+            let left = self.agent.as_ref().is_some_and(|process| !runs(process));
             if left || std::os::unix::process::parent_id() != self.id {
                 return;
             }
         }
+    }
+}
+
+/// Returns whether a process of `/proc` runs. One that ended, and that nobody has waited for, is
+/// still listed.
+fn runs(process: &Path) -> bool {
+    match std::fs::read(process.join("stat")) {
+        // The name before the state may hold any character.
+        Ok(stat) => {
+            let stat = String::from_utf8_lossy(&stat);
+            let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+            !matches!(state, Some('Z' | 'X'))
+        }
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
 }
 

@@ -35,7 +35,8 @@ impl Decided {
     #[must_use]
     pub fn reason_and_rule(&self) -> String {
         match &self.ending {
-            Ending::Ruled(Some(rule)) if !self.reason.contains(rule.as_str()) => {
+            // oh-my-pi's own sentence names its setting, without the file that it stands in.
+            Ending::Ruled(Some(rule)) if !self.reason.contains(without_source(rule)) => {
                 format!("{} ({rule})", self.reason)
             }
             _ => self.reason.clone(),
@@ -58,6 +59,12 @@ impl Decided {
     }
 }
 
+/// A rule without the place where it stands, as in `tools.approval.edit: deny (oh-my-pi.yml)`.
+fn without_source(rule: &str) -> &str {
+    let parts = rule.strip_suffix(')').and_then(|rule| rule.rsplit_once(" ("));
+    parts.map_or(rule, |(words, _)| words)
+}
+
 /// The way in which a call was decided.
 #[expect(clippy::large_enum_variant, reason = "it is part of a `Decided`, which is boxed")]
 #[derive(Debug, Clone, PartialEq)]
@@ -70,4 +77,50 @@ pub enum Ending {
     Expired,
     /// The ask was cancelled.
     Cancelled,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_by_any_systems_rule_names_the_rule_once() {
+        for (reason, rule, said) in [
+            // Our own rules, with and without a reason of theirs.
+            (
+                "The rule read_file: \"*.env\": deny (rules:19) denies read_file on .env.",
+                "read_file: \"*.env\": deny (rules:19)",
+                "The rule read_file: \"*.env\": deny (rules:19) denies read_file on .env.",
+            ),
+            (
+                "no secrets",
+                "read_file: \"*.env\": deny (rules:19)",
+                "no secrets (read_file: \"*.env\": deny (rules:19))",
+            ),
+            // oh-my-pi's.
+            (
+                "Tool \"edit\" is blocked by user policy.\n\
+                 To allow: remove \"tools.approval.edit: deny\" from config.",
+                "tools.approval.edit: deny (oh-my-pi.yml)",
+                "Tool \"edit\" is blocked by user policy.\n\
+                 To allow: remove \"tools.approval.edit: deny\" from config.",
+            ),
+            // zeptoclaw's.
+            (
+                "Mode observer blocks tools of category shell.",
+                "approval for shell (config.json)",
+                "Mode observer blocks tools of category shell. (approval for shell (config.json))",
+            ),
+            ("no", "rules:3", "no (rules:3)"),
+        ] {
+            let decided = Decided {
+                decision: Decision::Deny,
+                reason: reason.to_owned(),
+                message: None,
+                ask: None,
+                ending: Ending::Ruled(Some(rule.to_owned())),
+            };
+            assert_eq!(decided.reason_and_rule(), said);
+        }
+    }
 }

@@ -5,8 +5,11 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::client::{AnswerView, Decided, Ending};
-use countersign_ask::{By, Decision};
+use crate::{
+    agents::answered::answered,
+    client::{Decided, Ending},
+};
+use countersign_ask::Decision;
 use serde_json::{Value, json};
 
 fn server() -> McpServer {
@@ -46,28 +49,7 @@ fn call(name: &str, arguments: &Value) -> Value {
 }
 
 fn decided(decision: Decision, reason: &str) -> Decided {
-    let by = By::Person { platform: "telegram".into(), id: "5".into(), name: "Ana".into() };
-    let answer = AnswerView {
-        decision,
-        scope: None,
-        reason: None,
-        stop: false,
-        explain: false,
-        answers: None,
-        updated_input: None,
-        updated_digest: None,
-        by,
-        with: Vec::new(),
-        at: String::new(),
-        overtaken: None,
-    };
-    Decided {
-        decision,
-        reason: reason.into(),
-        message: None,
-        ask: None,
-        ending: Ending::Answered(answer),
-    }
+    answered(decision, reason, |_| ())
 }
 
 fn answers(answers: &Value) -> Decided {

@@ -7,6 +7,7 @@ use crate::{
     chat_model::ChatModel,
     daemon::{Daemon, LONG},
     process::run,
+    terminal::Terminal,
 };
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::Stdio, time::Duration};
@@ -27,20 +28,27 @@ pub enum Real {
     Cline,
 }
 
-const ALL: [Real; 6] =
+pub const ALL: [Real; 6] =
     [Real::Opencode, Real::Copilot, Real::Gemini, Real::Pi, Real::OhMyPi, Real::Cline];
 
 /// A run of an agent in a folder of its own.
 pub struct Run {
     pub model: ChatModel,
     pub work: PathBuf,
-    child: Child,
+    pub child: Child,
     /// The address of its own server, where it has one.
     pub url: Option<String>,
 }
 
+/// An agent that is connected and not started yet.
+struct Prepared {
+    model: ChatModel,
+    work: PathBuf,
+    command: Command,
+}
+
 impl Real {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Opencode => "opencode",
             Self::Copilot => "copilot",
@@ -52,7 +60,7 @@ impl Real {
     }
 
     /// Its tool for commands, and the input that creates a file.
-    fn call(self) -> (&'static str, Value) {
+    pub fn call(self) -> (&'static str, Value) {
         let command = "touch made-by-agent.txt";
         match self {
             Self::Gemini => {
@@ -66,16 +74,53 @@ impl Real {
     /// Starts it on one prompt, connected as a person connects it; `None`, and a word about it, where
     /// it is not here.
     pub async fn start(self, daemon: &Daemon) -> Option<Run> {
+        self.calling(daemon, self.call()).await
+    }
+
+    /// The same with a model that makes this call.
+    pub async fn calling(self, daemon: &Daemon, call: (&'static str, Value)) -> Option<Run> {
+        let prepared = self.prepared(daemon, call, Self::own_folder(daemon), false).await?;
+        Some(self.run(daemon, prepared).await)
+    }
+
+    /// The same in a terminal, where a person could answer too.
+    pub async fn in_terminal(
+        self,
+        daemon: &Daemon,
+        call: (&'static str, Value),
+    ) -> Option<(ChatModel, PathBuf, Terminal)> {
+        let Prepared { model, work, mut command } =
+            self.prepared(daemon, call, Self::own_folder(daemon), true).await?;
+        command.env("TERM", "xterm-256color").kill_on_drop(true);
+        let mut terminal = Terminal::of(command, 120);
+        terminal.patience = LONG * 6;
+        Some((model, work, terminal))
+    }
+
+    /// Cline as most people start it: its first run leaves a server behind, which runs the turns of
+    /// the next ones.
+    pub async fn serving(self, daemon: &Daemon) -> Option<Run> {
+        let prepared = self.prepared(daemon, self.call(), Vec::new(), false).await?;
+        Some(self.run(daemon, prepared).await)
+    }
+
+    /// Connects it, and points it at a model that makes this call.
+    async fn prepared(
+        self,
+        daemon: &Daemon,
+        (tool, input): (&'static str, Value),
+        cline_folder: Vec<String>,
+        in_terminal: bool,
+    ) -> Option<Prepared> {
         let short = if self == Self::OhMyPi { "omp" } else { self.name() };
         let variable = format!("COUNTERSIGN_TEST_{}", short.to_uppercase());
         let Some(program) = std::env::var_os(&variable) else {
             eprintln!("SKIPPED: set {variable} to try the real {}", self.name());
             return None;
         };
-        let (tool, input) = self.call();
         let model = ChatModel::calling(tool, input).await;
         let work = daemon.dir.path().join(format!("work-{}", self.name()));
-        fs::create_dir(&work).unwrap();
+        fs::create_dir_all(&work).unwrap();
         assert!(Command::new("git").args(["init", "-q"]).current_dir(&work).status().await.is_ok());
         let mut command = match self {
             Self::Opencode | Self::Copilot | Self::Cline => Command::new(&program),
@@ -91,18 +136,37 @@ impl Real {
         for name in ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"] {
             command.envs(std::env::var_os(name).map(|file| (name, file)));
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        if self == Self::Cline {
+            command.args(&cline_folder);
+        }
         self.set_up(daemon, &model.url, &mut command);
+        command.args(self.prompt(in_terminal));
         let connected = run(daemon, &["connect", self.name(), "--yes"]).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
         if self == Self::Cline {
             let url = format!("{}/v1", model.url);
             let options = ["-p", "openai-compatible", "-k", "none", "-m", "fake-model", "-b", &url];
             let mut known = Command::new(&program);
-            known.arg("auth").args(Self::cline_state(daemon)).args(options);
+            known.arg("auth").args(&cline_folder).args(options);
             known.env("HOME", daemon.dir.path()).stdin(Stdio::null());
             assert!(known.output().await.unwrap().status.success());
         }
+        Some(Prepared { model, work, command })
+    }
+
+    /// Its options for one prompt, alone or with a person in front of it.
+    fn prompt(self, in_terminal: bool) -> &'static [&'static str] {
+        match (self, in_terminal) {
+            (Self::Opencode, _) => &[],
+            (Self::Pi | Self::OhMyPi, true) | (Self::Cline, false) => &["do it"],
+            (Self::Copilot | Self::Gemini | Self::Cline, true) => &["-i", "do it"],
+            (Self::Copilot | Self::Gemini | Self::Pi | Self::OhMyPi, false) => &["-p", "do it"],
+        }
+    }
+
+    async fn run(self, daemon: &Daemon, prepared: Prepared) -> Run {
+        let Prepared { model, work, mut command } = prepared;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.process_group(0);
         let mut child = command.kill_on_drop(true).spawn().unwrap();
         let url = match self {
@@ -112,12 +176,12 @@ impl Real {
         if let Some(url) = &url {
             prompt(daemon, url).await;
         }
-        Some(Run { model, work, child, url })
+        Run { model, work, child, url }
     }
 
     /// Cline's own folder, without which it leaves a server running.
-    fn cline_state(daemon: &Daemon) -> [String; 2] {
-        ["--data-dir".to_owned(), daemon.dir.path().join(".cline-data").display().to_string()]
+    fn own_folder(daemon: &Daemon) -> Vec<String> {
+        vec!["--data-dir".to_owned(), daemon.dir.path().join(".cline-data").display().to_string()]
     }
 
     /// Points it at the model.
@@ -143,8 +207,8 @@ impl Real {
                 command.args(["serve", "--port", "0"]);
             }
             Self::Copilot => {
-                let options = ["--no-auto-update", "--trust-folder", "-p", "do it"];
-                command.args(options).env("COPILOT_OFFLINE", "true");
+                write(".copilot/config.json", &json!({"trusted_folders": [daemon.dir.path()]}));
+                command.arg("--no-auto-update").env("COPILOT_OFFLINE", "true");
                 command.env("COPILOT_PROVIDER_BASE_URL", format!("{model}/v1"));
                 command.env("COPILOT_PROVIDER_API_KEY", "none").env("COPILOT_MODEL", "gpt-4.1");
             }
@@ -153,14 +217,14 @@ impl Real {
                     "folderTrust": {"enabled": false}},
                     "privacy": {"usageStatisticsEnabled": false}});
                 write(".gemini/settings.json", &settings);
-                command.args(["-m", "gemini-2.5-pro", "--approval-mode=yolo", "-p", "do it"]);
+                command.args(["-m", "gemini-2.5-pro", "--approval-mode=yolo"]);
                 command.env("GEMINI_API_KEY", "none").env("GOOGLE_GEMINI_BASE_URL", model);
             }
             Self::Pi => {
                 let provider = json!({"baseUrl": format!("{model}/v1"), "apiKey": "none",
                     "api": "openai-completions", "models": [{"id": "fake-model"}]});
                 write(".pi/agent/models.json", &json!({"providers": {"fake": provider}}));
-                command.args(["--provider", "fake", "--model", "fake-model", "-p", "do it"]);
+                command.args(["--provider", "fake", "--model", "fake-model"]);
                 command.env("PI_OFFLINE", "1");
             }
             Self::OhMyPi => {
@@ -169,11 +233,10 @@ impl Real {
                     "models": [{"id": "fake-model", "name": "fake"}]});
                 // YAML reads JSON too.
                 write(".omp/agent/models.yml", &json!({"providers": {"fake": provider}}));
-                command.args(["--model", "fake/fake-model", "-p", "do it"]);
+                command.args(["--model", "fake/fake-model"]);
             }
             Self::Cline => {
-                command.args(Self::cline_state(daemon));
-                command.args(["-P", "openai-compatible", "-m", "fake-model", "do it"]);
+                command.args(["-P", "openai-compatible", "-m", "fake-model"]);
             }
         }
     }
@@ -263,8 +326,8 @@ async fn a_real_agent_outlives_a_killed_daemon_and_its_own_death_closes_its_card
         daemon.kill().await;
         daemon.run().await;
         assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0));
-        started.model.is_told().await;
-        assert!(started.work.join("made-by-agent.txt").exists(), "{}", agent.name());
+        let told = started.model.is_told().await;
+        assert!(started.work.join("made-by-agent.txt").exists(), "{}: {told}", agent.name());
         let daemon = Daemon::start("").await;
         let started = agent.start(&daemon).await.unwrap();
         let id = asked(&daemon, agent).await;

@@ -44,6 +44,11 @@ impl ChatModel {
         told.expect("the model is told nothing").unwrap().clone().unwrap()
     }
 
+    /// What the model has been told of its call, if it has.
+    pub fn told(&self) -> Option<String> {
+        self.told.borrow().clone()
+    }
+
     /// Waits until the model is told something after this was asked before.
     pub async fn is_told_next(&mut self) {
         let told = timeout(crate::daemon::LONG * 3, self.told.changed()).await;

@@ -10,6 +10,8 @@ use tokio::{process::Command, time::timeout};
 /// The way of Claude Code's prompts to us.
 enum Route {
     Hooks,
+    /// Every call comes here, in the mode that asks nobody.
+    Gate,
     /// The tool of this MCP server.
     Mcp(Value),
     /// We are its host.
@@ -36,8 +38,13 @@ impl Claude {
             eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");
             return None;
         };
-        if let Route::Hooks = route {
-            let connected = run(daemon, &["connect", "claude-code", "--yes"]).await;
+        let connect: &[&str] = match route {
+            Route::Hooks => &["connect", "claude-code", "--yes"],
+            Route::Gate => &["connect", "claude-code", "--gate", "--yes"],
+            Route::Mcp(_) | Route::Host => &[],
+        };
+        if !connect.is_empty() {
+            let connected = run(daemon, connect).await;
             assert_eq!(connected.code, Some(0), "{connected:?}");
         }
         let work = daemon.dir.path().join("work");
@@ -58,6 +65,9 @@ impl Claude {
             let servers = json!({"mcpServers": {"countersign": server}}).to_string();
             let tool = "mcp__countersign__approve";
             claude.args(["--mcp-config", &servers, "--permission-prompt-tool", tool]);
+        }
+        if let Route::Gate = route {
+            claude.args(["--permission-mode", "bypassPermissions"]);
         }
         claude
             .args(["--model", "claude-sonnet-4-5"])
@@ -106,7 +116,8 @@ impl Claude {
     }
 }
 
-fn bash() -> Value {
+/// The input of a call that creates a file.
+pub fn bash() -> Value {
     json!({"command": "touch made-by-agent.txt && git diff --stat",
         "description": "Create a marker file"})
 }
@@ -213,6 +224,30 @@ async fn claude_hook_of_a_claude_that_is_killed_closes_its_card() {
     let id = claude.asks(&daemon).await;
     claude.child.kill().await.unwrap();
     daemon.ask_reaches(&id, "cancelled").await;
+}
+
+#[tokio::test]
+async fn claude_hook_outlives_a_killed_daemon() {
+    let mut daemon = Daemon::start("").await;
+    let Some(claude) = Claude::start(&daemon, "Bash", bash()).await else { return };
+    let id = claude.asks(&daemon).await;
+    daemon.kill().await;
+    daemon.run().await;
+    assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0));
+    assert!(claude.ends().await.0, "the approval of the next daemon counts");
+}
+
+#[tokio::test]
+async fn claude_gate_allow_deny_and_nobody() {
+    let mut daemon = Daemon::start("").await;
+    if std::env::var_os("COUNTERSIGN_TEST_CLAUDE").is_some() {
+        allow_and_deny(&daemon, &Route::Gate).await;
+    }
+    assert!(daemon.stop().await);
+    let model = Model::calling("Bash", bash()).await;
+    let Some(claude) = Claude::run(&daemon, model, &Route::Gate).await else { return };
+    let (ran, told) = claude.ends().await;
+    assert!(!ran && told.contains("so it is blocked"), "{told}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! `COUNTERSIGN_TEST_CLAUDE` to its binary.
 
 use crate::{
+    claude_real::bash,
     daemon::{APPROVER, Daemon, LONG},
     model::Model,
     process::run,
@@ -17,8 +18,7 @@ const DIALOG: &str = "Do you want to proceed?";
 /// Claude Code with its dialog on the screen, and the ask beside it.
 struct Claude {
     terminal: Terminal,
-    /// It ends with the test.
-    _model: Model,
+    model: Model,
     work: PathBuf,
     ask: String,
 }
@@ -26,6 +26,18 @@ struct Claude {
 impl Claude {
     /// Starts it on one prompt; `None`, and a word about it, where it is not here.
     async fn asking(daemon: &Daemon) -> Option<Self> {
+        let mut claude = Self::calling(daemon, "Bash", bash(), DIALOG).await?;
+        claude.is_asked(daemon).await;
+        Some(claude)
+    }
+
+    /// The same for this call, until this is on the screen.
+    async fn calling(
+        daemon: &Daemon,
+        tool: &'static str,
+        input: Value,
+        dialog: &str,
+    ) -> Option<Self> {
         let Some(program) = std::env::var_os("COUNTERSIGN_TEST_CLAUDE") else {
             eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");
             return None;
@@ -42,9 +54,7 @@ impl Claude {
             "customApiKeyResponses": {"approved": ["sk-ant-none"], "rejected": []},
             "projects": {work.to_str().unwrap(): trusted}});
         fs::write(home.join(".claude.json"), known.to_string()).unwrap();
-        let input = json!({"command": "touch made-by-agent.txt && git diff --stat",
-            "description": "Create a marker file"});
-        let model = Model::calling("Bash", input).await;
+        let model = Model::calling(tool, input).await;
         let mut claude = Command::new(program);
         claude
             .args(["--model", "claude-sonnet-4-5", "do it"])
@@ -62,10 +72,14 @@ impl Claude {
             .kill_on_drop(true);
         let mut terminal = Terminal::of(claude, 120);
         terminal.patience = LONG * 6;
-        terminal.shows(DIALOG).await;
+        terminal.shows(dialog).await;
+        Some(Self { terminal, model, work, ask: String::new() })
+    }
+
+    /// Waits for the ask that its call became.
+    async fn is_asked(&mut self, daemon: &Daemon) {
         let asks = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
-        let ask = asks["asks"][0]["id"].as_str().unwrap().to_owned();
-        Some(Self { terminal, _model: model, work, ask })
+        self.ask = asks["asks"][0]["id"].as_str().unwrap().to_owned();
     }
 
     fn ran(&self) -> bool {
@@ -94,6 +108,42 @@ async fn a_person_answers_first_and_the_dialog_of_a_real_claude_closes() {
         claude.terminal.types("\r");
         let ask = daemon.read(&claude.ask).await;
         assert_eq!(ask["answer"]["overtaken"], Value::Null, "{ask}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_of_a_real_claude_is_answered_by_a_person_and_its_dialog_closes() {
+    let daemon = Daemon::start("").await;
+    let options = json!([{"label": "SQLite", "description": "One file"},
+        {"label": "Postgres", "description": "A server"}]);
+    let question = json!({"question": "Which database?", "header": "Database",
+        "multiSelect": false, "options": options});
+    let input = json!({"questions": [question]});
+    let calling = Claude::calling(&daemon, "AskUserQuestion", input, "Which database?");
+    let Some(mut claude) = calling.await else { return };
+    claude.is_asked(&daemon).await;
+    let answered = run(&daemon, &["answer", &claude.ask, "Postgres"]).await;
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+    claude.terminal.shows("All done.").await;
+    let told = claude.model.results();
+    assert!(json!(told).to_string().contains("Postgres"), "{told:?}");
+}
+
+#[tokio::test]
+async fn without_a_daemon_or_an_answer_the_dialog_of_a_real_claude_decides() {
+    for is_away in [true, false] {
+        let mut daemon = Daemon::start("[policy]\ntimeout = \"2s\"\n").await;
+        if is_away {
+            assert!(daemon.stop().await);
+        }
+        let calling = Claude::calling(&daemon, "Bash", bash(), DIALOG);
+        let Some(mut claude) = calling.await else { return };
+        if !is_away {
+            daemon.until("/v1/asks?state=expired", |page| page["asks"] != json!([])).await;
+        }
+        claude.terminal.types("\r");
+        claude.terminal.shows("All done.").await;
+        assert!(claude.ran(), "away: {is_away}");
     }
 }
 

@@ -10,7 +10,10 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::Stdio};
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    process::{Child, Command},
+};
 
 /// A Codex with its settings in the daemon's folder.
 struct Codex {
@@ -217,6 +220,119 @@ async fn the_first_answer_to_a_real_codex_counts_whether_the_phone_or_the_termin
     codex.says(&["answer", &codex.ask().await, "Postgres"]).await;
     codex.model.is_told("Postgres").await;
     terminal.told("turn/completed").await;
+}
+
+#[tokio::test]
+async fn a_shared_real_codex_is_granted_denied_with_the_reason_and_stopped() {
+    let folder = json!({"cmd": "mkdir three", "justification": "Create a folder?",
+        "sandbox_permissions": "require_escalated"});
+    let again = ("exec_command", folder);
+    let calls = vec![touch("one.txt"), touch("two.txt"), touch("two.txt"), again];
+    let Some(mut codex) = Codex::new(WATCHED, calls).await else { return };
+    let (_server, mut terminal) = codex.shared().await;
+    codex.says(&["deny", &codex.ask().await, "--reason", "make no first file"]).await;
+    codex.model.is_told("make no first file").await;
+    codex.says(&["approve", &codex.ask().await, "--scope", "always"]).await;
+    // The grant answers the third call; the next ask is the fourth.
+    codex.model.is_told("call_2").await;
+    let last = codex.ask().await;
+    assert_eq!(codex.daemon.read(&last).await["call"]["args"]["command"], "mkdir three");
+    codex.says(&["deny", &last, "--stop"]).await;
+    let turn = terminal.told("turn/completed").await["params"]["turn"].clone();
+    assert_eq!(turn["status"], "interrupted", "{turn}");
+    assert!(!codex.own_rules().exists(), "Codex has a rule of its own");
+    let made = ["one.txt", "two.txt", "three"].map(|file| codex.made(file));
+    assert_eq!(made, [false, true, false]);
+}
+
+/// `codex exec` with the gate connected and trusted, as a person does it with `/hooks`.
+async fn gated(codex: &Codex) -> Child {
+    codex.says(&["connect", "codex", "--gate", "--yes"]).await;
+    let exec = |words: &[&str]| {
+        let mut command = Command::new(&codex.program);
+        command.args(words).current_dir(&codex.work).kill_on_drop(true);
+        command.env("HOME", codex.daemon.dir.path()).env("NO_PROXY", "127.0.0.1");
+        command.env_remove("CODEX_HOME").stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let mut server = exec(&["app-server"]);
+    let mut server = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut result = Value::Null;
+    let client = json!({"clientInfo": {"name": "hooks", "version": "1"}});
+    for (method, params) in [
+        ("initialize", client),
+        ("hooks/list", json!({"cwds": [codex.work]})),
+        ("trust", json!({})),
+    ] {
+        let request = match method {
+            "trust" => trust(&result),
+            _ => json!({"id": method, "method": method, "params": params}),
+        };
+        stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        result = loop {
+            let line = lines.next_line().await.unwrap().expect("the app-server ends");
+            let reply: Value = serde_json::from_str(&line).unwrap();
+            if reply["id"] == request["id"] {
+                assert_eq!(reply["error"], Value::Null, "{reply}");
+                break reply["result"].clone();
+            }
+        };
+        if method == "initialize" {
+            stdin.write_all(b"{\"method\":\"initialized\"}\n").await.unwrap();
+        }
+    }
+    drop(stdin);
+    server.wait().await.unwrap();
+    exec(&["exec", "do it"]).stdin(Stdio::null()).spawn().unwrap()
+}
+
+/// The request that marks the listed hooks as trusted.
+fn trust(listed: &Value) -> Value {
+    let hooks = listed["data"].as_array().unwrap().iter();
+    let hooks = hooks.flat_map(|folder| folder["hooks"].as_array().unwrap());
+    let state = hooks.map(|hook| {
+        let mark = json!({"trusted_hash": hook["currentHash"], "enabled": true});
+        (hook["key"].as_str().unwrap().to_owned(), mark)
+    });
+    let state: serde_json::Map<String, Value> = state.collect();
+    assert!(!state.is_empty(), "Codex knows no hook: {listed}");
+    let edit = json!({"keyPath": "hooks.state", "mergeStrategy": "upsert", "value": state});
+    json!({"id": "trust", "method": "config/batchWrite",
+        "params": {"edits": [edit], "reloadUserConfig": true}})
+}
+
+#[tokio::test]
+async fn the_gate_of_a_real_codex_exec_approves_denies_remembers_and_blocks_without_a_daemon() {
+    let calls = ["touch one.txt", "touch two.txt", "touch two.txt", "mkdir three"];
+    let calls = calls.map(|command| ("exec_command", json!({"cmd": command}))).into();
+    let Some(mut codex) = Codex::new("", calls).await else { return };
+    let mut exec = gated(&codex).await;
+    codex.says(&["deny", &codex.ask().await, "--stop", "--reason", "make no first file"]).await;
+    codex.model.is_told("make no first file").await;
+    codex.says(&["approve", &codex.ask().await, "--scope", "always"]).await;
+    codex.model.is_told("call_2").await;
+    let last = codex.ask().await;
+    codex.daemon.kill().await;
+    codex.daemon.run().await;
+    codex.says(&["approve", &last]).await;
+    assert!(exec.wait().await.unwrap().success());
+    let made = ["one.txt", "two.txt", "three"].map(|file| codex.made(file));
+    assert_eq!(made, [false, true, true]);
+
+    let mut killed = gated(&codex).await;
+    let ask = codex.ask().await;
+    killed.kill().await.unwrap();
+    codex.daemon.ask_reaches(&ask, "cancelled").await;
+
+    // The grant let the first call of that run through.
+    fs::remove_file(codex.work.join("one.txt")).unwrap();
+    codex.daemon.stop().await;
+    let mut alone = gated(&codex).await;
+    codex.model.is_told("so it is blocked").await;
+    alone.wait().await.unwrap();
+    assert!(!codex.made("one.txt"));
 }
 
 #[tokio::test]

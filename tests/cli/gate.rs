@@ -92,6 +92,20 @@ async fn without_a_decision_the_call_is_blocked_whatever_is_wrong() {
 }
 
 #[tokio::test]
+async fn a_gate_whose_daemon_is_killed_before_it_replies_waits_for_the_next_one() {
+    let mut daemon = Daemon::start("").await;
+    let hook = start(&daemon, &GATE).input(&call("git push origin main")).await;
+    let asks = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
+    // Within the second in which the daemon holds the call back for an early answer.
+    daemon.kill().await;
+    daemon.run().await;
+    let id = asks["asks"][0]["id"].as_str().unwrap();
+    assert_eq!(run(&daemon, &["approve", id]).await.code, Some(0));
+    assert_eq!(decided(&hook.ends().await).0, "allow");
+    assert_eq!(daemon.open().await, Vec::<Value>::new(), "it is the same ask");
+}
+
+#[tokio::test]
 async fn connect_puts_the_gate_in_says_what_it_means_and_takes_it_out_to_the_letter() {
     let daemon = Daemon::start("").await;
     let file = daemon.dir.path().join("settings.json");

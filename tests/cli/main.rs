@@ -19,6 +19,7 @@ mod telegram_server;
 mod acp;
 mod agents;
 mod agents_real;
+mod agents_table;
 mod approvers;
 mod ask_lines;
 mod asking;

@@ -6,10 +6,10 @@
 )]
 use super::{read as read_bytes, *};
 use crate::{
-    agents::agent::HookRequest,
+    agents::{agent::HookRequest, answered},
     client::{AnswerView, Decided, Ending},
 };
-use countersign_ask::{By, Decision, Scope, call::Call};
+use countersign_ask::{Decision, Scope, call::Call};
 use countersign_protocol::AskView;
 use serde_json::json;
 
@@ -35,28 +35,7 @@ fn request(golden: &Value) -> PermissionRequest {
 }
 
 fn answered(decision: Decision, reason: &str) -> Decided {
-    let by = By::Person { platform: "telegram".into(), id: "5".into(), name: "Ana".into() };
-    let answer = AnswerView {
-        decision,
-        scope: None,
-        reason: None,
-        stop: false,
-        explain: false,
-        answers: None,
-        updated_input: None,
-        updated_digest: None,
-        by,
-        with: Vec::new(),
-        at: String::new(),
-        overtaken: None,
-    };
-    Decided {
-        decision,
-        reason: reason.into(),
-        message: None,
-        ask: None,
-        ending: Ending::Answered(answer),
-    }
+    answered::answered(decision, reason, |_| ())
 }
 
 fn with(decided: Decided, change: impl FnOnce(&mut AnswerView)) -> Decided {

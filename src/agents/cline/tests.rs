@@ -67,3 +67,20 @@ fn commands_are_read_as_the_model_gave_them_and_as_rules_know_them() {
     let two = "Cline names two tools for one call";
     assert_eq!(call("read_files", &json!({})), Err(two.to_owned()));
 }
+
+#[test]
+fn a_question_stays_in_the_terminal_and_only_where_both_names_say_that_it_is_one() {
+    let event = |tool: &str, name: &str| {
+        let event = json!({"hookName": "tool_call", "taskId": "t",
+            "tool_call": {"id": "call_1", "name": name, "input": {"question": "Which?"}},
+            "preToolUse": {"toolName": tool, "parameters": {"question": "Which?"}}});
+        read(event.to_string().as_bytes())
+    };
+    assert!(matches!(event(QUESTION, QUESTION), Ok(HookEvent::Notice)));
+    assert_eq!(Cline.noticed(), HookReply::Print(json!({"cancel": false})));
+    let two = "Cline names two tools for one call";
+    for (tool, name) in [(QUESTION, "run_commands"), ("run_commands", QUESTION)] {
+        assert_eq!(event(tool, name).map(|_| ()), Err(two.to_owned()));
+    }
+    assert!(matches!(event("srv__ask_question", "srv__ask_question"), Ok(HookEvent::Wants(_))));
+}

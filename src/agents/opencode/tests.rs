@@ -6,10 +6,13 @@
 )]
 use super::*;
 use crate::{
-    agents::agent::{HookReply, HookRequest},
-    client::{AnswerView, Decided, Ending},
+    agents::{
+        agent::{HookReply, HookRequest},
+        answered::answered,
+    },
+    client::{Decided, Ending},
 };
-use countersign_ask::{By, Decision};
+use countersign_ask::Decision;
 
 const COMMAND_LINE: &str = "'/opt/my bin/countersign' hook opencode --config '/a \"b\".toml'";
 
@@ -36,32 +39,6 @@ fn recorded(golden: &Value) -> HookReply {
     let frame = &golden["frames"][1];
     let body = if frame["data"].is_null() { json!({}) } else { frame["data"].clone() };
     HookReply::Print(json!({"path": frame["path"], "body": body}))
-}
-
-fn answered(decision: Decision, reason: &str, change: impl FnOnce(&mut AnswerView)) -> Decided {
-    let by = By::Person { platform: "telegram".into(), id: "5".into(), name: "Ana".into() };
-    let mut answer = AnswerView {
-        decision,
-        scope: None,
-        reason: None,
-        stop: false,
-        explain: false,
-        answers: None,
-        updated_input: None,
-        updated_digest: None,
-        by,
-        with: Vec::new(),
-        at: String::new(),
-        overtaken: None,
-    };
-    change(&mut answer);
-    Decided {
-        decision,
-        reason: reason.into(),
-        message: None,
-        ask: None,
-        ending: Ending::Answered(answer),
-    }
 }
 
 #[test]

@@ -7,10 +7,7 @@
 
 use super::*;
 use crate::profiles::wcore::literal::infer_prefix;
-use crate::{
-    client::{AnswerView, Ending},
-    gate::ask::{By, Decision},
-};
+use crate::{agents::answered, client::Ending, gate::ask::Decision};
 use serde_json::{Map, json};
 
 fn session(modes: ModeChangeSource, compat: bool) -> EngineSession {
@@ -51,20 +48,11 @@ fn told(todo: &[Step]) -> Vec<Value> {
 }
 
 fn by_ana(scope: Option<&str>, stop: bool, answers: Option<Value>) -> Ending {
-    Ending::Answered(AnswerView {
-        decision: Decision::Approve,
-        scope: scope.map(|scope| scope.parse().unwrap()),
-        reason: None,
-        stop,
-        explain: false,
-        with: Vec::new(),
-        at: String::new(),
-        overtaken: None,
-        updated_input: None,
-        updated_digest: None,
-        answers: answers.map(|answers| answers.as_object().cloned().unwrap_or_else(Map::new)),
-        by: By::Person { platform: "telegram".into(), id: "4211".into(), name: "Ana".into() },
-    })
+    Ending::Answered(answered::by_ana(Decision::Approve, |answer| {
+        (answer.scope, answer.stop) = (scope.map(|scope| scope.parse().unwrap()), stop);
+        let object = |answers: Value| answers.as_object().cloned().unwrap_or_else(Map::new);
+        answer.answers = answers.map(object);
+    }))
 }
 
 fn decided(decision: Decision, ending: Ending) -> Decided {

@@ -5,6 +5,7 @@ use crate::{
     gate::ask::Ask,
     text::{brief, line},
 };
+use countersign_policy::effects::is_restated;
 
 /// How many effects the card shows at once, how many in its details, and how much of each.
 const FEW: usize = 3;
@@ -13,7 +14,9 @@ const LENGTH: usize = 72;
 
 /// Writes them; those that find no room on the card are in its details.
 pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
-    let mut words = ask.body.effects.iter().map(|effect| plain(effect));
+    let effects = &ask.body.effects;
+    let told = effects.iter().filter(|effect| !is_restated(effect, effects));
+    let mut words = told.map(|effect| plain(effect));
     words.by_ref().take(FEW).for_each(|effect| sheet.note(format!("→ {effect}")));
     let rest: Vec<String> = words.collect();
     match rest.len() {

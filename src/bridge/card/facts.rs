@@ -67,8 +67,8 @@ fn subagent(call: &Call) -> Option<&str> {
     (!named.is_empty()).then_some(named)
 }
 
-/// Writes what is rarely needed.
-pub(super) fn draw(ask: &Ask, details: &mut Sheet) {
+/// Writes what is rarely needed; the reason for asking only where the card does not say it already.
+pub(super) fn draw(ask: &Ask, says_why: bool, details: &mut Sheet) {
     let call = &ask.body.call;
     let mut facts = vec![fact("agent", &call.agent), fact("session", &shortened(&call.session))];
     facts.extend(call.claims.as_deref().map(|claims| fact("says it is", claims)));
@@ -82,7 +82,7 @@ pub(super) fn draw(ask: &Ask, details: &mut Sheet) {
         }
         None => facts.push(fact("tool", &call.tool)),
     }
-    if !ask.is_question() {
+    if !ask.is_question() && !says_why {
         facts.push(fact("why", &ask.body.why));
     }
     facts.extend(ask.body.rule.as_deref().map(|rule| fact("rule", rule)));

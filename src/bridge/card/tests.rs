@@ -119,6 +119,28 @@ fn a_critical_card_has_no_button_that_approves_and_its_second_step_says_what_wil
 }
 
 #[test]
+fn a_card_says_each_thing_once() {
+    let mut ask = push();
+    ask.body.effects = vec!["runs rm".into(), "deletes build".into()];
+    let effects = |ask: &Ask| {
+        let shown = text(&draw(ask, CARD));
+        let lines = shown.lines().filter(|line| line.starts_with("- → "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(effects(&ask), ["- → Deletes build"]);
+    ask.body.effects.push("effects unknown: which files $x stands for".into());
+    assert_eq!(effects(&ask).first().map(String::as_str), Some("- → Runs rm"));
+    let whys = |ask: &Ask| text(&draw(ask, CARD)).to_lowercase().matches("why").count();
+    for why in ["deletes the root directory".to_owned(), "so ".repeat(100)] {
+        (ask.body.critical, ask.body.why) = (true, why);
+        // What is cut short is whole in the details.
+        assert_eq!(whys(&ask), if ask.body.why.len() < REASON { 1 } else { 2 });
+    }
+    ask.body.critical = false;
+    assert_eq!(whys(&ask), 1);
+}
+
+#[test]
 fn the_second_step_of_a_large_critical_card_is_small() {
     let command = "rm -rf / # ".to_owned() + &"x".repeat(100_000);
     let mut large = ask(json!({"agent": "a", "session": "s", "tool": "Bash",

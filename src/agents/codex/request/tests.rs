@@ -1,8 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{super::frame, *};
-use crate::agents::codex::frame::CodexFrame;
-use countersign_ask::{By, Scope};
-use countersign_protocol::AnswerView;
+use crate::agents::{answered, codex::frame::CodexFrame};
+use countersign_ask::Scope;
 
 fn request(method: &str, params: Value) -> ServerRequest {
     let text = json!({"method": method, "id": 7, "params": params}).to_string();
@@ -28,23 +27,9 @@ fn command(more: &Value) -> Option<CodexRequest> {
 }
 
 fn answered(decision: Decision, scope: Option<Scope>, reason: Option<&str>) -> Decided {
-    let by = By::Person { platform: "telegram".into(), id: "4".into(), name: "Ana".into() };
-    let answer = AnswerView {
-        decision,
-        scope,
-        reason: reason.map(str::to_owned),
-        stop: false,
-        explain: false,
-        answers: None,
-        updated_input: None,
-        updated_digest: None,
-        by,
-        with: Vec::new(),
-        at: "2026-11-23T00:00:00Z".into(),
-        overtaken: None,
-    };
-    let (reason, ending) = ("denied by Ana: no".to_owned(), Ending::Answered(answer));
-    Decided { decision, reason, message: None, ask: None, ending }
+    answered::answered(decision, "denied by Ana: no", |answer| {
+        (answer.scope, answer.reason) = (scope, reason.map(str::to_owned));
+    })
 }
 
 fn reply(request: &CodexRequest, decided: &Decided) -> Option<Value> {

@@ -4,6 +4,7 @@
 mod effect;
 mod list;
 mod reach;
+mod restated;
 mod shell;
 mod weight;
 
@@ -12,6 +13,7 @@ use crate::facts::paths::{self, Directories};
 use crate::shell::{Scan, Word};
 pub use effect::{Effect, PathEffect};
 use list::List;
+pub use restated::is_restated;
 pub(crate) use shell::user_of;
 pub use weight::{Weight, worst_first};
 

@@ -1,4 +1,4 @@
-use super::{Act, of_shell, of_tool};
+use super::{Act, is_restated, of_shell, of_tool};
 use crate::facts::paths::Directories;
 use crate::shell::scan;
 
@@ -106,4 +106,28 @@ fn other_tools_are_told_by_what_they_do() {
     assert_eq!(of(Act::Read, &["src/a.rs", ".env"]), ["reads .env (holds secrets)"]);
     assert_eq!(of(Act::Fetch, &["https://x.org/a"]), ["reaches x.org"]);
     assert_eq!(of(Act::Unknown, &["x"]), ["effects unknown"]);
+}
+
+#[test]
+fn a_run_that_the_other_effects_say_whole_is_restated_and_no_other_is() {
+    let left = |text: &str| {
+        let all = told(text);
+        all.iter().filter(|effect| !is_restated(effect, &all)).cloned().collect::<Vec<_>>()
+    };
+    for (text, expected) in [
+        ("rm -rf build", vec!["deletes build"]),
+        ("mv a b", vec!["writes b", "moves a"]),
+        ("mkdir a && touch a/b", vec!["writes a", "writes a/b"]),
+        ("chmod +x run.sh", vec!["changes the rights of run.sh"]),
+        ("sudo rm -rf b", vec!["runs as root (sudo)", "deletes b"]),
+        ("git push origin main", vec!["publishes to origin main (git push)"]),
+        // Each of these runs says more.
+        ("./rm build", vec!["runs ./rm", "deletes build"]),
+        ("rm $x", vec!["runs rm", "deletes $x", "effects unknown: which files $x stands for"]),
+        ("cp a b", vec!["runs cp", "writes b"]),
+        ("make > log", vec!["runs make", "writes log"]),
+        ("curl https://x.example", vec!["runs curl", "reaches x.example"]),
+    ] {
+        assert_eq!(left(text), expected, "{text}");
+    }
 }

@@ -158,6 +158,8 @@ pub(crate) enum Role {
     Programmed,
     /// Overwrites files that its words do not name.
     Overwrites,
+    /// Does no more than what its effects on files say.
+    OnlyFiles,
     /// Creates files and folders, and changes the content of none.
     Creates,
     /// Each of its words is a recipe of the project, which may do anything.

@@ -16,6 +16,7 @@ use crate::facts::programs::words::Words;
 pub(crate) static ALL: &[Program] = &[
     // `rm -r` is ordinary; only a vast target makes it critical.
     Program::named("rm")
+        .roles(&[Role::OnlyFiles])
         .beyond(&[judge(changes::removes)])
         .critical(&[case(
             All(&[
@@ -27,6 +28,7 @@ pub(crate) static ALL: &[Program] = &[
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" })
         .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
     Program::named("rmdir unlink")
+        .roles(&[Role::OnlyFiles])
         .beyond(&[judge(changes::removes)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" })
         .depth(Depth::Opens),
@@ -35,6 +37,7 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[critical(Device, RAW)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("srm trash")
+        .roles(&[Role::OnlyFiles])
         .critical(&[case(
             All(&[
                 Any(&[Flag("rR"), Shortened("--recursive")]),
@@ -44,6 +47,7 @@ pub(crate) static ALL: &[Program] = &[
         )])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("rimraf")
+        .roles(&[Role::OnlyFiles])
         .critical(&[case(Any(&[Vast, Starts("--no-preserve")]), DELETES)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("cp")
@@ -59,6 +63,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[judge(changes::all).values("-S")])
         .files(Files::Transfer(Access::Read)),
     Program::named("mv")
+        .roles(&[Role::OnlyFiles])
         .beyond(&[judge(changes::all).values("-S")])
         .critical(&[case(
             Test(rights::moves_away),
@@ -67,7 +72,7 @@ pub(crate) static ALL: &[Program] = &[
         .values("-t -S")])
         .files(Files::Transfer(Access::Move)),
     Program::named("mkdir")
-        .roles(&[Role::Creates])
+        .roles(&[Role::Creates, Role::OnlyFiles])
         .beyond(&[judge(changes::all).values("-m")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
@@ -76,7 +81,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[judge(changes::all).values("-m")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES }),
     Program::named("touch")
-        .roles(&[Role::Creates])
+        .roles(&[Role::Creates, Role::OnlyFiles])
         .beyond(&[judge(changes::all).values("-d -t -r")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
@@ -94,11 +99,13 @@ pub(crate) static ALL: &[Program] = &[
         .files(Files::Assigned)
         .depth(Depth::Opens),
     Program::named("chmod")
+        .roles(&[Role::OnlyFiles])
         .beyond(&[judge(changes::rights)])
         .critical(&[judge(rights::modes).values(ACL)])
         .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
         .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
     Program::named("chown chgrp")
+        .roles(&[Role::OnlyFiles])
         .beyond(&[judge(changes::behind_the_first)])
         .critical(&[judge(rights::owners).values(ACL)])
         .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
