@@ -120,8 +120,8 @@ impl Body {
         }
     }
 
-    /// Whether countersign asks it itself, in no session of an agent: whether to resume an agent, or
-    /// a review.
+    /// Whether countersign asks it itself, in no session of an agent: whether to resume an agent,
+    /// or a review.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.resumes.is_some() || self.review.is_some()
