@@ -90,6 +90,8 @@ pub enum Step {
     Send(String),
     /// Send this line to our own host.
     Tell(String),
+    /// Print these words of the agent for the person who started it.
+    Say(String),
     /// Submit this call.
     Submit {
         /// Its key.

@@ -11,7 +11,10 @@ use crate::{
 use anyhow::{Context as _, Result};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::io::{self, IsTerminal};
+use std::{
+    future::pending,
+    io::{self, IsTerminal},
+};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Exit, say, terminal, waiting_line};
@@ -106,7 +109,7 @@ async fn show(client: &Client, id: &str) {
 pub(super) struct InterruptSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    hang_up: tokio::signal::unix::Signal,
+    hang_up: Option<tokio::signal::unix::Signal>,
 }
 
 impl InterruptSignals {
@@ -115,7 +118,10 @@ impl InterruptSignals {
         Ok(Self {
             interrupt: of(SignalKind::interrupt())?,
             terminate: of(SignalKind::terminate())?,
-            hang_up: of(SignalKind::hangup())?,
+            hang_up: match hang_up_is_ignored() {
+                true => None,
+                false => Some(of(SignalKind::hangup())?),
+            },
         })
     }
 
@@ -126,12 +132,28 @@ impl InterruptSignals {
 
     /// Waits for the next signal.
     pub(super) async fn next(&mut self) -> Signal {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(hang_up) => hang_up.recv().await,
+                None => pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => Signal::INT,
             _ = self.terminate.recv() => Signal::TERM,
-            _ = self.hang_up.recv() => Signal::HUP,
+            _ = hang_up => Signal::HUP,
         }
     }
+}
+
+/// Returns whether who started this had it ignore a closed terminal, as `nohup` does. Only Linux
+/// tells; elsewhere it counts as not.
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is signal 1, SIGHUP: proc_pid_status(5).
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// The exit code of a decision.

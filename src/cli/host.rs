@@ -276,6 +276,10 @@ impl<S: HostedSession> EngineHost<S> {
                 Step::Tell(line) => self.pipes.to_outer(format!("{line}\n").into_bytes()),
                 Step::Submit { key, call } => self.asks.open(key, *call),
                 Step::Cancel { key, why } => self.asks.take_back(&key, why),
+                // SECURITY: a model's words must not command a terminal.
+                Step::Say(text) => {
+                    self.pipes.to_outer(format!("{}\n", say::words(&text)).into_bytes());
+                }
                 Step::Log(text) => say::aside(&text),
             }
         }

@@ -1,15 +1,20 @@
 //! Lines of pipes, as bytes with their line endings. Each direction has its own queue, so that a
 //! side that does not read delays nothing else.
 
+use super::say;
 use std::{
-    io::{self, BufRead},
+    io::{self, BufRead, Read as _},
     thread,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
     sync::mpsc::{self, UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinHandle,
 };
+
+/// The longest line that is read: many pictures in one message. One without an end must not fill
+/// the memory.
+const LONGEST: usize = 64 << 20;
 
 /// Writes what is queued. The task ends when the queue is dropped or the pipe is closed.
 pub(super) fn writer(
@@ -33,8 +38,9 @@ pub(super) fn of_pipe(pipe: impl AsyncRead + Unpin + Send + 'static) -> Unbounde
     tokio::spawn(async move {
         let mut line = Vec::new();
         // Bytes and not text: a line that is no UTF-8 is passed on unchanged too.
-        while pipe.read_until(b'\n', &mut line).await.is_ok_and(|length| length > 0) {
-            if send.send(std::mem::take(&mut line)).is_err() {
+        loop {
+            let read = (&mut pipe).take(LONGEST as u64).read_until(b'\n', &mut line).await;
+            if !goes_on(&read, &line) || send.send(std::mem::take(&mut line)).is_err() {
                 return;
             }
         }
@@ -49,13 +55,24 @@ pub(super) fn of_stdin() -> mpsc::Receiver<Vec<u8>> {
     thread::spawn(move || {
         let mut stdin = io::stdin().lock();
         let mut line = Vec::new();
-        while stdin.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-            if send.blocking_send(std::mem::take(&mut line)).is_err() {
+        loop {
+            let read = (&mut stdin).take(LONGEST as u64).read_until(b'\n', &mut line);
+            if !goes_on(&read, &line) || send.blocking_send(std::mem::take(&mut line)).is_err() {
                 return;
             }
         }
     });
     lines
+}
+
+/// Returns whether this is a line, behind which another may come.
+// FAIL-CLOSED: what follows a line that is too long is not read, as if the writer were gone.
+fn goes_on(read: &io::Result<usize>, line: &[u8]) -> bool {
+    let is_cut = line.len() >= LONGEST && !line.ends_with(b"\n");
+    if is_cut {
+        say::aside(&format!("a line of more than {} MiB: nothing more is read", LONGEST >> 20));
+    }
+    !is_cut && read.as_ref().is_ok_and(|length| *length > 0)
 }
 
 /// These lines, and then the end.
@@ -66,4 +83,26 @@ pub(super) fn queued(lines: &[String]) -> mpsc::Receiver<Vec<u8>> {
         let _ = send.try_send(format!("{line}\n").into_bytes());
     }
     queue
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_the_end_of_the_input() {
+        let endless = AsyncReadExt::chain(&b"one\n\xff\n"[..], tokio::io::repeat(b'x'));
+        let mut lines = of_pipe(endless);
+        assert_eq!(lines.recv().await, Some(b"one\n".to_vec()));
+        assert_eq!(lines.recv().await, Some(b"\xff\n".to_vec()));
+        assert_eq!(lines.recv().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_last_line_needs_no_line_ending() {
+        let mut lines = of_pipe(&b"one\ntwo"[..]);
+        assert_eq!(lines.recv().await, Some(b"one\n".to_vec()));
+        assert_eq!(lines.recv().await, Some(b"two".to_vec()));
+        assert_eq!(lines.recv().await, None);
+    }
 }

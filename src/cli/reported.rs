@@ -50,7 +50,7 @@ pub(super) async fn run(
         ended(Exit::Interrupted as i32).await;
         return Ok(Exit::Interrupted);
     }
-    let mut quit = signal(SignalKind::quit()).context("signals cannot be received")?;
+    let mut others = OtherSignals::new()?;
     let mut command = tokio::process::Command::from(command(program, arguments));
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -59,7 +59,7 @@ pub(super) async fn run(
             return Err(not_started(program, &error));
         }
     };
-    let code = code(await_end(&mut child, signals, &mut quit).await?);
+    let code = code(await_end(&mut child, signals, &mut others).await?);
     ended(code).await;
     process::exit(code)
 }
@@ -79,11 +79,37 @@ async fn start(client: &Client, id: &str) -> Option<String> {
     }
 }
 
+/// The signals that end no wait, but would end this process and leave its command behind.
+struct OtherSignals {
+    quit: unix::Signal,
+    user_1: unix::Signal,
+    user_2: unix::Signal,
+}
+
+impl OtherSignals {
+    fn new() -> Result<Self> {
+        let of = |kind| signal(kind).context("signals cannot be received");
+        Ok(Self {
+            quit: of(SignalKind::quit())?,
+            user_1: of(SignalKind::user_defined1())?,
+            user_2: of(SignalKind::user_defined2())?,
+        })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.quit.recv() => Signal::QUIT,
+            _ = self.user_1.recv() => Signal::USR1,
+            _ = self.user_2.recv() => Signal::USR2,
+        }
+    }
+}
+
 /// Waits for the end of the command, and hands on the signals that only we get.
 async fn await_end(
     child: &mut Child,
     signals: &mut InterruptSignals,
-    quit: &mut unix::Signal,
+    others: &mut OtherSignals,
 ) -> Result<ExitStatus> {
     let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let hand_on = |signal| {
@@ -97,7 +123,7 @@ async fn await_end(
         tokio::select! {
             ended = child.wait() => return Ok(ended?),
             signal = signals.next() => hand_on(signal),
-            _ = quit.recv() => hand_on(Signal::QUIT),
+            signal = others.next() => hand_on(signal),
         }
     }
 }

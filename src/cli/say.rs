@@ -3,7 +3,10 @@
 use super::{colour::wants_colour, logging::escaped};
 use crate::text::{line, visible};
 use anyhow::Result;
-use std::io::{self, IsTerminal, Write};
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal, Write},
+};
 
 /// Writes lines to stdout.
 pub(super) fn out(text: &str) -> Result<()> {
@@ -14,10 +17,18 @@ pub(super) fn out(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes a person's answer to stdout: unchanged for a program, with hidden characters visible on a
-/// terminal.
+/// Writes a person's answer to stdout, as [`words`].
 pub(super) fn answer(text: &str) -> Result<()> {
-    if io::stdout().is_terminal() { out(&visible(text)) } else { out(text) }
+    out(&words(text))
+}
+
+/// Words of others for stdout: unchanged for a program, with hidden characters visible on a
+/// terminal.
+pub(super) fn words(text: &str) -> Cow<'_, str> {
+    match io::stdout().is_terminal() {
+        true => visible(text).into(),
+        false => text.into(),
+    }
 }
 
 /// Writes JSON to stdout, with hidden characters escaped in case it is a terminal.

@@ -26,6 +26,11 @@ pub struct LateCards {
     pub since: i64,
 }
 
+/// CROSS: SQLite begins with the few cards that nobody has seen, not with all asks that are open.
+pub(super) const LATE_CARDS: &str = "SELECT adapter, target, count(*) AS cards, min(created_at) AS since FROM card \
+     CROSS JOIN ask WHERE id = card.ask AND gone IS NULL AND shown = 0 AND seen = 0 \
+     AND state = 'open' AND created_at < $1 GROUP BY adapter, target ORDER BY adapter, target";
+
 impl Store {
     /// When the oldest open ask was opened, Unix milliseconds; `None` where nothing is open.
     ///
@@ -42,12 +47,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn late_cards(&self, before: i64) -> Result<Vec<LateCards>, StoreError> {
-        let query = sqlx::query(
-            "SELECT adapter, target, count(*) AS cards, min(created_at) AS since FROM card \
-             JOIN ask ON id = card.ask WHERE gone IS NULL AND shown = 0 AND seen = 0 \
-             AND state = 'open' AND created_at < $1 GROUP BY adapter, target \
-             ORDER BY adapter, target",
-        );
+        let query = sqlx::query(LATE_CARDS);
         let late = |row: &AnyRow| {
             let cards = u64::try_from(row.try_get::<i64, _>("cards")?).unwrap_or_default();
             let (adapter, target) = (row.try_get("adapter")?, row.try_get("target")?);

@@ -61,6 +61,20 @@ pub struct DueReminder {
 /// How many are read at once.
 const PAGE: i64 = 16;
 
+pub(super) const NEXT_STEP: &str =
+    "SELECT min(step_at) AS at FROM ask WHERE state = 'open' AND step_at IS NOT NULL";
+
+pub(super) const DUE_REMINDERS: &str = concat!(
+    "SELECT due.nonce, due.message AS posted_in, due.reminders, ",
+    columns!(),
+    " FROM (SELECT nonce, ask, reminders, coalesce(message, (SELECT message FROM bundle \
+     WHERE bundle.nonce = card.bundle)) AS message FROM card WHERE adapter = $1 \
+     AND target = $2 AND gone IS NULL AND reminded < reminders \
+     AND EXISTS (SELECT 1 FROM lease WHERE name = $3 AND epoch = $4)) AS due \
+     JOIN ask ON id = due.ask WHERE state = 'open' AND left_ms IS NULL \
+     AND due.message IS NOT NULL ORDER BY created_at, id LIMIT $5"
+);
+
 impl Store {
     /// Some of the open asks of which a step is due, the longest due first.
     ///
@@ -86,8 +100,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn next_step_at(&self) -> Result<Option<i64>, StoreError> {
-        let next = "SELECT min(step_at) AS at FROM ask WHERE state = 'open'";
-        Ok(self.one(sqlx::query(next)).await?.try_get("at")?)
+        Ok(self.one(sqlx::query(NEXT_STEP)).await?.try_get("at")?)
     }
 
     /// Takes the next step of an ask, unless it was taken, the ask is closed or everything stands
@@ -158,16 +171,7 @@ impl Store {
         target: &str,
         fence: &Fence,
     ) -> Result<Vec<DueReminder>, StoreError> {
-        let query = sqlx::query(concat!(
-            "SELECT due.nonce, due.message AS posted_in, due.reminders, ",
-            columns!(),
-            " FROM (SELECT nonce, ask, reminders, coalesce(message, (SELECT message FROM bundle \
-             WHERE bundle.nonce = card.bundle)) AS message FROM card WHERE adapter = $1 \
-             AND target = $2 AND gone IS NULL AND reminded < reminders \
-             AND EXISTS (SELECT 1 FROM lease WHERE name = $3 AND epoch = $4)) AS due \
-             JOIN ask ON id = due.ask WHERE state = 'open' AND left_ms IS NULL \
-             AND due.message IS NOT NULL ORDER BY created_at, id LIMIT $5"
-        ));
+        let query = sqlx::query(DUE_REMINDERS);
         let query = query.bind(adapter).bind(target).bind(&fence.name).bind(fence.epoch);
         let rows = self.all(query.bind(PAGE)).await?;
         let due = |row: &AnyRow| -> Result<Option<DueReminder>, StoreError> {

@@ -4,7 +4,10 @@
     clippy::panic,
     reason = "tests fail by panicking"
 )]
-use super::{engines::on_both, *};
+use super::{
+    engines::{Fresh, on_both},
+    *,
+};
 use crate::ask::owner::Owner;
 use crate::ask::{
     Answer, Ask, Body, By, Decision, Scope, State,
@@ -14,6 +17,7 @@ use crate::ask::{
 };
 use countersign_policy::{Rule, Verdict};
 use serde_json::json;
+use sqlx::{AssertSqlSafe, Row as _};
 use std::time::Duration;
 
 pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
@@ -350,6 +354,25 @@ async fn what_another_daemon_was_asked_gets_a_card_here_once() {
         assert!(next(&store, "here", 1, &fence).await.is_some());
     })
     .await;
+}
+
+/// Each of these is asked after every change. A store holds a year of asks, and may have 100,000 open.
+#[tokio::test]
+async fn what_is_looked_for_after_each_change_is_found_without_reading_every_ask() {
+    let fresh = Fresh::sqlite();
+    let store = Store::open(&fresh.database).await.unwrap();
+    let looks = [
+        (steps::NEXT_STEP, "ask_step"),
+        (steps::DUE_REMINDERS, "card_reminder"),
+        (late::LATE_CARDS, "card_unseen"),
+    ];
+    for (look, index) in looks {
+        let look = (1..=5).fold(look.to_owned(), |look, n| look.replace(&format!("${n}"), "1"));
+        let plan = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {look}"));
+        let plan = store.all(sqlx::query(plan)).await.unwrap();
+        let first: String = plan[0].try_get("detail").unwrap();
+        assert!(first.contains(&format!("INDEX {index}")), "{first}");
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use crate::{
     daemon::Daemon,
     process::{Ended, Process, run, start},
+    terminal::Terminal,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -23,14 +24,20 @@ struct Hosted {
 
 impl Hosted {
     fn start(daemon: Daemon, options: &[&str], script: &str) -> Self {
+        let words = Self::words(&daemon, options, script);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        Self { process: start(&daemon, &words), daemon }
+    }
+
+    /// The command's words.
+    fn words(daemon: &Daemon, options: &[&str], script: &str) -> Vec<String> {
         let thread = json!({"id": THREAD, "cwd": "/shop", "status": {"type": "idle"}});
         let reply = json!({"id": "countersign:thread", "result": {"thread": thread}});
         let greeting = format!("cd {}\nhear\nhear\nhear\n", daemon.dir.path().display());
         let rest = "while hear; do :; done\n";
         let script = format!("{FUNCTIONS}{greeting}{}hear\n{script}{rest}", say(&reply));
         let words = ["host", "codex", "--prompt", "go"].iter().chain(options);
-        let words: Vec<&str> = words.chain(&["--", "sh", "-c", &script]).copied().collect();
-        Self { process: start(&daemon, &words), daemon }
+        words.chain(&["--", "sh", "-c", &script]).map(|word| (*word).to_owned()).collect()
     }
 
     /// The one open ask.
@@ -110,6 +117,23 @@ async fn commands_changes_and_questions_are_answered_and_what_codex_says_is_prin
     let accept = |id: u64| json!({"id": id, "result": {"decision": "accept"}});
     let answers = json!({"id": 2, "result": {"answers": {"db": {"answers": ["Postgres"]}}}});
     assert_eq!(replies, [accept(0), accept(1), answers]);
+}
+
+/// A model that has read a hostile page may be made to say what the page says.
+#[tokio::test]
+async fn a_models_words_reach_a_program_unchanged_and_do_not_command_a_terminal() {
+    let words = "a\u{1b}[2Jb\u{9b}31mc";
+    let said = json!({"method": "item/completed", "params": {"threadId": THREAD,
+        "item": {"type": "agentMessage", "text": words}}});
+    let script = [format!("cat <<'END'\n{said}\nEND\n"), ends("completed")].concat();
+    let piped = Hosted::start(Daemon::start("").await, &[], &script);
+    assert_eq!(piped.ends().await.0.stdout, format!("{words}\n"));
+    let daemon = Daemon::start("").await;
+    let words = Hosted::words(&daemon, &[], &script);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut terminal = Terminal::start(&daemon, &words, 80);
+    terminal.until("a\\u{1b}[2Jb\\u{9b}31mc\r\n").await;
+    assert_eq!(terminal.ends().await, Some(0));
 }
 
 #[tokio::test]

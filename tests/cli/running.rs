@@ -145,7 +145,7 @@ async fn a_program_or_a_folder_that_was_changed_meanwhile_does_not_run() {
 #[tokio::test]
 async fn a_command_gets_the_signals_and_its_end_is_reported_as_a_shell_does() {
     let daemon = Daemon::start("").await;
-    for signal in ["INT", "TERM", "HUP", "QUIT"] {
+    for signal in ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2"] {
         let traps = format!("trap 'exit 9' {signal}; echo ready; while :; do sleep 0.05; done");
         let mut command = daemon.command(&["run", "--", "bash", "-c", &traps]);
         // As a service or a job starts it: no terminal sends the signal to all.
@@ -169,6 +169,25 @@ async fn a_command_gets_the_signals_and_its_end_is_reported_as_a_shell_does() {
         let shown = run(&daemon, &["history", &id]).await;
         assert!(shown.stdout.contains(&format!(" → exit {reported}")), "{shown:?}");
     }
+}
+
+#[tokio::test]
+async fn under_nohup_a_closed_terminal_ends_neither_the_wait_nor_the_command() {
+    let daemon = asking().await;
+    let waits = "echo ready; read -r line; echo \"$line\"";
+    let bare = daemon.command(&["run", "--", "sh", "-c", waits]);
+    let mut command = Command::new("nohup");
+    command.arg(bare.as_std().get_program()).args(bare.as_std().get_args());
+    command.env_clear().kill_on_drop(true).process_group(0);
+    command.envs(bare.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut running = Process::start(command);
+    let id = running.waits_for().await;
+    running.signal_group("HUP");
+    run(&daemon, &["approve", &id]).await;
+    assert_eq!(running.line().await, "ready\n");
+    running.signal_group("HUP");
+    running.tell("goes on").await;
+    assert_eq!(running.ends().await.short(), (Some(0), "goes on\n"));
 }
 
 /// The process is stopped while it waits, so that the answer and the signal are both there when it

@@ -93,7 +93,7 @@ impl CodexRun {
                 self.requests.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
             }
             CodexFrame::Said { thread, text } if self.is_main(&thread) => match self.output {
-                CodexOutput::Messages => vec![Step::Tell(text)],
+                CodexOutput::Messages => vec![Step::Say(text)],
                 CodexOutput::Frames => Vec::new(),
             },
             CodexFrame::TurnEnded { thread, status, error } if self.is_main(&thread) => {

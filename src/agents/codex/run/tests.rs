@@ -182,7 +182,7 @@ fn garbage_is_nothing_and_what_codex_says_is_told() {
     for line in [&b"\xff\n"[..], b"[]\n", b"{\n", b"{\"id\":1}\n", b"null"] {
         assert_eq!(run.engine_line(line), (Forward::Stays, Vec::new()));
     }
-    assert_eq!(hear(&mut run, &said), vec![Step::Tell("All done.".into())]);
+    assert_eq!(hear(&mut run, &said), vec![Step::Say("All done.".into())]);
     let mut run = started(CodexOutput::Frames);
     let line = format!("{said}\n");
     assert_eq!(run.engine_line(line.as_bytes()), (Forward::On, Vec::new()));
