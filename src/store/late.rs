@@ -26,10 +26,12 @@ pub struct LateCards {
     pub since: i64,
 }
 
-/// CROSS: SQLite begins with the few cards that nobody has seen, not with all asks that are open.
-pub(super) const LATE_CARDS: &str = "SELECT adapter, target, count(*) AS cards, min(created_at) AS since FROM card \
-     CROSS JOIN ask WHERE id = card.ask AND gone IS NULL AND shown = 0 AND seen = 0 \
-     AND state = 'open' AND created_at < $1 GROUP BY adapter, target ORDER BY adapter, target";
+/// CROSS: SQLite begins with the few cards that nobody has seen, not with all open asks.
+pub(super) const LATE_CARDS: &str = concat!(
+    "SELECT adapter, target, count(*) AS cards, min(created_at) AS since FROM card ",
+    "CROSS JOIN ask WHERE id = card.ask AND gone IS NULL AND shown = 0 AND seen = 0 ",
+    "AND state = 'open' AND created_at < $1 GROUP BY adapter, target ORDER BY adapter, target"
+);
 
 impl Store {
     /// When the oldest open ask was opened, Unix milliseconds; `None` where nothing is open.

@@ -356,7 +356,7 @@ async fn what_another_daemon_was_asked_gets_a_card_here_once() {
     .await;
 }
 
-/// Each of these is asked after every change. A store holds a year of asks, and may have 100,000 open.
+/// These run after every change. A store may hold a year of asks, 100,000 of them open.
 #[tokio::test]
 async fn what_is_looked_for_after_each_change_is_found_without_reading_every_ask() {
     let fresh = Fresh::sqlite();

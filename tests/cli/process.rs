@@ -101,6 +101,21 @@ impl Process {
     }
 }
 
+/// This command, started by another one: `nohup`, or `env` with its options.
+pub fn started_by(starter: &[&str], command: &Command) -> Command {
+    let command = command.as_std();
+    let mut started = Command::new(starter[0]);
+    started.args(&starter[1..]).arg(command.get_program()).args(command.get_args());
+    started.env_clear().kill_on_drop(true);
+    started.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    started
+}
+
+/// This command, which hears of a closed terminal also where these tests run under `nohup`.
+pub fn hearing(command: &Command) -> Command {
+    started_by(&["env", "--default-signal=HUP"], command)
+}
+
 /// Runs a command of the daemon's config to its end.
 pub async fn run(daemon: &Daemon, args: &[&str]) -> Ended {
     Process::start(daemon.command(args)).ends().await

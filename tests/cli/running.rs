@@ -2,7 +2,7 @@
 
 use crate::{
     daemon::{APPROVER, Daemon},
-    process::{Process, run, start},
+    process::{Process, hearing, run, start, started_by},
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use tokio::process::Command;
@@ -147,7 +147,7 @@ async fn a_command_gets_the_signals_and_its_end_is_reported_as_a_shell_does() {
     let daemon = Daemon::start("").await;
     for signal in ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2"] {
         let traps = format!("trap 'exit 9' {signal}; echo ready; while :; do sleep 0.05; done");
-        let mut command = daemon.command(&["run", "--", "bash", "-c", &traps]);
+        let mut command = hearing(&daemon.command(&["run", "--", "bash", "-c", &traps]));
         // As a service or a job starts it: no terminal sends the signal to all.
         command.process_group(0);
         let mut running = Process::start(command);
@@ -175,11 +175,9 @@ async fn a_command_gets_the_signals_and_its_end_is_reported_as_a_shell_does() {
 async fn under_nohup_a_closed_terminal_ends_neither_the_wait_nor_the_command() {
     let daemon = asking().await;
     let waits = "echo ready; read -r line; echo \"$line\"";
-    let bare = daemon.command(&["run", "--", "sh", "-c", waits]);
-    let mut command = Command::new("nohup");
-    command.arg(bare.as_std().get_program()).args(bare.as_std().get_args());
-    command.env_clear().kill_on_drop(true).process_group(0);
-    command.envs(bare.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let command = daemon.command(&["run", "--", "sh", "-c", waits]);
+    let mut command = started_by(&["nohup"], &command);
+    command.process_group(0);
     let mut running = Process::start(command);
     let id = running.waits_for().await;
     running.signal_group("HUP");
@@ -198,7 +196,7 @@ async fn a_signal_at_the_moment_of_the_approval_keeps_the_command_from_running()
     let made = daemon.dir.path().join("made");
     let path = made.to_str().unwrap();
     for signal in ["INT", "TERM", "HUP", "INT", "TERM", "HUP"] {
-        let mut running = start(&daemon, &["run", "--", "touch", path]);
+        let mut running = Process::start(hearing(&daemon.command(&["run", "--", "touch", path])));
         let id = running.waits_for().await;
         running.signal("STOP");
         assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0));
