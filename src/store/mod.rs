@@ -29,6 +29,7 @@ mod executions;
 mod grants;
 mod handing_over;
 mod history;
+mod id_prefix;
 mod identity;
 mod integrity;
 mod known_sessions;
