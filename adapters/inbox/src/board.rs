@@ -7,6 +7,7 @@ use countersign_port::{Block, Card, DiffLine, Field, folded, visible};
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Bound,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -109,7 +110,10 @@ impl Board {
     pub(crate) fn page(&self, place: u64, version: u64) -> BoardPage {
         let cards = self.lock();
         let (mut page, mut left) = (BoardPage { cards: Vec::new(), next: None }, PAGE);
-        for (place, kept) in cards.by_place.range(place + 1..=version.max(place)) {
+        // A page that was opened on an empty board may be read after the first card came: a range
+        // that ends before it begins would panic.
+        let places = (Bound::Excluded(place), Bound::Included(version.max(place)));
+        for (place, kept) in cards.by_place.range(places) {
             page.cards.push(kept.clone());
             left = left.saturating_sub(weight(&kept.card) + 1000);
             if left == 0 {

@@ -96,6 +96,18 @@ fn a_follower_gets_each_changed_card_once_in_order_of_change() {
     assert_eq!(board.since(version), (vec![], 5));
 }
 
+/// Somebody opens the page at the moment when the first request comes.
+#[test]
+fn a_page_of_an_empty_board_stays_empty_when_a_card_has_come_since() {
+    let board = Board::default();
+    let seen = board.version();
+    board.put(&card("a"));
+    let page = board.page(0, seen);
+    assert_eq!((page.cards, page.next), (vec![], None));
+    let (changed, version) = board.since(seen);
+    assert_eq!((changed.len(), version), (1, 1), "it is told as a change");
+}
+
 #[test]
 fn only_the_last_fifty_closed_cards_are_kept_and_open_ones_always() {
     let board = Board::default();
