@@ -1,6 +1,6 @@
 //! A command of ours that runs beside the test.
 
-use crate::daemon::{Daemon, LONG};
+use crate::daemon::{Daemon, LONG, started_by};
 use std::process::Stdio;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -99,16 +99,6 @@ impl Process {
         .await
         .unwrap()
     }
-}
-
-/// This command, started by another one: `nohup`, or `env` with its options.
-pub fn started_by(starter: &[&str], command: &Command) -> Command {
-    let command = command.as_std();
-    let mut started = Command::new(starter[0]);
-    started.args(&starter[1..]).arg(command.get_program()).args(command.get_args());
-    started.env_clear().kill_on_drop(true);
-    started.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    started
 }
 
 /// This command, which hears of a closed terminal also where these tests run under `nohup`.

@@ -1,8 +1,8 @@
 //! `countersign run`: what people saw is what runs, and this process stands in for it.
 
 use crate::{
-    daemon::{APPROVER, Daemon},
-    process::{Process, hearing, run, start, started_by},
+    daemon::{APPROVER, Daemon, started_by},
+    process::{Process, hearing, run, start},
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use tokio::process::Command;

@@ -121,12 +121,8 @@ impl Daemon {
     /// The same with this umask.
     #[allow(dead_code, reason = "not every test program has need of it")]
     pub async fn run_under(&mut self, umask: &str) {
-        let serve = self.command(&["serve"]);
-        let serve = serve.as_std();
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(format!("umask {umask}; exec \"$0\" \"$@\""));
-        command.arg(serve.get_program()).args(serve.get_args()).kill_on_drop(true).env_clear();
-        command.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let umask = format!("umask {umask}; exec \"$0\" \"$@\"");
+        let command = started_by(&["sh", "-c", &umask], &self.command(&["serve"]));
         self.run_by(command).await;
     }
 
@@ -304,6 +300,17 @@ impl Drop for Daemon {
             eprintln!("the daemon said:\n{}", self.said());
         }
     }
+}
+
+/// This command, started by another one: `nohup`, or `env` and `sh` with their options.
+#[allow(dead_code, reason = "not every test program has need of it")]
+pub fn started_by(starter: &[&str], command: &Command) -> Command {
+    let command = command.as_std();
+    let mut started = Command::new(starter[0]);
+    started.args(&starter[1..]).arg(command.get_program()).args(command.get_args());
+    started.env_clear().kill_on_drop(true);
+    started.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    started
 }
 
 pub fn private_file(path: &Path, text: &str) {
