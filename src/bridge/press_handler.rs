@@ -98,8 +98,8 @@ impl PressHandler {
         let Some(token) = ButtonToken::read(&input.token) else { return Ok(unknown()) };
         // SECURITY: the nonce alone leads to a card. A token that says it is another store's is
         // never looked up: at best another daemon wrote it, and forging one gains nothing.
-        if let Some(store) = token.store.as_deref().filter(|it| *it != self.store.id()) {
-            self.foreign.note(self.adapter, store);
+        if token.store != self.store.id() {
+            self.foreign.note(self.adapter, &token.store);
             return Ok(receipt(Outcome::Unknown, FOREIGN));
         }
         let Some(ask) = self.ask(&input, &token).await? else {
@@ -114,8 +114,8 @@ impl PressHandler {
         };
         let Some(action) = action else { return Ok(unknown()) };
         let id = ask.id.clone();
-        // SECURITY: no single press approves what is critical. Cards that were posted by earlier
-        // versions have such buttons still: they lead to the second step too.
+        // SECURITY: no single press approves what is critical, whatever button a forged token names:
+        // it leads to the second step too.
         let approves = ask.body.critical
             && matches!(
                 token.pressed,

@@ -60,8 +60,8 @@ pub struct ButtonToken {
     pub step: usize,
     /// Which button.
     pub pressed: Pressed,
-    /// The id of the store that holds the card; `None` on cards of earlier versions.
-    pub store: Option<String>,
+    /// The id of the store that holds the card.
+    pub store: String,
 }
 
 impl ButtonToken {
@@ -70,8 +70,8 @@ impl ButtonToken {
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let (nonce, step, code) = (parts.next()?, parts.next()?, parts.next()?);
-        let store = parts.next();
-        let whole = parts.next().is_none() && nonce.len() == 22 && store.is_none_or(is_store_id);
+        let store = parts.next()?;
+        let whole = parts.next().is_none() && nonce.len() == 22 && is_store_id(store);
         let pressed = match code {
             "a" => Pressed::Approve(Scope::Once),
             "w" => Pressed::Approve(Scope::Always),
@@ -102,7 +102,7 @@ impl ButtonToken {
             code if code.starts_with('l') => Pressed::StoreParts(mask(code)?),
             _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
         };
-        let (nonce, store) = (nonce.to_owned(), store.map(str::to_owned));
+        let (nonce, store) = (nonce.to_owned(), store.to_owned());
         let token = Self { nonce, step: step.parse().ok()?, pressed, store };
         // Only what this program writes is read: no `01`, no `+1`.
         (whole && token.write().as_deref() == Some(text)).then_some(token)
@@ -143,8 +143,7 @@ impl ButtonToken {
             Pressed::StoreParts(mask) => &format!("l{mask:x}"),
             Pressed::Choose(option) => &format!("o{option}"),
         };
-        let store = self.store.iter().map(|store| format!(".{store}"));
-        Some(format!("{}.{}.{code}{}", self.nonce, self.step, store.collect::<String>()))
+        Some(format!("{}.{}.{code}.{}", self.nonce, self.step, self.store))
     }
 
     /// What the press asks the gate to do; `None` where it only shows something else.

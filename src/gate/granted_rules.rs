@@ -82,8 +82,7 @@ pub(super) fn is_of(grant: &Grant, call: &Call) -> bool {
 }
 
 /// Whether a stored grant names one tool, or one category, and nothing else.
-// SECURITY: earlier versions stored whatever name an agent gave a tool. What could be read as a
-// pattern covers nothing any more.
+// SECURITY: an agent names its tools. What could be read as a pattern covers nothing.
 pub(super) fn is_literal(rule: &Rule) -> bool {
     let category = rule.tool.strip_prefix(CATEGORY);
     category.map_or_else(|| may_be_granted(&rule.tool), may_be_granted)

@@ -216,7 +216,7 @@ pub(super) async fn insert(
     let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-         attended, keepers, created_at, deadline_at, bytes, critical, left_ms, routed, \
+         attended, attached, created_at, deadline_at, bytes, critical, left_ms, routed, \
          step_at, step_left_ms) \
          VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
          $16, $17) \

@@ -20,7 +20,7 @@ impl Store {
         attached: &AttachedDaemons,
     ) -> Result<bool, StoreError> {
         let kept = sqlx::query(
-            "UPDATE ask SET keepers = $3 WHERE id = $1 AND keepers = $2 AND state = 'open'",
+            "UPDATE ask SET attached = $3 WHERE id = $1 AND attached = $2 AND state = 'open'",
         );
         let kept = kept.bind(seen.id.clone()).bind(seen.attached.to_string());
         Ok(self.execute(kept.bind(attached.to_string())).await? == 1)
@@ -38,17 +38,18 @@ impl Store {
         after: &str,
     ) -> Result<Vec<(String, AttachedDaemons)>, StoreError> {
         let sql = format!(
-            "SELECT id, keepers FROM ask WHERE state = 'open' AND attended = 1 AND keepers <> '' \
-             AND replace(keepers, '/' || $1 || '/', '') = keepers AND id > $3 \
+            "SELECT id, attached FROM ask WHERE state = 'open' AND attended = 1 AND attached <> '' \
+             AND replace(attached, '/' || $1 || '/', '') = attached AND id > $3 \
              AND NOT EXISTS (SELECT 1 FROM lease WHERE name = '{DAEMON}' || holder \
-             AND until_at > {} - $2 AND replace(keepers, '/' || holder || '/', '') <> keepers) \
+             AND until_at > {} - $2 AND replace(attached, '/' || holder || '/', '') <> attached) \
              ORDER BY id LIMIT 500",
             self.engine.dialect.now()
         );
         let orphans = sqlx::query(AssertSqlSafe(sql)).bind(me).bind(ms(silence)).bind(after);
         let rows = self.all(orphans).await?;
-        let orphan =
-            |row: &AnyRow| Ok((row.try_get("id")?, AttachedDaemons::read(row.try_get("keepers")?)));
+        let orphan = |row: &AnyRow| {
+            Ok((row.try_get("id")?, AttachedDaemons::read(row.try_get("attached")?)))
+        };
         rows.iter().map(orphan).collect()
     }
 }

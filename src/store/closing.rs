@@ -182,11 +182,11 @@ impl Store {
 fn closing(end: &State) -> &'static str {
     match end {
         // A caller that cancelled its ask may submit it again under the same key, so the key is
-        // freed. `keepers` must be as read: if another caller has attached in the meantime, the ask
+        // freed. `attached` must be as read: if another caller has attached in the meantime, the ask
         // stays open.
         State::Cancelled(_) => {
             "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1, \
-             key = NULL WHERE id = $1 AND version = $2 AND state = 'open' AND keepers = $6"
+             key = NULL WHERE id = $1 AND version = $2 AND state = 'open' AND attached = $6"
         }
         // `$5` is the time of the answer: an ask does not expire before its deadline, and no other
         // answer counts after it.

@@ -7,40 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 32] = [
-    (1, "start", include_str!("migrations/0001_start.sql")),
-    (2, "pulse", include_str!("migrations/0002_pulse.sql")),
-    (3, "lease", include_str!("migrations/0003_lease.sql")),
-    (4, "session", include_str!("migrations/0004_session.sql")),
-    (5, "keepers", include_str!("migrations/0005_keepers.sql")),
-    (6, "open", include_str!("migrations/0006_open.sql")),
-    (7, "deadline", include_str!("migrations/0007_deadline.sql")),
-    (8, "meta", include_str!("migrations/0008_meta.sql")),
-    (9, "owner", include_str!("migrations/0009_owner.sql")),
-    (10, "delivery", include_str!("migrations/0010_delivery.sql")),
-    (11, "bytes", include_str!("migrations/0011_bytes.sql")),
-    (12, "forgotten", include_str!("migrations/0012_forgotten.sql")),
-    (13, "owed_text", include_str!("migrations/0013_owed_text.sql")),
-    (14, "turns", include_str!("migrations/0014_turns.sql")),
-    (15, "pause", include_str!("migrations/0015_pause.sql")),
-    (16, "bundle", include_str!("migrations/0016_bundle.sql")),
-    (17, "undo", include_str!("migrations/0017_undo.sql")),
-    (18, "uses", include_str!("migrations/0018_uses.sql")),
-    (19, "votes", include_str!("migrations/0019_votes.sql")),
-    (20, "routes", include_str!("migrations/0020_routes.sql")),
-    (21, "log", include_str!("migrations/0021_log.sql")),
-    (22, "agent_token", include_str!("migrations/0022_agent_token.sql")),
-    (23, "steps", include_str!("migrations/0023_steps.sql")),
-    (24, "presence", include_str!("migrations/0024_presence.sql")),
-    (25, "log_sent", include_str!("migrations/0025_log_sent.sql")),
-    (26, "budget", include_str!("migrations/0026_budget.sql")),
-    (27, "digest", include_str!("migrations/0027_digest.sql")),
-    (28, "threads", include_str!("migrations/0028_threads.sql")),
-    (30, "token_scope", include_str!("migrations/0030_token_scope.sql")),
-    (31, "review", include_str!("migrations/0031_review.sql")),
-    (34, "passkey", include_str!("migrations/0034_passkey.sql")),
-    (35, "looks", include_str!("migrations/0035_looks.sql")),
-];
+const STEPS: [(i64, &str, &str); 1] = [(1, "schema", include_str!("schema.sql"))];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write
 /// database role suffices.
@@ -51,16 +18,7 @@ pub(super) async fn run(
     if is_up_to_date(connection).await {
         return Ok(());
     }
-    apply(connection, dialect, STEPS.len()).await
-}
-
-/// Applies the first steps that are not applied yet.
-async fn apply(
-    connection: &mut AnyConnection,
-    dialect: SqlDialect,
-    steps: usize,
-) -> Result<(), StoreError> {
-    let steps = STEPS.iter().take(steps).map(|(version, name, sql)| {
+    let steps = STEPS.iter().map(|(version, name, sql)| {
         let sql = AssertSqlSafe(dialect.spell(sql)).into_sql_str();
         Migration::new(*version, (*name).into(), MigrationType::Simple, sql, false)
     });
@@ -84,29 +42,24 @@ pub(super) fn latest() -> i64 {
     STEPS.last().map_or(0, |(version, ..)| *version)
 }
 
-/// Makes the tables of an earlier version.
-#[cfg(test)]
-pub(super) async fn up_to(
-    connection: &mut AnyConnection,
-    dialect: SqlDialect,
-    step: usize,
-) -> Result<(), StoreError> {
-    apply(connection, dialect, step).await
-}
-
-/// The number of steps.
-#[cfg(test)]
-pub(super) const LATEST: usize = STEPS.len();
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::latest;
     use crate::{
         secret::Secret,
-        store::{Database, Store, engines::Fresh},
+        store::{
+            Database, Store, StoreError,
+            engines::{Fresh, on_both},
+        },
     };
     use serde_json::Value;
     use sqlx::{AssertSqlSafe, Executor};
+
+    /// A step that this version does not know.
+    const NEWER: &str = "INSERT INTO _sqlx_migrations (version, description, success, checksum, \
+                         execution_time) SELECT 9999, 'newer', success, checksum, 0 \
+                         FROM _sqlx_migrations WHERE version = 1";
 
     #[tokio::test]
     async fn a_user_who_may_only_read_and_write_starts_on_tables_that_are_up_to_date() {
@@ -129,5 +82,44 @@ mod tests {
         server.execute(sqlx::raw_sql(AssertSqlSafe(gone))).await.unwrap();
         owner.close().await;
         fresh.drop().await;
+    }
+
+    #[tokio::test]
+    async fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
+        for fresh in [Some(Fresh::sqlite()), Fresh::postgres().await].into_iter().flatten() {
+            let store = Store::open(&fresh.database).await.unwrap();
+            store.execute(sqlx::query(NEWER)).await.unwrap();
+            store.close().await;
+            drop(store);
+            let error = Store::open(&fresh.database).await.unwrap_err();
+            assert!(matches!(error, StoreError::Newer(9999)), "{error}");
+            let said = "the store was written by a newer countersign (its tables are at step 9999); \
+                        start that version, or put a backup of this version in its place";
+            assert_eq!(error.to_string(), said);
+            fresh.drop().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_daemon_whose_tables_a_newer_one_changed_reads_on_and_writes_nothing_more() {
+        on_both(async |store| {
+            store.check_tables().await.unwrap();
+            assert_eq!(store.probe().await, None);
+            store.execute(sqlx::query(NEWER)).await.unwrap();
+            store.check_tables().await.unwrap();
+            let trouble = store.probe().await.unwrap();
+            let says = format!(
+                "a newer countersign has changed the tables (step 9999; this daemon knows {}), so this \
+                 one writes nothing more",
+                latest()
+            );
+            assert_eq!(trouble.says, says);
+            assert_eq!(trouble.fix, "update this daemon too, and restart it");
+            let length = std::time::Duration::from_secs(9);
+            let leads = store.take_lease("bot", "one", length).await;
+            assert!(matches!(leads, Err(StoreError::Outdated { step: 9999, .. })), "{leads:?}");
+            assert_eq!(store.count_open().await.unwrap(), 0);
+        })
+        .await;
     }
 }

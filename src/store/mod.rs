@@ -268,5 +268,3 @@ mod faults;
 mod outages;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod upgrades;

@@ -101,9 +101,7 @@ pub(super) async fn bring_over(
     restored.execute(CARDS).await?;
     let revoked = restored.execute(REVOKED).await?.rows_affected();
     restored.execute(REVIEWED).await?;
-    if has_column(restored, "spent_at").await? {
-        restored.execute(SPENT).await?;
-    }
+    restored.execute(SPENT).await?;
     let tokens = tokens(restored, now).await?;
     let passkeys = passkeys(restored).await?;
     let paused = pause(restored).await?;
@@ -112,39 +110,16 @@ pub(super) async fn bring_over(
 }
 
 async fn tokens(restored: &mut Tx, now: i64) -> Result<u64, StoreError> {
-    if !has(restored, "agent_token").await? {
-        return Ok(0);
-    }
     restored.execute(TOKEN_PAUSES).await?;
     Ok(sqlx::query(TOKENS).bind(now).execute(&mut *restored).await?.rows_affected())
 }
 
 async fn passkeys(restored: &mut Tx) -> Result<u64, StoreError> {
-    if !has(restored, "passkey").await? {
-        return Ok(0);
-    }
     restored.execute(COUNTERS).await?;
     Ok(restored.execute(REMOVED_PASSKEYS).await?.rows_affected())
 }
 
 async fn pause(restored: &mut Tx) -> Result<Option<Pause>, StoreError> {
-    if !has(restored, "pause").await? {
-        return Ok(None);
-    }
     let row = "SELECT how, paused_by, since FROM replaced.pause WHERE id = 1";
     pause_of(&restored.fetch_one(row).await?)
-}
-
-/// Returns whether the grants of the replaced store have this column.
-async fn has_column(restored: &mut Tx, column: &str) -> Result<bool, StoreError> {
-    let query = "SELECT count(*) FROM pragma_table_info('grants', 'replaced') WHERE name = $1";
-    let found = sqlx::query(query).bind(column.to_owned()).fetch_one(&mut *restored).await?;
-    Ok(found.try_get::<i64, _>(0)? > 0)
-}
-
-/// Returns whether the replaced store has this table; one of an earlier version may not.
-async fn has(restored: &mut Tx, table: &str) -> Result<bool, StoreError> {
-    let query = "SELECT count(*) FROM replaced.sqlite_master WHERE name = $1";
-    let found = sqlx::query(query).bind(table.to_owned()).fetch_one(&mut *restored).await?;
-    Ok(found.try_get::<i64, _>(0)? > 0)
 }

@@ -10,7 +10,7 @@ use sqlx::{Row, any::AnyRow};
 // A macro and no constant: `concat!` takes literals only, and sqlx wants static SQL.
 macro_rules! columns {
     () => {
-        "id, body, digest, state, progress, votes, steps_done, version, attended, keepers, \
+        "id, body, digest, state, progress, votes, steps_done, version, attended, attached, \
          created_at, deadline_at, left_ms, answer"
     };
 }
@@ -87,7 +87,7 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
         votes,
         version: row.try_get("version")?,
         attended: row.try_get::<i64, _>("attended")? != 0,
-        attached: AttachedDaemons::read(row.try_get("keepers")?),
+        attached: AttachedDaemons::read(row.try_get("attached")?),
         created_at: row.try_get("created_at")?,
         deadline_at: row.try_get("deadline_at")?,
         stopped: stopped(row.try_get("left_ms")?),

@@ -19,7 +19,7 @@ async fn start() -> (Telegram, FakeDiscord, Daemon) {
     (telegram, discord, daemon)
 }
 
-/// The button that an earlier version put on such cards: one press that approves.
+/// A forged token: one press that would approve.
 fn approves_at_once(deny: &str) -> String {
     deny.replace(".0.d.", ".0.a.")
 }

@@ -1,11 +1,10 @@
-//! A backup put back, and the stores of earlier versions, under the real daemon.
+//! A backup put back, under the real daemon.
 
 use crate::daemon::{AGENT, APPROVER, Daemon, shell};
 use serde_json::{Value, json};
-use sqlx::{Connection, SqliteConnection};
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 fn store(daemon: &Daemon) -> PathBuf {
@@ -17,16 +16,6 @@ async fn run(daemon: &Daemon, args: &[&str]) -> (bool, String) {
     let output = daemon.command(args).output().await.unwrap();
     let said = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(said).unwrap())
-}
-
-/// Makes a store from a dump in `tests/vectors/stores`.
-async fn made(file: &Path, dump: &str) {
-    let dump = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/stores").join(dump);
-    let url = format!("sqlite://{}?mode=rwc", file.display());
-    let mut connection = SqliteConnection::connect(&url).await.unwrap();
-    let sql = sqlx::AssertSqlSafe(fs::read_to_string(dump).unwrap());
-    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -172,23 +161,4 @@ async fn what_is_no_intact_backup_of_this_store_is_refused_and_the_store_stays()
     }
     daemon.run().await;
     assert_eq!(daemon.read(&ask).await["state"], "open");
-}
-
-#[tokio::test]
-async fn the_daemon_starts_on_a_store_of_the_first_version_and_its_ask_is_answered() {
-    let mut daemon = Daemon::start("").await;
-    assert!(daemon.stop().await);
-    for name in ["countersign.db", "countersign.db-wal", "countersign.db-shm", "store.id"] {
-        let _ = fs::remove_file(daemon.dir.path().join("state").join(name));
-    }
-    made(&store(&daemon), "step-01.sql").await;
-    daemon.run().await;
-    daemon.ask_reaches("overdue1", "expired").await;
-    // As an approver: agents of later versions see their own asks only.
-    let open = daemon.get("/v1/asks?state=open", APPROVER).await.1;
-    let ids: Vec<_> = open["asks"].as_array().unwrap().iter().map(|ask| &ask["id"]).collect();
-    assert_eq!(ids, [&json!("waitsfor")]);
-    let (done, said) = run(&daemon, &["approve", "waitsfor"]).await;
-    assert!(done, "{said}");
-    assert_eq!(daemon.get("/v1/asks/waitsfor", APPROVER).await.1["verdict"], "allow");
 }

@@ -35,8 +35,7 @@ pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
 
 /// An effect as a sentence; no long name takes the room of another effect.
 fn plain(effect: &str) -> String {
-    // Requests that an earlier version stored use another word.
-    let effect = line(effect).replace("outside the workspace", "outside the project");
+    let effect = line(effect);
     let mut letters = effect.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     brief(&format!("{}{}", first.unwrap_or_default(), letters.as_str()), LENGTH)

@@ -140,12 +140,8 @@ fn place(path: &str, effects: &[String]) -> String {
 }
 
 fn outside(path: &str, effects: &[String]) -> &'static str {
-    // Requests that an earlier version stored have the second word.
-    let is_outside = |effect: &String| {
-        let at = |word| effect.contains(&format!("{path} (outside the {word}"));
-        at("project") || at("workspace")
-    };
-    if effects.iter().any(is_outside) { " ⚠ outside the project" } else { "" }
+    let at = format!("{path} (outside the project");
+    if effects.iter().any(|effect| effect.contains(&at)) { " ⚠ outside the project" } else { "" }
 }
 
 fn name_of(path: &str) -> String {

@@ -25,7 +25,7 @@ impl Maker<'_> {
         pressed: Pressed,
     ) -> Option<Button> {
         let Origin { nonce, store } = self.origin;
-        let (nonce, store) = (nonce.to_owned(), Some(store.to_owned()));
+        let (nonce, store) = (nonce.to_owned(), store.to_owned());
         let token = ButtonToken { nonce, step: self.step, pressed, store }.write()?;
         Some(Button { token, label: label.to_owned(), style })
     }

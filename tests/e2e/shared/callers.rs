@@ -36,7 +36,7 @@ impl Pair {
     async fn keeps(&self, daemon: usize, does: bool) {
         let (ask, name) = (&self.ask, &self.names[daemon]);
         let sql =
-            format!("SELECT count(*) FROM ask WHERE id = '{ask}' AND keepers LIKE '%/{name}/%'");
+            format!("SELECT count(*) FROM ask WHERE id = '{ask}' AND attached LIKE '%/{name}/%'");
         let said = async {
             while self.team.postgres.number(&sql).await != i64::from(does) {
                 tokio::task::yield_now().await;
