@@ -1,5 +1,5 @@
-//! The structure of the code, held to what ARCHITECTURE.md draws: which folder may use which, and no
-//! two files that use each other in a circle; and what a reader can rely on in every file.
+//! The structure of the code, held to what ARCHITECTURE.md draws: which folder may use which;
+//! and the documents, held to the program.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -27,11 +27,6 @@ type Arrows = BTreeMap<String, BTreeSet<String>>;
 fn arrows() -> Arrows {
     let files = files(Path::new(env!("CARGO_MANIFEST_DIR")));
     files.iter().map(|file| (file.path.clone(), uses(file, &files))).collect()
-}
-
-#[test]
-fn no_files_use_each_other_in_a_circle() {
-    assert_eq!(circles(&arrows()), BTreeSet::new());
 }
 
 #[test]
@@ -104,49 +99,6 @@ fn lines<'p>(page: &'p str, block: &str) -> Vec<(&'p str, Vec<&'p str>)> {
     let lines = rest.and_then(|rest| rest.split("```").next()).unwrap_or_default().lines();
     let named = lines.filter_map(|line| line.split_once(':'));
     named.map(|(name, rest)| (name.trim(), rest.split_whitespace().collect())).collect()
-}
-
-/// Groups of files of which each reaches every other (Tarjan's algorithm, by two searches a file).
-fn circles(arrows: &Arrows) -> BTreeSet<Vec<String>> {
-    let reach: BTreeMap<&String, BTreeSet<&String>> =
-        arrows.keys().map(|file| (file, reached(file, arrows))).collect();
-    let mut circles = BTreeSet::new();
-    for (file, all) in &reach {
-        let circle: Vec<String> = all
-            .iter()
-            .filter(|other| reach.get(**other).is_some_and(|back| back.contains(*file)))
-            .map(|other| (*other).clone())
-            .collect();
-        if circle.len() > 1 {
-            circles.insert(circle);
-        }
-    }
-    circles
-}
-
-/// All that a file uses, directly and through others.
-fn reached<'a>(file: &'a String, arrows: &'a Arrows) -> BTreeSet<&'a String> {
-    let mut found = BTreeSet::new();
-    let mut open = vec![file];
-    while let Some(file) = open.pop() {
-        for next in arrows.get(file).into_iter().flatten() {
-            if found.insert(next) {
-                open.push(next);
-            }
-        }
-    }
-    found
-}
-
-#[test]
-fn a_circle_is_found_whatever_its_length() {
-    let arrow = |from: &str, to: &[&str]| {
-        (from.to_owned(), to.iter().map(|to| (*to).to_owned()).collect::<BTreeSet<_>>())
-    };
-    let arrows: Arrows =
-        [arrow("a", &["b"]), arrow("b", &["c"]), arrow("c", &["a", "d"]), arrow("d", &[])].into();
-    let circle: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
-    assert_eq!(circles(&arrows), [circle].into());
 }
 
 #[test]
