@@ -18,11 +18,11 @@ mod listing;
 mod network;
 mod packages;
 mod rights;
-mod search;
+pub(super) mod search;
 mod shells;
 mod software;
 mod system;
-mod text;
+pub(super) mod text;
 mod wrappers;
 
 use super::description::Program;
