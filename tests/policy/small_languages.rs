@@ -31,7 +31,7 @@ fn number(variable: &str, default: usize) -> usize {
 /// Returns true when the command with this script counts as reading.
 fn reads(command: &str, script: &str) -> bool {
     let quoted = script.replace('\'', "'\\''");
-    let mut call = Call::shell(&format!("{command} '{quoted}' f"));
+    let mut call = Call::shell(format!("{command} '{quoted}' f"));
     call.cwd = Some("/home/u/work".to_owned());
     call.home = Some("/home/u".to_owned());
     agent_mode::only_reads(&call)
@@ -116,10 +116,11 @@ fn sed_refuses_no_script_in_its_sandbox() {
 
 #[test]
 fn awk_compiles_no_program_to_a_pipe_redirect_or_command() {
-    let (gawk, mawk) = (is_there("gawk", &["1"]), is_there("mawk", &["-Wdump", "1"]));
-    if gawk || mawk {
+    let there: Vec<_> = AWKS.iter().filter(|awk| is_there(awk.name, awk.harmless)).collect();
+    if !there.is_empty() {
         run(&AWK, "awk", number("COUNTERSIGN_SCRIPTS", 600), |folder, program| {
-            gawk && gawk_objects(folder, program) || mawk && mawk_objects(folder, program)
+            std::fs::write(folder.join("script"), program).unwrap();
+            there.iter().any(|awk| (awk.objects)(folder, program))
         });
     }
 }
@@ -151,18 +152,17 @@ fn the_judges_object_to_what_reaches_out() {
         "{print ENVIRON[\"A\"]}",
         "BEGIN{ARGV[1]=\"f\"}",
     ];
-    type Judge = fn(&Path, &str) -> bool;
-    let judges: [(&str, &[&str], Judge); 2] =
-        [("gawk", &["1"], gawk_objects), ("mawk", &["-Wdump", "1"], mawk_objects)];
-    for (name, there, objects) in judges {
-        if is_there(name, there) {
-            for program in awk {
-                assert!(objects(folder, program), "{name}: {program}");
+    for Awk { name, harmless, sees, objects } in AWKS {
+        if is_there(name, harmless) {
+            let objects = |program: &str| {
+                std::fs::write(folder.join("script"), program).unwrap();
+                objects(folder, program)
+            };
+            for program in awk.iter().take(*sees) {
+                assert!(objects(program), "{name}: {program}");
             }
-            assert!(
-                !objects(folder, "/system/ {print (1 > -2), \"ENVIRON\", length(-1)}"),
-                "{name}"
-            );
+            let harmless = "/system/ {print (1 > -2), \"ENVIRON\", length(-1)}";
+            assert!(!objects(harmless), "{name}");
         }
     }
     if is_there("jq", &["-n", "1"]) {
@@ -182,15 +182,35 @@ fn sed_objects(folder: &Path, script: &str) -> bool {
     })
 }
 
+/// An awk that tells what a program does without running it.
+struct Awk {
+    name: &'static str,
+    harmless: &'static [&'static str],
+    /// The number of samples that it objects to.
+    sees: usize,
+    /// Judges the program, which is in the file `script` too.
+    objects: fn(&Path, &str) -> bool,
+}
+
+const AWKS: &[Awk] = &[
+    Awk { name: "gawk", harmless: &["1"], sees: 6, objects: gawk_objects },
+    Awk { name: "mawk", harmless: &["-Wdump", "1"], sees: 6, objects: mawk_objects },
+    Awk { name: "original-awk", harmless: &["-safe", "1"], sees: 3, objects: kernighan_objects },
+];
+
 /// The debugger of gawk compiles a program and prints its instructions.
-fn gawk_objects(folder: &Path, program: &str) -> bool {
-    std::fs::write(folder.join("script"), program).unwrap();
+fn gawk_objects(folder: &Path, _: &str) -> bool {
     said(folder, "gawk", &["-D", "-f", "script"], "dump\nquit\n").lines().any(of_gawk)
 }
 
-fn mawk_objects(folder: &Path, program: &str) -> bool {
-    std::fs::write(folder.join("script"), program).unwrap();
+fn mawk_objects(folder: &Path, _: &str) -> bool {
     said(folder, "mawk", &["-Wdump", "-f", "script"], "").lines().any(of_mawk)
+}
+
+/// The parser objects; an error at the end keeps the program from running.
+fn kernighan_objects(folder: &Path, program: &str) -> bool {
+    let broken = [program, "\n)"].concat();
+    said(folder, "original-awk", &["-safe", &broken], "").contains("is unsafe")
 }
 
 fn jq_objects(folder: &Path, filter: &str) -> bool {

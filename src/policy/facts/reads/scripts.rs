@@ -3,7 +3,7 @@
 use super::names;
 use super::words::SortedWords;
 use crate::facts::paths::Directories;
-use crate::facts::programs::checks::find::{Behind, behind};
+use crate::facts::programs::checks::find::{Follows, follows};
 use crate::facts::programs::languages::{awk, jq, sed};
 use crate::facts::programs::reading::Operands;
 use crate::shell::{Word, WordKind};
@@ -22,10 +22,10 @@ pub(super) fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
                 names::said(word, dirs) && stays(word, dirs)
             }
             (true, WordKind::Glob) => !text.starts_with(['*', '?', '[']) && stays(word, dirs),
-            (false, WordKind::Literal) => match behind(text) {
-                Some(Behind::Nothing) => true,
-                Some(Behind::Text) => words.next().is_some_and(|value| value.literal().is_some()),
-                Some(Behind::File) => words
+            (false, WordKind::Literal) => match follows(text) {
+                Some(Follows::Nothing) => true,
+                Some(Follows::Text) => words.next().is_some_and(|value| value.literal().is_some()),
+                Some(Follows::File) => words
                     .next()
                     .and_then(Word::literal)
                     .is_some_and(|file| names::readable(file, false, dirs)),

@@ -21,18 +21,18 @@ const WITH_A_FILE: &str = "-newer -anewer -cnewer -samefile";
 const EXECUTES: &str = "-exec -execdir -ok -okdir";
 
 /// The word behind a test or action of find.
-pub(crate) enum Behind {
+pub(crate) enum Follows {
     Nothing,
     Text,
     File,
 }
 
 /// Returns what follows a test or action of find, if it only looks and prints.
-pub(crate) fn behind(word: &str) -> Option<Behind> {
+pub(crate) fn follows(word: &str) -> Option<Follows> {
     match word {
-        _ if listed(ALONE, word) => Some(Behind::Nothing),
-        _ if listed(WITH_A_TEXT, word) => Some(Behind::Text),
-        _ if listed(WITH_A_FILE, word) => Some(Behind::File),
+        _ if listed(ALONE, word) => Some(Follows::Nothing),
+        _ if listed(WITH_A_TEXT, word) => Some(Follows::Text),
+        _ if listed(WITH_A_FILE, word) => Some(Follows::File),
         _ => None,
     }
 }
@@ -41,8 +41,8 @@ pub(crate) fn behind(word: &str) -> Option<Behind> {
 pub(crate) fn acts(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let mut words = args.words.iter();
     while let Some(word) = words.next() {
-        match (behind(&word.text), &*word.text) {
-            (Some(Behind::Nothing), _) | (None, "-L" | "-H" | "-follow") => {}
+        match (follows(&word.text), &*word.text) {
+            (Some(Follows::Nothing), _) | (None, "-L" | "-H" | "-follow") => {}
             (Some(_), _) => drop(words.next()),
             (None, text) if listed(EXECUTES, text) => {
                 words.find(|word| matches!(&*word.text, ";" | "+"));

@@ -1,8 +1,7 @@
 //! Scripts on the command line of sed, awk, jq and yq.
 
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::known::{search::JQ, text::AWK, text::SED};
-use crate::facts::programs::languages;
+use crate::facts::programs::languages::{awk, jq, sed};
 use crate::facts::programs::reading::Reading;
 use crate::facts::reads::scripts::scripts;
 use crate::facts::reads::words::SortedWords;
@@ -21,7 +20,7 @@ pub(crate) fn sed(args: &Arguments<'_, '_>) -> Option<&'static str> {
         }
         return Some("it edits files in place");
     }
-    reaches(&SED, args)
+    reaches(&sed::FORM, args)
 }
 
 /// Checks the options and the program of awk.
@@ -30,12 +29,12 @@ pub(crate) fn awk(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if args.any(|text| text.starts_with("/inet")) {
         return Some("it contacts a host");
     }
-    reaches(&AWK, args)
+    reaches(&awk::FORM, args)
 }
 
 /// Checks the options and the filter of jq.
 pub(crate) fn jq(args: &Arguments<'_, '_>) -> Option<&'static str> {
-    reaches(&JQ, args)
+    reaches(&jq::FORM, args)
 }
 
 /// Checks the expression of yq, which is close to a filter of jq.
@@ -44,11 +43,11 @@ pub(crate) fn yq(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let mut words =
         words.iter().skip_while(|w| matches!(&*w.text, "e" | "eval" | "ea" | "eval-all"));
     let expression = words.next()?;
-    (!expression.literal().is_some_and(languages::jq::reads)).then_some(REACHES)
+    (!expression.literal().is_some_and(jq::reads)).then_some(REACHES)
 }
 
-/// FAIL-CLOSED: an option that is not known, or a script that is not certainly harmless, goes beyond
-/// a wildcard.
+/// FAIL-CLOSED: an option that is not known, or a script that is not certainly harmless, goes
+/// beyond a wildcard.
 fn reaches(form: &Reading, args: &Arguments<'_, '_>) -> Option<&'static str> {
     if matches!(args.words, [one] if matches!(one.literal(), Some("--version" | "--help"))) {
         return None;

@@ -18,11 +18,11 @@ mod listing;
 mod network;
 mod packages;
 mod rights;
-pub(super) mod search;
+mod search;
 mod shells;
 mod software;
 mod system;
-pub(super) mod text;
+mod text;
 mod wrappers;
 
 use super::description::Program;

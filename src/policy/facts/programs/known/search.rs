@@ -5,7 +5,8 @@ use crate::facts::programs::case::{case, judge};
 use crate::facts::programs::checks::scripts;
 use crate::facts::programs::description::Program;
 use crate::facts::programs::files::{Access, Depth, Files};
-use crate::facts::programs::reading::{Operands, Reading, reading};
+use crate::facts::programs::languages::jq;
+use crate::facts::programs::reading::{Operands, reading};
 use crate::facts::programs::when::options;
 use crate::facts::programs::words::Words;
 
@@ -32,7 +33,7 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::WalksHere),
     // A jq program can print the environment and read other files.
     Program::named("jq")
-        .reads(&[JQ])
+        .reads(&[jq::FORM])
         .versions("--version --help")
         .beyond(&[judge(scripts::jq)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
@@ -64,8 +65,4 @@ const RG: &[Words] = &["\
     pretty quiet regexp= replace= smart-case sort= sortr= stats stop-on-nonmatch text threads= \
     trim type= type-list type-not= unrestricted vimgrep with-filename word-regexp"];
 const SEARCHED: Operands = Operands::Pattern("e regexp files type-list");
-pub(crate) const JQ: Reading = reading("acCejMnrRsS", "", JQ_OPTIONS, Operands::Jq);
-const JQ_OPTIONS: &[Words] = &["\
-    compact-output raw-output join-output ascii-output sort-keys tab indent= null-input slurp \
-    raw-input exit-status color-output monochrome-output seq stream arg== argjson=="];
 const YQ_OPTIONS: Words = "--inplace --in-place --from-file --split-exp --split-exp-file";

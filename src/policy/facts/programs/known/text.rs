@@ -5,8 +5,9 @@ use crate::facts::programs::case::{case, judge};
 use crate::facts::programs::checks::{changes, scripts};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Depth, Files};
+use crate::facts::programs::languages::{awk, sed};
 use crate::facts::programs::reach::Pipe;
-use crate::facts::programs::reading::{Operands, Reading, reading};
+use crate::facts::programs::reading::{Operands, reading};
 use crate::facts::programs::when::{
     When::{Always, AtLeast, Has, Starts},
     options,
@@ -156,7 +157,7 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("iconv dos2unix pr sum").depth(Depth::Opens),
     Program::named("sed")
-        .reads(&[SED])
+        .reads(&[sed::FORM])
         .versions("--version --help")
         .beyond(&[judge(scripts::sed)])
         .files(Files::Edited)
@@ -164,7 +165,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("gsed").beyond(&[judge(scripts::sed)]).files(Files::Edited),
     Program::named("awk gawk mawk")
         .roles(&[Role::Programmed])
-        .reads(&[AWK])
+        .reads(&[awk::FORM])
         .versions("--version --help")
         .beyond(&[judge(scripts::awk)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
@@ -208,8 +209,3 @@ const DIFF: &[Words] = &["\
     strip-trailing-cr report-identical-files minimal normal no-dereference"];
 const LESS_OPTIONS: Words = "\
     --log-file --LOG-FILE --lesskey-file --lesskey-src --cmd --tag-file --tag";
-pub(crate) const SED: Reading = reading("nErsuz", "e", SED_OPTIONS, Operands::Sed);
-pub(crate) const AWK: Reading = reading("", "vF", &["field-separator= assign="], Operands::Awk);
-const SED_OPTIONS: &[Words] = &["\
-    quiet silent expression= regexp-extended line-length= null-data separate unbuffered sandbox \
-    posix"];

@@ -1,7 +1,11 @@
 //! Programs of awk.
 
-use super::Rest;
+use super::Unread;
+use crate::facts::programs::reading::{Operands, Reading, reading};
 use crate::facts::programs::words::{Words, listed};
+
+/// Options that set a variable.
+pub(crate) const FORM: Reading = reading("", "vF", &["field-separator= assign="], Operands::Awk);
 
 /// Words of the language that neither run nor open anything.
 const KEYWORDS: Words = "\
@@ -26,10 +30,10 @@ enum Slash {
 /// Returns true when a program of awk only reads its input and prints: no function but the listed
 /// ones, no pipe, no redirect, no comment.
 pub(crate) fn reads(program: &str) -> bool {
-    tokens(&mut Rest(program)).is_some()
+    tokens(&mut Unread(program)).is_some()
 }
 
-fn tokens(rest: &mut Rest<'_>) -> Option<()> {
+fn tokens(rest: &mut Unread<'_>) -> Option<()> {
     use Slash::{Divides, StartsRegex, Unclear};
     let mut slash = StartsRegex;
     // Open parentheses, true for those of `if`, `while` and `for`.
@@ -90,5 +94,7 @@ fn tokens(rest: &mut Rest<'_>) -> Option<()> {
 
 /// Returns true for a known variable, or one of the program's own.
 fn is_variable(name: &str) -> bool {
-    listed(VARIABLES, name) || name.contains(|c: char| !c.is_ascii_uppercase()) && name != "getline"
+    // Kernighan's awk runs the line as a command for a bare `system`.
+    let door = matches!(name, "getline" | "system" | "close" | "fflush");
+    listed(VARIABLES, name) || name.contains(|c: char| !c.is_ascii_uppercase()) && !door
 }

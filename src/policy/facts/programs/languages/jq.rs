@@ -1,10 +1,17 @@
 //! Filters of jq.
 
-use super::Rest;
+use super::Unread;
+use crate::facts::programs::reading::{Operands, Reading, reading};
 use crate::facts::programs::words::{Words, listed};
 
-/// Words and functions that see nothing but the input. Missing: `env`, `input_filename`, `def`, and
-/// all that read modules.
+/// Options that neither read a filter or a value from a file nor load modules.
+pub(crate) const FORM: Reading = reading("acCejMnrRsS", "", &[OPTIONS], Operands::Jq);
+const OPTIONS: Words = "\
+    compact-output raw-output join-output ascii-output sort-keys tab indent= null-input slurp \
+    raw-input exit-status color-output monochrome-output seq stream arg== argjson==";
+
+/// Words and functions that see nothing but the input. Missing: `env`, `input_filename`, `def`,
+/// and all that read modules.
 const WORDS: Words = "\
     if then elif else end and or not as reduce foreach try catch label break null true false \
     empty error select map map_values keys keys_unsorted values length utf8bytelength has in \
@@ -25,11 +32,11 @@ const MOST_NESTED: u32 = 8;
 
 /// Returns true when a filter of jq reads nothing but its input.
 pub(crate) fn reads(filter: &str) -> bool {
-    tokens(&mut Rest(filter), 0).is_some()
+    tokens(&mut Unread(filter), 0).is_some()
 }
 
 /// Reads a filter to its end; in a string, to the `)` behind it.
-fn tokens(rest: &mut Rest<'_>, depth: u32) -> Option<()> {
+fn tokens(rest: &mut Unread<'_>, depth: u32) -> Option<()> {
     // Open brackets, and `i` for `if`.
     let mut open = Vec::new();
     let mut before = ' ';
@@ -78,7 +85,7 @@ fn tokens(rest: &mut Rest<'_>, depth: u32) -> Option<()> {
 }
 
 /// Reads a string behind its first quote; `\(…)` in it is a filter.
-fn string(rest: &mut Rest<'_>, depth: u32) -> Option<()> {
+fn string(rest: &mut Unread<'_>, depth: u32) -> Option<()> {
     loop {
         match rest.next()? {
             '"' => return Some(()),

@@ -8,9 +8,9 @@ pub(crate) mod jq;
 pub(crate) mod sed;
 
 /// The rest of a script, read from the left.
-struct Rest<'s>(&'s str);
+struct Unread<'s>(&'s str);
 
-impl<'s> Rest<'s> {
+impl<'s> Unread<'s> {
     fn peek(&self) -> Option<char> {
         self.0.chars().next()
     }
@@ -197,6 +197,8 @@ mod tests {
             "{awk::system(\"id\")}",
             "{@f(1)}",
             "{getline}",
+            "system",
+            "{x = system \"id\"}",
             "{1getline < \"f\"}",
             "{1e5getline < \"f\"}",
             "{print ENVIRON[1]}",

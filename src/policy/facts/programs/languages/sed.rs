@@ -1,6 +1,13 @@
 //! Scripts of sed.
 
-use super::Rest;
+use super::Unread;
+use crate::facts::programs::reading::{Operands, Reading, reading};
+
+/// Options that neither edit a file nor read a script from one.
+pub(crate) const FORM: Reading = reading("nErsuz", "el", &[OPTIONS], Operands::Sed);
+const OPTIONS: &str = "\
+    quiet silent expression= regexp-extended line-length= null-data separate unbuffered sandbox \
+    posix debug";
 
 /// Characters around the parts of `s`, `y` and of an address.
 const DELIMITERS: &str = "/|#,:@!%_~+=";
@@ -8,7 +15,7 @@ const DELIMITERS: &str = "/|#,:@!%_~+=";
 /// Returns true when a script of sed only prints and changes text: no `e`, `w`, `r`, no comment,
 /// and no text that continues on the next line.
 pub(crate) fn reads(script: &str) -> bool {
-    let mut rest = Rest(script);
+    let mut rest = Unread(script);
     loop {
         rest.take(|c| matches!(c, ' ' | '\t' | '\n' | ';'));
         if rest.0.is_empty() {
@@ -21,7 +28,7 @@ pub(crate) fn reads(script: &str) -> bool {
 }
 
 /// Reads one command with its addresses.
-fn command(rest: &mut Rest<'_>) -> Option<()> {
+fn command(rest: &mut Unread<'_>) -> Option<()> {
     let blank = |c| matches!(c, ' ' | '\t');
     if address(rest)? {
         rest.take(blank);
@@ -71,7 +78,7 @@ fn command(rest: &mut Rest<'_>) -> Option<()> {
 }
 
 /// Reads an address, if there is one.
-fn address(rest: &mut Rest<'_>) -> Option<bool> {
+fn address(rest: &mut Unread<'_>) -> Option<bool> {
     if !rest.take(|c| c.is_ascii_digit() || matches!(c, '$' | '~')).is_empty() {
         return Some(true);
     }
@@ -86,6 +93,6 @@ fn address(rest: &mut Rest<'_>) -> Option<bool> {
     Some(true)
 }
 
-fn delimiter(rest: &mut Rest<'_>) -> Option<char> {
+fn delimiter(rest: &mut Unread<'_>) -> Option<char> {
     rest.next().filter(|c| DELIMITERS.contains(*c))
 }
