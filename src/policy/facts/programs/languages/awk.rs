@@ -1,6 +1,6 @@
 //! Programs of awk.
 
-use super::Unread;
+use super::ScriptText;
 use crate::facts::programs::reading::{Operands, Reading, reading};
 use crate::facts::programs::words::{Words, listed};
 
@@ -30,10 +30,10 @@ enum Slash {
 /// Returns true when a program of awk only reads its input and prints: no function but the listed
 /// ones, no pipe, no redirect, no comment.
 pub(crate) fn reads(program: &str) -> bool {
-    tokens(&mut Unread(program)).is_some()
+    tokens(&mut ScriptText(program)).is_some()
 }
 
-fn tokens(rest: &mut Unread<'_>) -> Option<()> {
+fn tokens(rest: &mut ScriptText<'_>) -> Option<()> {
     use Slash::{Divides, StartsRegex, Unclear};
     let mut slash = StartsRegex;
     // Open parentheses, true for those of `if`, `while` and `for`.

@@ -1,6 +1,6 @@
 //! Filters of jq.
 
-use super::Unread;
+use super::ScriptText;
 use crate::facts::programs::reading::{Operands, Reading, reading};
 use crate::facts::programs::words::{Words, listed};
 
@@ -32,11 +32,11 @@ const MOST_NESTED: u32 = 8;
 
 /// Returns true when a filter of jq reads nothing but its input.
 pub(crate) fn reads(filter: &str) -> bool {
-    tokens(&mut Unread(filter), 0).is_some()
+    tokens(&mut ScriptText(filter), 0).is_some()
 }
 
 /// Reads a filter to its end; in a string, to the `)` behind it.
-fn tokens(rest: &mut Unread<'_>, depth: u32) -> Option<()> {
+fn tokens(rest: &mut ScriptText<'_>, depth: u32) -> Option<()> {
     // Open brackets, and `i` for `if`.
     let mut open = Vec::new();
     let mut before = ' ';
@@ -85,7 +85,7 @@ fn tokens(rest: &mut Unread<'_>, depth: u32) -> Option<()> {
 }
 
 /// Reads a string behind its first quote; `\(…)` in it is a filter.
-fn string(rest: &mut Unread<'_>, depth: u32) -> Option<()> {
+fn string(rest: &mut ScriptText<'_>, depth: u32) -> Option<()> {
     loop {
         match rest.next()? {
             '"' => return Some(()),

@@ -8,9 +8,9 @@ pub(crate) mod jq;
 pub(crate) mod sed;
 
 /// The rest of a script, read from the left.
-struct Unread<'s>(&'s str);
+struct ScriptText<'s>(&'s str);
 
-impl<'s> Unread<'s> {
+impl<'s> ScriptText<'s> {
     fn peek(&self) -> Option<char> {
         self.0.chars().next()
     }

@@ -1,6 +1,6 @@
 //! Scripts of sed.
 
-use super::Unread;
+use super::ScriptText;
 use crate::facts::programs::reading::{Operands, Reading, reading};
 
 /// Options that neither edit a file nor read a script from one.
@@ -15,7 +15,7 @@ const DELIMITERS: &str = "/|#,:@!%_~+=";
 /// Returns true when a script of sed only prints and changes text: no `e`, `w`, `r`, no comment,
 /// and no text that continues on the next line.
 pub(crate) fn reads(script: &str) -> bool {
-    let mut rest = Unread(script);
+    let mut rest = ScriptText(script);
     loop {
         rest.take(|c| matches!(c, ' ' | '\t' | '\n' | ';'));
         if rest.0.is_empty() {
@@ -28,7 +28,7 @@ pub(crate) fn reads(script: &str) -> bool {
 }
 
 /// Reads one command with its addresses.
-fn command(rest: &mut Unread<'_>) -> Option<()> {
+fn command(rest: &mut ScriptText<'_>) -> Option<()> {
     let blank = |c| matches!(c, ' ' | '\t');
     if address(rest)? {
         rest.take(blank);
@@ -78,7 +78,7 @@ fn command(rest: &mut Unread<'_>) -> Option<()> {
 }
 
 /// Reads an address, if there is one.
-fn address(rest: &mut Unread<'_>) -> Option<bool> {
+fn address(rest: &mut ScriptText<'_>) -> Option<bool> {
     if !rest.take(|c| c.is_ascii_digit() || matches!(c, '$' | '~')).is_empty() {
         return Some(true);
     }
@@ -93,6 +93,6 @@ fn address(rest: &mut Unread<'_>) -> Option<bool> {
     Some(true)
 }
 
-fn delimiter(rest: &mut Unread<'_>) -> Option<char> {
+fn delimiter(rest: &mut ScriptText<'_>) -> Option<char> {
     rest.next().filter(|c| DELIMITERS.contains(*c))
 }
