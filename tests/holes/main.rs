@@ -49,6 +49,7 @@ mod guardrail;
 mod hook;
 mod impostor;
 mod keys;
+mod languages;
 mod links;
 mod log;
 mod names;

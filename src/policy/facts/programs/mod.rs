@@ -1,6 +1,7 @@
 //! The descriptions of command-line programs, one for each.
 //!
-//! `known/` holds them by family, `checks/` what no list can express. Unwrapping, effects, critical
+//! `known/` holds them by family, `checks/` what no list can express, `languages/` the readers of
+//! scripts. Unwrapping, effects, critical
 //! patterns, the class of reading calls and Always use these descriptions and know no program
 //! themselves.
 
@@ -12,6 +13,7 @@ pub(crate) mod files;
 pub(crate) mod grant;
 mod index;
 mod known;
+pub(crate) mod languages;
 pub(crate) mod name;
 pub(crate) mod own;
 pub(crate) mod reach;

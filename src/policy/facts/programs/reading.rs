@@ -15,7 +15,7 @@ pub(crate) struct Reading {
     /// Short options with a value.
     pub(crate) values: &'static str,
     /// Long options: `name`, `name=` with a value, `name?` with an optional value, `name:` with a
-    /// file.
+    /// file, `name==` with two texts.
     pub(crate) longs: &'static [Words],
     /// Words that may follow besides options.
     pub(crate) operands: Operands,

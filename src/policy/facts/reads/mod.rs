@@ -6,8 +6,8 @@
 
 mod names;
 mod operands;
-mod scripts;
-mod words;
+pub(crate) mod scripts;
+pub(crate) mod words;
 
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs;

@@ -45,9 +45,9 @@ pub(super) fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Direct
             let pattern = !words.has(given);
             (!pattern || literal(0).is_some()) && from(usize::from(pattern), true, true)
         }
-        Operands::Sed => scripts::sed(words).is_some_and(|scripts| from(scripts, true, true)),
-        Operands::Awk => literal(0).is_some_and(scripts::awk) && from(1, true, true),
-        Operands::Jq => literal(0).is_some_and(scripts::jq) && from(1, true, true),
+        Operands::Sed | Operands::Awk | Operands::Jq => {
+            scripts::scripts(operands, words).is_some_and(|scripts| from(scripts, true, true))
+        }
         Operands::Revisions => {
             // `-L 1,9:file` names a file behind the colon.
             let line = words.values.iter().filter(|(name, _)| *name == "L");

@@ -3,30 +3,13 @@
 use super::names;
 use super::words::SortedWords;
 use crate::facts::paths::Directories;
-use crate::facts::programs::checks::sed::sed_reaches;
+use crate::facts::programs::checks::find::{Follows, follows};
+use crate::facts::programs::languages::{awk, jq, sed};
+use crate::facts::programs::reading::Operands;
 use crate::shell::{Word, WordKind};
-
-/// Tests and actions of find that print names: `alone`, or followed by a `text`.
-const FIND: &[(&str, &str)] = &[
-    (
-        "alone",
-        "-print -print0 -ls -prune -empty -depth -d -mount -xdev -not -o -or -a -and ! ( ) , \
-         -readable -writable -executable -true -false -nouser -nogroup -quit -daystart -noleaf -P",
-    ),
-    (
-        "text",
-        "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype \
-         -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid \
-         -gid -links -inum -fstype -printf -newermt -used",
-    ),
-];
 
 /// Returns true for `find` with start points in the workspace, tests and printing only.
 pub(super) fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
-    let is = |list: &str, text: &str| {
-        FIND.iter()
-            .any(|(kind, all)| *kind == list && all.split_whitespace().any(|one| one == text))
-    };
     let mut words = args.iter();
     // Start points come before the first test.
     let mut starts = true;
@@ -39,14 +22,15 @@ pub(super) fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
                 names::said(word, dirs) && stays(word, dirs)
             }
             (true, WordKind::Glob) => !text.starts_with(['*', '?', '[']) && stays(word, dirs),
-            (false, WordKind::Literal) if is("alone", text) => true,
-            (false, WordKind::Literal) if is("text", text) => {
-                words.next().is_some_and(|value| value.literal().is_some())
-            }
-            (false, WordKind::Literal) if text == "-newer" => words
-                .next()
-                .and_then(Word::literal)
-                .is_some_and(|file| names::readable(file, false, dirs)),
+            (false, WordKind::Literal) => match follows(text) {
+                Some(Follows::Nothing) => true,
+                Some(Follows::Text) => words.next().is_some_and(|value| value.literal().is_some()),
+                Some(Follows::File) => words
+                    .next()
+                    .and_then(Word::literal)
+                    .is_some_and(|file| names::readable(file, false, dirs)),
+                None => false,
+            },
             _ => false,
         };
         if !known {
@@ -76,49 +60,24 @@ pub(super) fn ps(args: &[Word<'_>]) -> bool {
     })
 }
 
-/// Returns the number of operands that are scripts, if every script of a sed only prints and
-/// changes text.
-pub(super) fn sed(words: &SortedWords<'_, '_>) -> Option<usize> {
-    let scripts: Vec<&str> = words
-        .values
-        .iter()
-        .filter(|(name, _)| matches!(*name, "e" | "expression"))
-        .map(|(_, script)| *script)
-        .collect();
-    // Without `-e`, the first operand is the script.
-    let from = usize::from(scripts.is_empty());
-    let first = words.operands.first().and_then(|(word, _)| word.literal());
-    let all = if from == 1 { vec![first?] } else { scripts };
-    (!all.iter().any(|script| sed_reaches(script))).then_some(from)
-}
-
-/// Returns true for an awk program that can neither run, read nor write anything besides its
-/// operands.
-///
-/// SECURITY: decided by the text alone, including strings and patterns, so that it does not depend
-/// on a reading of quotes.
-pub(super) fn awk(program: &str) -> bool {
-    let odd = [
-        "system", "getline", "ENVIRON", "ARG", "PROCINFO", "SYMTAB", "FUNCTAB", "close", "fflush",
-        "@", "\\\n", "`",
-    ];
-    // `||` and `>=` only look like a pipe and a redirect.
-    let pipes = program.replace("||", "").contains('|');
-    let redirects = program.contains("print") && program.replace(">=", "").contains('>');
-    !pipes && !redirects && !odd.iter().any(|word| program.contains(word))
-}
-
-/// Returns true for a jq program that reads nothing but its input.
-pub(super) fn jq(program: &str) -> bool {
-    let odd = [
-        "env",
-        "ENV",
-        "import",
-        "include",
-        "input_filename",
-        "$__",
-        "get_search_list",
-        "modulemeta",
-    ];
-    !odd.iter().any(|word| program.contains(word))
+/// Returns the number of operands that are scripts, if every script on the command line only reads
+/// and prints.
+pub(crate) fn scripts(operands: Operands, words: &SortedWords<'_, '_>) -> Option<usize> {
+    let reads = match operands {
+        Operands::Sed => sed::reads,
+        Operands::Awk => awk::reads,
+        Operands::Jq => jq::reads,
+        _ => return Some(0),
+    };
+    // Where options end at the first operand, that is the script, whatever follows.
+    if words.late && operands != Operands::Jq {
+        return None;
+    }
+    // `-e` of sed; without it, the first operand is the script.
+    let values = words.values.iter().filter(|(name, _)| name.starts_with('e'));
+    let given: Vec<&str> = values.map(|(_, script)| *script).collect();
+    let from = usize::from(given.is_empty());
+    let first = || words.operands.first().and_then(|(word, _)| word.literal());
+    let all = if from == 1 { vec![first()?] } else { given };
+    all.into_iter().all(reads).then_some(from)
 }

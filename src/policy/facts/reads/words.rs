@@ -4,22 +4,24 @@ use crate::facts::programs::reading::Reading;
 use crate::shell::{Word, WordKind};
 
 /// Options, their values, and operands.
-pub(super) struct SortedWords<'w, 'a> {
+pub(crate) struct SortedWords<'w, 'a> {
     /// Options without dashes; each short option alone.
-    pub(super) options: Vec<&'w str>,
+    pub(crate) options: Vec<&'w str>,
     /// Values of options, with the option's name.
-    pub(super) values: Vec<(&'w str, &'w str)>,
+    pub(crate) values: Vec<(&'w str, &'w str)>,
     /// Values of options that name files.
-    pub(super) files: Vec<&'w str>,
+    pub(crate) files: Vec<&'w str>,
     /// Words that are not options; true when `--` precedes them.
-    pub(super) operands: Vec<(&'w Word<'a>, bool)>,
+    pub(crate) operands: Vec<(&'w Word<'a>, bool)>,
+    /// An option follows an operand: for a program that does not sort its words, a file.
+    pub(crate) late: bool,
 }
 
 impl<'w, 'a> SortedWords<'w, 'a> {
     /// Sorts the words; `None` when an option is unknown or a word may become one.
-    pub(super) fn of(form: &Reading, args: &'w [Word<'a>]) -> Option<Self> {
-        let (options, values, files, operands) = Default::default();
-        let mut words = Self { options, values, files, operands };
+    pub(crate) fn of(form: &Reading, args: &'w [Word<'a>]) -> Option<Self> {
+        let (options, values, files, operands, late) = Default::default();
+        let mut words = Self { options, values, files, operands, late };
         let mut rest = args.iter();
         while let Some(word) = rest.next() {
             // Behind `--`, a word that starts with a dash is a file.
@@ -27,8 +29,10 @@ impl<'w, 'a> SortedWords<'w, 'a> {
                 words.operands.extend(rest.map(|word| (word, true)));
                 return Some(words);
             }
-            match word.text.strip_prefix('-') {
-                None | Some("") => words.operands.push((word, false)),
+            let option = word.text.strip_prefix('-').filter(|option| !option.is_empty());
+            words.late |= option.is_some() && !words.operands.is_empty();
+            match option {
+                None => words.operands.push((word, false)),
                 Some(option) if !is_known(word, option) => return None,
                 Some(option) => match option.strip_prefix('-') {
                     Some(long) => words.long(form, long, &mut rest)?,
@@ -54,15 +58,27 @@ impl<'w, 'a> SortedWords<'w, 'a> {
             (OptionTakes::Nothing, Some(_)) => return None,
             (OptionTakes::Maybe, Some(value)) => self.values.push((name, value)),
             (OptionTakes::Text, given) => {
-                let value = given.or_else(|| rest.next()?.literal())?;
+                let value = given.or_else(|| self.next_value(rest))?;
                 self.values.push((name, value));
             }
+            (OptionTakes::Pair, None) => {
+                rest.next()?.literal()?;
+                rest.next()?.literal()?;
+            }
+            (OptionTakes::Pair, Some(_)) => return None,
             (OptionTakes::File, given) => {
                 self.files.push(given.or_else(|| rest.next()?.literal())?)
             }
         }
         self.options.push(name);
         Some(())
+    }
+
+    /// Takes the next word as a value.
+    fn next_value(&mut self, rest: &mut impl Iterator<Item = &'w Word<'a>>) -> Option<&'w str> {
+        let value = rest.next()?.literal()?;
+        self.files.extend(self.late.then_some(value));
+        Some(value)
     }
 
     /// Reads `-la`, `-n5`, `-n 5`, `-50`.
@@ -83,7 +99,7 @@ impl<'w, 'a> SortedWords<'w, 'a> {
             match form.short(letter)? {
                 OptionTakes::Nothing => {}
                 _ => {
-                    let value = if more.is_empty() { rest.next()?.literal()? } else { more };
+                    let value = if more.is_empty() { self.next_value(rest)? } else { more };
                     self.values.push((name, value));
                     return Some(());
                 }
@@ -93,7 +109,7 @@ impl<'w, 'a> SortedWords<'w, 'a> {
     }
 
     /// Returns true when an option of the blank-separated list is given.
-    pub(super) fn has(&self, list: &str) -> bool {
+    pub(crate) fn has(&self, list: &str) -> bool {
         list.split(' ').any(|name| self.options.contains(&name))
     }
 }
@@ -109,13 +125,15 @@ fn is_known(word: &Word<'_>, option: &str) -> bool {
 
 /// The kind of value that an option takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum OptionTakes {
+pub(crate) enum OptionTakes {
     /// No value.
     Nothing,
     /// An attached value, or none.
     Maybe,
     /// A text or number.
     Text,
+    /// Two texts, in the next words.
+    Pair,
     /// A file, folder or pattern of names.
     File,
 }
@@ -131,12 +149,13 @@ impl Reading {
     }
 
     /// Looks up a long option. The list has `name`, `name=` with a text, `name?` with an optional
-    /// value, `name:` with a file.
+    /// value, `name:` with a file, `name==` with two texts.
     fn long(&self, name: &str) -> Option<OptionTakes> {
         let all = self.longs.iter().flat_map(|longs| longs.split_whitespace());
         all.filter_map(|known| known.strip_prefix(name)).find_map(|rest| match rest {
             "" => Some(OptionTakes::Nothing),
             "=" => Some(OptionTakes::Text),
+            "==" => Some(OptionTakes::Pair),
             "?" => Some(OptionTakes::Maybe),
             ":" => Some(OptionTakes::File),
             _ => None,

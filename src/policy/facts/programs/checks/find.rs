@@ -9,14 +9,50 @@ use crate::shell::{Word, WordKind};
 const UNSEEN: &str = "a word that is only known when it runs may be an action of it";
 const TESTS: &str = "-name -iname -path -regex -mtime -mmin -size -empty -newer -type";
 
+/// Tests that say nothing about a name, and actions that print names.
+const ALONE: &str = "\
+    -print -print0 -ls -prune -empty -depth -d -mount -xdev -not -o -or -a -and ! ( ) , -readable \
+    -writable -executable -true -false -nouser -nogroup -quit -daystart -noleaf -P";
+const WITH_A_TEXT: &str = "\
+    -name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype \
+    -type -xtype -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -perm -user \
+    -group -uid -gid -links -inum -fstype -printf -newermt -newerat -newerct -used";
+const WITH_A_FILE: &str = "-newer -anewer -cnewer -samefile";
+const EXECUTES: &str = "-exec -execdir -ok -okdir";
+
+/// The word behind a test or action of find.
+pub(crate) enum Follows {
+    Nothing,
+    Text,
+    File,
+}
+
+/// Returns what follows a test or action of find, if it only looks and prints.
+pub(crate) fn follows(word: &str) -> Option<Follows> {
+    match word {
+        _ if listed(ALONE, word) => Some(Follows::Nothing),
+        _ if listed(WITH_A_TEXT, word) => Some(Follows::Text),
+        _ if listed(WITH_A_FILE, word) => Some(Follows::File),
+        _ => None,
+    }
+}
+
 /// Checks find for actions of its own; the wrappers look behind `-exec`.
 pub(crate) fn acts(args: &Arguments<'_, '_>) -> Option<&'static str> {
-    let acts = args.any(|text| {
-        matches!(text, "-delete" | "-fprint" | "-fprint0" | "-fprintf" | "-fls")
-            || text.starts_with("-files0")
-    });
-    if acts {
-        return Some("an action of find deletes or writes");
+    let mut words = args.words.iter();
+    while let Some(word) = words.next() {
+        match (follows(&word.text), &*word.text) {
+            (Some(Follows::Nothing), _) | (None, "-L" | "-H" | "-follow") => {}
+            (Some(_), _) => drop(words.next()),
+            (None, text) if listed(EXECUTES, text) => {
+                words.find(|word| matches!(&*word.text, ";" | "+"));
+            }
+            // FAIL-CLOSED: `-delete`, `-fprintf` and all that is not known.
+            (None, text) if text.starts_with('-') => {
+                return Some("an action of find may delete or write");
+            }
+            _ => {}
+        }
     }
     args.uncertain().then_some(UNSEEN)
 }

@@ -2,7 +2,6 @@
 //! words at once.
 
 pub(crate) mod archives;
-pub(crate) mod awk;
 pub(crate) mod changes;
 pub(crate) mod code;
 pub(crate) mod copies;
@@ -11,7 +10,7 @@ pub(crate) mod git;
 pub(crate) mod leaks;
 pub(crate) mod machine;
 pub(crate) mod rights;
-pub(crate) mod sed;
+pub(crate) mod scripts;
 pub(crate) mod sql;
 pub(crate) mod tools;
 pub(crate) mod web;

@@ -3,15 +3,6 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::shell::WordKind;
 
-/// Returns true when jq prints the environment.
-pub(crate) fn prints_environment(args: &Arguments<'_, '_>) -> bool {
-    let parts = ["$ENV", "env.", "input_filename", "|env"];
-    let mut programs = args.texts().filter(|text| !text.starts_with('-'));
-    programs.any(|text| {
-        text == "env" || text.starts_with("env|") || parts.iter().any(|part| text.contains(part))
-    })
-}
-
 /// Returns true for `cargo +/path/to/toolchain`.
 pub(crate) fn names_a_toolchain(args: &Arguments<'_, '_>) -> bool {
     args.any(|text| text.starts_with('+') && text.contains('/'))

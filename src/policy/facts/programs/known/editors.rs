@@ -12,7 +12,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[case(Always, "it runs whatever it is given")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .grant(AlwaysRule::NEVER),
-    Program::named("vi vim")
+    Program::named("vi vim view")
         .beyond(&[case(Always, "it runs whatever it is given")])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .grant(AlwaysRule::NEVER),
@@ -23,11 +23,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[case(Always, "it runs whatever it is given")])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES }),
     Program::named("pico").beyond(&[case(Always, "it runs whatever it is given")]),
-    Program::named("view").files(Files::Each {
-        access: Access::Read,
-        skip: 0,
-        values: TEXT_VALUES,
-    }),
-    // In dc a `!` runs a shell command.
-    Program::named("dc bc").beyond(&[case(Holds(&["!"]), STARTS_ANOTHER)]),
+    // In dc a `!` runs a shell command, and `?` reads one.
+    Program::named("dc").beyond(&[case(Always, "it runs whatever it is given")]),
+    Program::named("bc").beyond(&[case(Holds(&["!"]), STARTS_ANOTHER)]),
 ];

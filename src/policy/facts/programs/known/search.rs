@@ -1,12 +1,13 @@
 //! Programs that search text, and small query languages.
 
 use super::common::{READS, RUNS, SEARCH_VALUES, WRITES};
-use crate::facts::programs::case::case;
-use crate::facts::programs::checks::tools;
+use crate::facts::programs::case::{case, judge};
+use crate::facts::programs::checks::scripts;
 use crate::facts::programs::description::Program;
 use crate::facts::programs::files::{Access, Depth, Files};
+use crate::facts::programs::languages::jq;
 use crate::facts::programs::reading::{Operands, reading};
-use crate::facts::programs::when::{When::Test, options};
+use crate::facts::programs::when::options;
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
@@ -32,21 +33,14 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::WalksHere),
     // A jq program can print the environment and read other files.
     Program::named("jq")
-        .reads(&[reading("acCejMnrRsS", "", JQ, Operands::Jq)])
-        .versions("--version")
-        .beyond(&[
-            case(options(JQ_OPTIONS, "fL", ""), READS),
-            case(Test(tools::prints_environment), "it prints the environment"),
-        ])
+        .reads(&[jq::FORM])
+        .versions("--version --help")
+        .beyond(&[judge(scripts::jq)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::Opens),
-    Program::named("gojq").beyond(&[
-        case(options(JQ_OPTIONS, "fL", ""), READS),
-        case(Test(tools::prints_environment), "it prints the environment"),
-    ]),
-    Program::named("jaq").beyond(&[case(options(JQ_OPTIONS, "fL", ""), READS)]),
+    Program::named("gojq jaq").beyond(&[judge(scripts::jq)]),
     Program::named("yq")
-        .beyond(&[case(options(YQ_OPTIONS, "is", "pIo"), WRITES)])
+        .beyond(&[case(options(YQ_OPTIONS, "is", "pIo"), WRITES), judge(scripts::yq)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::Opens),
 ];
@@ -71,8 +65,4 @@ const RG: &[Words] = &["\
     pretty quiet regexp= replace= smart-case sort= sortr= stats stop-on-nonmatch text threads= \
     trim type= type-list type-not= unrestricted vimgrep with-filename word-regexp"];
 const SEARCHED: Operands = Operands::Pattern("e regexp files type-list");
-const JQ: &[Words] = &["\
-    compact-output raw-output join-output ascii-output sort-keys tab indent= null-input slurp \
-    raw-input exit-status color-output monochrome-output seq stream"];
-const JQ_OPTIONS: Words = "--rawfile --slurpfile --from-file --library-path --run-tests";
 const YQ_OPTIONS: Words = "--inplace --in-place --from-file --split-exp --split-exp-file";

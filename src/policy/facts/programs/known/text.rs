@@ -2,9 +2,10 @@
 
 use super::common::{READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITES};
 use crate::facts::programs::case::{case, judge};
-use crate::facts::programs::checks::{awk, changes, sed};
+use crate::facts::programs::checks::{changes, scripts};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Depth, Files};
+use crate::facts::programs::languages::{awk, sed};
 use crate::facts::programs::reach::Pipe;
 use crate::facts::programs::reading::{Operands, reading};
 use crate::facts::programs::when::{
@@ -156,18 +157,20 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("iconv dos2unix pr sum").depth(Depth::Opens),
     Program::named("sed")
-        .reads(&[reading("nErsuz", "e", SED, Operands::Sed)])
-        .beyond(&[judge(sed::sed)])
+        .reads(&[sed::FORM])
+        .versions("--version --help")
+        .beyond(&[judge(scripts::sed)])
         .files(Files::Edited)
         .depth(Depth::Opens),
-    Program::named("gsed").beyond(&[judge(sed::sed)]).files(Files::Edited),
+    Program::named("gsed").beyond(&[judge(scripts::sed)]).files(Files::Edited),
     Program::named("awk gawk mawk")
         .roles(&[Role::Programmed])
-        .reads(&[reading("", "vF", &["field-separator=", "assign="], Operands::Awk)])
-        .beyond(&[judge(awk::awk)])
+        .reads(&[awk::FORM])
+        .versions("--version --help")
+        .beyond(&[judge(scripts::awk)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::Opens),
-    Program::named("nawk busybox-awk").roles(&[Role::Programmed]).beyond(&[judge(awk::awk)]),
+    Program::named("nawk busybox-awk").roles(&[Role::Programmed]).beyond(&[judge(scripts::awk)]),
     Program::named("md5sum sha256sum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
@@ -206,6 +209,3 @@ const DIFF: &[Words] = &["\
     strip-trailing-cr report-identical-files minimal normal no-dereference"];
 const LESS_OPTIONS: Words = "\
     --log-file --LOG-FILE --lesskey-file --lesskey-src --cmd --tag-file --tag";
-const SED: &[Words] = &["\
-    quiet silent expression= regexp-extended line-length= null-data separate unbuffered sandbox \
-    posix"];

@@ -83,8 +83,12 @@ const TIME: Wrapper = Wrapper {
     ..Wrapper::new(Passage::Inner, "fo", "format output")
 };
 // xargs appends words that are not in the text.
-const XARGS: Wrapper =
-    Wrapper { open: true, ..Wrapper::new(Passage::Inner, "IadELnPsJRS", XARGS_VALUES) };
+const XARGS: Wrapper = Wrapper {
+    open: true,
+    /* It reads a file that no rule sees. */
+    opaque: "-a --arg-file",
+    ..Wrapper::new(Passage::Inner, "IadELnPsJRS", XARGS_VALUES)
+};
 const WRAPPERS_ANYWHERE: Words = "\
     flock taskset chrt setarch start-stop-daemon runcon systemd-inhibit rlwrap chronic \
     caffeinate fakeroot xvfb-run dbus-run-session unbuffer torsocks proxychains proxychains4 \
