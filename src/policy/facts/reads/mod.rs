@@ -9,7 +9,7 @@ mod operands;
 mod scripts;
 mod words;
 
-use crate::facts::paths::{self, Directories};
+use crate::facts::paths::{self, Directories, PatternOf};
 use crate::facts::programs;
 use crate::facts::programs::name::base;
 use crate::facts::programs::own::OperatorProgram;
@@ -88,14 +88,15 @@ pub(crate) fn own(program: &OperatorProgram, argv: &[Word<'_>], dirs: Directorie
             .any(|form| form.operands(args).is_some_and(|operands| operands.iter().all(readable)))
 }
 
-/// Returns true when a file tool only reads what it names.
+/// Returns true when a file tool only reads what it names, for whatever it takes the name.
 pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
-    let shows = match kind {
-        Kind::Read | Kind::Grep => true,
-        Kind::Glob => false,
-        _ => return false,
+    let readable = |path: &str| match kind {
+        Kind::Read => names::selects(path, PatternOf::Files, dirs),
+        Kind::Grep => names::selects(path, PatternOf::Search, dirs),
+        Kind::Glob => names::readable(path, false, dirs),
+        _ => false,
     };
-    value.is_path && workspace(dirs).is_some() && names::readable(&value.text, shows, dirs)
+    value.is_path && workspace(dirs).is_some() && value.readings(dirs).iter().all(|it| readable(it))
 }
 
 /// Returns true when a search without a folder stays in the workspace.
