@@ -131,7 +131,7 @@ fn is_pattern(text: &str) -> bool {
 
 fn matches(pattern: &str, of: PatternOf) -> bool {
     let (folders, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
-    let meets = |part: &str, rule: &str| meets(part.as_bytes(), rule.as_bytes(), true);
+    let meets = |part: &str, rule: &str| meets(part.as_bytes(), rule.as_bytes());
     // A bare star stands for any folder, as a search through it does.
     let stars = |part: &str| part.bytes().all(|b| b == b'*');
     let below = |folder: &str| folders.split('/').any(|part| !stars(part) && meets(part, folder));
@@ -156,7 +156,7 @@ fn is_template(name: &str) -> bool {
 /// Returns true when the name, or the name of which it is a copy, is a secret's.
 fn is_named(name: &str) -> bool {
     let mut rules = NAMES.iter().map(|rule| rule.as_bytes());
-    if !is_template(name) && rules.any(|rule| meets(name.as_bytes(), rule, false)) {
+    if !is_template(name) && rules.any(|rule| fits(name.as_bytes(), rule)) {
         return true;
     }
     let mut rest = name;
@@ -171,7 +171,7 @@ fn is_named(name: &str) -> bool {
 
 /// Returns true when a pattern may match the name of a secret, or of a copy of one.
 fn may_be_named(pattern: &str) -> bool {
-    let fits = |rule: &str| meets(pattern.as_bytes(), rule.as_bytes(), true);
+    let fits = |rule: &str| meets(pattern.as_bytes(), rule.as_bytes());
     !is_template(pattern)
         && NAMES.iter().any(|rule| {
             fits(rule)
@@ -186,21 +186,35 @@ fn ends_with(name: &str, end: &str) -> bool {
     from.and_then(|from| name.get(from..)).is_some_and(|tail| tail.eq_ignore_ascii_case(end))
 }
 
-/// Returns true when some text fits both the name (or pattern) and the rule.
-fn meets(name: &[u8], rule: &[u8], wild: bool) -> bool {
+/// Returns true when a name fits a rule.
+fn fits(name: &[u8], rule: &[u8]) -> bool {
+    match rule.split_first() {
+        None => name.is_empty(),
+        Some((b'*', [])) => true,
+        Some((b'*', rest)) => {
+            (0..=name.len()).any(|at| name.get(at..).is_some_and(|name| fits(name, rest)))
+        }
+        Some((byte, rest)) => name
+            .split_first()
+            .is_some_and(|(first, name)| first.eq_ignore_ascii_case(byte) && fits(name, rest)),
+    }
+}
+
+/// Returns true when some text fits both the pattern and the rule.
+fn meets(pattern: &[u8], rule: &[u8]) -> bool {
     let bits = |fits: &dyn Fn(u8) -> bool| -> u64 {
         rule.iter().enumerate().filter(|(_, b)| fits(**b)).map(|(j, _)| 1 << j).sum()
     };
     let stars = bits(&|b| b == b'*');
     // A star of the rule may be empty; no rule has two in a row.
     let over = |at: u64| at | (at & stars) << 1;
-    // Bit `j`: the part of the name that was read fits the first `j` characters of the rule.
+    // Bit `j`: the part of the pattern that was read fits the first `j` characters of the rule.
     let mut at = over(1);
-    for &byte in name {
+    for &byte in pattern {
         at = over(match byte {
             // The star may stand for whatever the rule has from here on.
-            b'*' if wild => !0_u64 << at.trailing_zeros().min(63),
-            b'?' if wild => (at & stars) | (at & !stars) << 1,
+            b'*' => !0_u64 << at.trailing_zeros().min(63),
+            b'?' => (at & stars) | (at & !stars) << 1,
             _ => (at & stars) | (at & bits(&|b| b.eq_ignore_ascii_case(&byte)) & !stars) << 1,
         });
         if at == 0 {

@@ -79,7 +79,7 @@ fn behind_sub<'w, 'a>(form: &Reading, args: &'w [Word<'a>]) -> Option<&'w [Word<
 /// by its bare name, that names nothing outside the project and no secret.
 pub(crate) fn own(program: &OperatorProgram, argv: &[Word<'_>], dirs: Directories<'_>) -> bool {
     let Some((first, args)) = argv.split_first() else { return false };
-    let readable = |text: &&str| names::readable(text, true, dirs);
+    let readable = |text: &&str| names::opened(text, dirs);
     first.literal() == Some(&program.name)
         && workspace(dirs).is_some()
         && program

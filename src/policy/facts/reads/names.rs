@@ -57,14 +57,16 @@ pub(super) fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
 /// Returns true when a pattern that a program reads itself stays in the workspace and matches no
 /// secret.
 pub(super) fn selects(pattern: &str, of: PatternOf, dirs: Directories<'_>) -> bool {
-    readable(pattern, true, dirs) && !paths::may_be_secret(pattern, of)
+    let plain = !pattern.contains(['*', '?', '[', '{', '(', '\\']);
+    readable(pattern, true, dirs) && (plain || !paths::may_be_secret(pattern, of))
 }
 
 /// Returns true when a word shows no secret: neither as it is, nor behind the colon of a revision
 /// or the magic of a pathspec (`HEAD:.env`, `:(glob)**/.en?`), of which git expands the wildcards.
 pub(super) fn opened(text: &str, dirs: Directories<'_>) -> bool {
-    let path = text.rsplit(':').next().unwrap_or(text);
-    let magic = path.strip_prefix('(').and_then(|magic| magic.split_once(')'));
-    let path = magic.map_or(path, |(_, path)| path);
-    [text, path].iter().all(|one| selects(one, PatternOf::Search, dirs))
+    let behind = text.rsplit_once(':').is_none_or(|(_, path)| {
+        let magic = path.strip_prefix('(').and_then(|magic| magic.split_once(')'));
+        selects(magic.map_or(path, |(_, path)| path), PatternOf::Search, dirs)
+    });
+    behind && selects(text, PatternOf::Search, dirs)
 }
