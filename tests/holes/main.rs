@@ -61,6 +61,7 @@ mod receiving;
 mod retention;
 mod reviews;
 mod samples;
+mod secrets;
 mod sessions;
 mod sizes;
 mod store;

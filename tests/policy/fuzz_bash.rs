@@ -12,6 +12,8 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "fuzz/chance.rs"]
+mod chance;
 #[path = "fuzz/generate.rs"]
 mod generate;
 #[path = "fuzz/jail.rs"]
@@ -20,8 +22,8 @@ mod judge;
 
 use std::sync::Mutex;
 
+use chance::Chance;
 use countersign_policy::shell::scan;
-use generate::Chance;
 use jail::{HOME, Jail};
 use judge::unreported;
 

@@ -26,8 +26,9 @@ pub fn critical(
         let reason = "names more files than can be checked";
         return Some(CriticalMatch { reason: reason.into(), span: 0..0 });
     }
-    let named = seen.iter().filter(|value| value.is_path).map(|value| &value.text);
-    named.chain(resolved).find_map(|path| {
+    let named = seen.iter().filter(|value| value.is_path).flat_map(|value| value.readings(dirs));
+    named.chain(resolved.iter().map(|path| path.into())).find_map(|path| {
+        let path = &*path;
         // `paths::system` knows no workspace: one in `/srv` is not part of the system.
         let reason = if paths::startup(path, dirs) {
             "writes a file that shells or services run when they start"

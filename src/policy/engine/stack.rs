@@ -126,7 +126,9 @@ impl<'r> Stack<'r> {
             let matched = match entry.rule.verdict {
                 Verdict::Allow if pattern.is_reads() => reads::value(kind, value, dirs),
                 Verdict::Allow if pattern.is_all() && !value.is_path => true,
-                Verdict::Allow => allow().any(|form| pattern.matches(form)),
+                Verdict::Allow => {
+                    allow().all(|forms| forms.iter().any(|form| pattern.matches(form)))
+                }
                 // `*` covers every spelling.
                 Verdict::Ask | Verdict::Deny if pattern.is_all() => true,
                 Verdict::Ask | Verdict::Deny => deny().any(|form| pattern.reaches(form)),

@@ -40,9 +40,10 @@ impl Subject<'_> {
 
     fn value<'r>(&self, stack: &Stack<'r>, value: &Value) -> PartDecision<'r> {
         let hit = stack.value(self.call.kind(), value, self.dirs);
-        let path = value.is_path.then_some(&*value.text);
-        let beyond =
-            path.and_then(|path| files::beyond_every_path(self.call.kind(), &hit, path, self.dirs));
+        let paths = if value.is_path { value.readings(self.dirs) } else { Vec::new() };
+        let beyond = paths
+            .iter()
+            .find_map(|path| files::beyond_every_path(self.call.kind(), &hit, path, self.dirs));
         let what = || format!("{} on {}", self.call.tool, shorten(&value.text, 80));
         let found = match (beyond, hit.entry) {
             (Some(why), Some(entry)) => PartDecision {
@@ -52,7 +53,7 @@ impl Subject<'_> {
             _ => PartDecision::of(hit, what),
         };
         // `/proc/self/root/etc/passwd` is `/etc/passwd`, which no pattern can see.
-        if value.is_alias() {
+        if value.is_alias(self.dirs) {
             let odd = "The path is an alias of the kernel for another file.";
             return found.max(PartDecision::blind(odd));
         }

@@ -1,5 +1,6 @@
 //! The values of a call other than a shell's: what rules match, in which spellings.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::Value as Json;
@@ -85,8 +86,8 @@ pub fn paths_of(call: &Call) -> Vec<String> {
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
     let values = Values::of(call);
     let (seen, _) = values.in_view();
-    let paths = seen.iter().filter(|v| v.is_path);
-    paths.map(|v| paths::clean(&v.text, dirs).into_owned()).collect()
+    let paths = seen.iter().filter(|value| value.is_path).flat_map(|value| value.readings(dirs));
+    paths.map(|path| paths::clean(&path, dirs).into_owned()).collect()
 }
 
 /// Stores in a call what was found about its [`crate::sights()`].
@@ -212,50 +213,60 @@ impl<'c> Collected<'c> {
 }
 
 impl Value {
-    /// Returns the spellings of which an allow rule must match one: the cleaned value.
-    pub(crate) fn allow_forms(&self, dirs: Directories<'_>) -> Vec<String> {
-        if !self.is_path {
-            return vec![self.text.clone()];
+    /// Returns every path for which a tool may take the value; other values are what they are.
+    pub(crate) fn readings(&self, dirs: Directories<'_>) -> Vec<Cow<'_, str>> {
+        match self.is_path {
+            true => paths::readings(&self.text, dirs),
+            false => vec![Cow::Borrowed(&self.text)],
         }
-        let nowhere = Directories { cwd: None, home: dirs.home };
-        let text = expand_home(&self.text, dirs.home);
-        let mut forms = vec![paths::clean(&text, nowhere).into_owned()];
-        if let Some(cwd) = dirs.cwd {
-            let absolute = paths::clean(&text, dirs);
-            let root = paths::clean(cwd, nowhere);
-            // Relative to the workspace, as rules usually name files.
-            let below = absolute.strip_prefix(&*root).and_then(|rest| rest.strip_prefix('/'));
-            forms.extend(below.map(ToOwned::to_owned));
-            forms.push(absolute.into_owned());
-        }
-        forms
+    }
+
+    /// Returns the spellings of each reading. An allow rule must match one of every reading.
+    pub(crate) fn allow_forms(&self, dirs: Directories<'_>) -> Vec<Vec<String>> {
+        let forms = |text: Cow<'_, str>| match self.is_path {
+            true => forms(&text, dirs),
+            false => vec![text.into_owned()],
+        };
+        self.readings(dirs).into_iter().map(forms).collect()
     }
 
     /// Returns the spellings of which a deny or ask rule needs to match one; includes the value as
     /// written.
     pub(crate) fn deny_forms(&self, dirs: Directories<'_>) -> Vec<String> {
-        let mut forms = self.allow_forms(dirs);
-        forms.push(self.text.clone());
+        let mut all = self.allow_forms(dirs).concat();
+        all.extend(self.readings(dirs).into_iter().map(Cow::into_owned));
         if self.is_path {
-            let slashes = self.text.replace('\\', "/");
-            let here = Directories { cwd: None, home: dirs.home };
-            forms.push(paths::clean(&slashes, here).into_owned());
-            forms.push(expand_home(&self.text, None).into_owned());
-            // Some systems ignore a trailing dot, blank or slash of a name.
-            forms.push(self.text.trim().trim_end_matches(['/', '.', ' ']).to_owned());
+            all.push(expand_home(&self.text, None).into_owned());
         }
-        forms
+        all
     }
 
     /// Returns true for aliases of other paths that the kernel provides.
-    pub(crate) fn is_alias(&self) -> bool {
-        let path = paths::clean(&self.text, Directories::default());
-        self.is_path
-            && (paths::within(&path, "/dev/fd")
+    pub(crate) fn is_alias(&self, dirs: Directories<'_>) -> bool {
+        let alias = |path: &str| {
+            let path = paths::clean(path, Directories::default());
+            paths::within(&path, "/dev/fd")
                 || path.strip_prefix("/proc/").is_some_and(|rest| {
                     ["/root", "/cwd", "/fd", "/map_files", "/task"].iter().any(|x| rest.contains(x))
-                }))
+                })
+        };
+        self.is_path && self.readings(dirs).iter().any(|path| alias(path))
     }
+}
+
+/// Returns a path as rules may name it: cleaned, absolute, and relative to the workspace.
+fn forms(path: &str, dirs: Directories<'_>) -> Vec<String> {
+    let nowhere = Directories { cwd: None, home: dirs.home };
+    let text = expand_home(path, dirs.home);
+    let mut forms = vec![paths::clean(&text, nowhere).into_owned()];
+    if let Some(cwd) = dirs.cwd {
+        let absolute = paths::clean(&text, dirs);
+        let root = paths::clean(cwd, nowhere);
+        let below = absolute.strip_prefix(&*root).and_then(|rest| rest.strip_prefix('/'));
+        forms.extend(below.map(ToOwned::to_owned));
+        forms.push(absolute.into_owned());
+    }
+    forms
 }
 
 #[cfg(test)]

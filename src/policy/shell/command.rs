@@ -45,6 +45,9 @@ pub struct Command<'a> {
     pub via: Via,
     /// Index of the command (`cd`, `pushd`, `popd`) that last changed the directory for this one.
     pub moved_by: Option<usize>,
+    /// The first variable of the environment whose value the command uses: one that may hold a
+    /// secret and that the text has not certainly assigned before.
+    pub environment: Option<&'a str>,
 }
 
 impl Command<'_> {

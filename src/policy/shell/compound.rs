@@ -26,6 +26,7 @@ impl<'a> Scanner<'a> {
             }
         }
         if !command.redirects.is_empty() {
+            self.names.disown();
             self.push(command);
         }
         Ok(())

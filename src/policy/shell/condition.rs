@@ -2,6 +2,7 @@
 
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
+use super::simple::is_variable;
 
 impl<'a> Scanner<'a> {
     /// Reads up to and over `]]`; the cursor is behind `[[`.
@@ -9,6 +10,8 @@ impl<'a> Scanner<'a> {
         let mut open = 0usize;
         let mut last = (self.at, self.at);
         let mut counts = false;
+        // `-n "$x"` only tells whether there is a value.
+        let mut presence = false;
         loop {
             self.newlines()?;
             if self.keyword("]]") {
@@ -33,8 +36,12 @@ impl<'a> Scanner<'a> {
                 b')' | b'&' | b'|' | b'<' | b'>' | b';' => return self.refuse(Doubt::Unexpected),
                 _ if self.finished() => return self.refuse(Doubt::Unfinished),
                 _ => {
-                    let from = self.at;
+                    let (from, before) = (self.at, self.environment);
                     let Some(word) = self.word()? else { return self.refuse(Doubt::Unexpected) };
+                    if std::mem::take(&mut presence) && is_variable(&word.text) {
+                        self.environment = before;
+                    }
+                    presence = !word.quoted && matches!(&*word.text, "-n" | "-z");
                     // `@(a|b)`: an extended pattern, in which `|` and `)` have another meaning.
                     if self.peek() == b'(' {
                         return self.refuse(Doubt::Pattern);

@@ -5,7 +5,7 @@ use super::class::{is_meta, is_name, is_name_start};
 use super::doubt::{Doubt, Uncertainty};
 use super::names::Variables;
 use super::pending::Pending;
-use super::{Dialect, Scan, Via};
+use super::{Dialect, Scan, Via, environment};
 
 /// The result of reading a construct: the whole of it, or the reason why not.
 pub(super) type Read<T> = Result<T, Uncertainty>;
@@ -36,6 +36,8 @@ pub(super) struct Scanner<'a> {
     pub(super) names: Variables<'a>,
     /// Index of the command that last changed this shell's directory.
     pub(super) moved_by: Option<usize>,
+    /// The first variable of the environment in what is being read.
+    pub(super) environment: Option<&'a str>,
     /// Number of commands started with `&`.
     pub(super) started: usize,
     pub(super) out: Scan<'a>,
@@ -56,6 +58,7 @@ impl<'a> Scanner<'a> {
             body_read: false,
             names: Variables::default(),
             moved_by: None,
+            environment: None,
             started: 0,
             // A command is seldom shorter than 16 bytes; growing the list copies every command in
             // it.
@@ -120,6 +123,13 @@ impl<'a> Scanner<'a> {
 
     pub(super) fn doubt_at(&mut self, doubt: Doubt, at: usize) {
         self.out.refusal.get_or_insert(Uncertainty { doubt, at });
+    }
+
+    /// Records that the value of a variable is used.
+    pub(super) fn uses(&mut self, name: &'a str) {
+        if !environment::shown(name) && !self.names.is_own(name) {
+            self.environment.get_or_insert(name);
+        }
     }
 
     /// Marks a bash construct that a plain `sh` reads differently.

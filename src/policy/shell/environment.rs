@@ -32,6 +32,43 @@ fn local(name: &str) -> bool {
     (lower && !read_by_programs) || SCRIPT_NAMES.contains(&name)
 }
 
+/// Returns true when the value of this variable of the environment is no secret.
+#[must_use]
+pub fn shown(name: &str) -> bool {
+    SHOWN.contains(&name)
+}
+
+/// Variables that every process has, and those that shells set.
+const SHOWN: &[&str] = &[
+    "HOME",
+    "PWD",
+    "OLDPWD",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "HOSTNAME",
+    "PATH",
+    "UID",
+    "EUID",
+    "PPID",
+    "RANDOM",
+    "SECONDS",
+    "LINENO",
+    "TERM",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "EDITOR",
+    "COLUMNS",
+    "LINES",
+    "BASH_VERSION",
+    "SHLVL",
+    "OSTYPE",
+    "MACHTYPE",
+    "CI",
+    "VIRTUAL_ENV",
+];
+
 /// Variables for colour, language and verbosity; none makes a program run another.
 const ASKED_FOR: &[&str] = &[
     "CARGO_INCREMENTAL",

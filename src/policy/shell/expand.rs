@@ -33,7 +33,9 @@ impl<'a> Scanner<'a> {
             b'\\' if self.look(2) == b'\n' => return self.refuse(Doubt::Continuation),
             b if is_name_start(b) => {
                 self.at += 1;
+                let from = self.at;
                 self.at += self.identifier();
+                self.uses(self.slice(from, self.at));
             }
             b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => self.at += 2,
             _ => {
@@ -123,6 +125,12 @@ impl<'a> Scanner<'a> {
             return self.refuse(Doubt::Expansion);
         }
         let name = self.slice(from, self.at);
+        let is_name = name.as_bytes().first().is_some_and(|&b| is_name_start(b));
+        // `${x:+set}` only tells whether there is a value.
+        let tells = matches!((self.peek(), self.look(1)), (b'+', _) | (b':', b'+'));
+        if is_name && !tells {
+            self.uses(name);
+        }
         let mut all = false;
         if self.peek() == b'[' {
             self.at += 1;

@@ -16,7 +16,7 @@ impl Scanner<'_> {
             if self.finished() {
                 return self.refuse(Doubt::Unfinished);
             }
-            let first = self.out.commands.len();
+            let (first, mark) = (self.out.commands.len(), self.names.enter());
             self.and_or()?;
             self.blanks();
             match (self.peek(), self.look(1)) {
@@ -35,6 +35,8 @@ impl Scanner<'_> {
                 }
                 (b'&', b'&' | b'>') => return self.refuse(Doubt::Unexpected),
                 (b'&', _) => {
+                    // It runs in a subshell.
+                    self.names.leave(mark);
                     self.out.background = true;
                     self.started += self.out.commands.len() - first;
                     self.at += 1;
@@ -74,7 +76,12 @@ impl Scanner<'_> {
         loop {
             self.blanks();
             match (self.peek(), self.look(1)) {
-                (b'&', b'&') | (b'|', b'|') => self.at += 2,
+                (b'&', b'&') => self.at += 2,
+                (b'|', b'|') => {
+                    // `false && x=1 || …`: what is behind runs because something did not.
+                    self.names.leave(mark);
+                    self.at += 2;
+                }
                 _ => break,
             }
             self.newlines()?;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 use super::pending::Pending;
-use super::{RedirectOp, WordKind};
+use super::{Redirect, RedirectOp, WordKind};
 
 impl<'a> Scanner<'a> {
     /// Reads the bodies of all pending here-documents; the cursor is behind a newline.
@@ -16,11 +16,13 @@ impl<'a> Scanner<'a> {
             let to = self.body_end(&pending)?;
             let after = self.at;
             let mut kind = WordKind::Literal;
+            let outer = self.environment.take();
             if !pending.verbatim && self.expand_body(from, to)? {
                 kind = WordKind::Dynamic;
             }
             self.at = after;
             self.attach(&pending, from, to, kind);
+            self.environment = outer.or(self.environment);
         }
         Ok(())
     }
@@ -108,10 +110,16 @@ impl<'a> Scanner<'a> {
     /// Stores the body in its redirect.
     fn attach(&mut self, pending: &Pending<'a>, from: usize, to: usize, kind: WordKind) {
         let body = self.slice(from, to);
+        let is_mine = |redirect: &Redirect<'_>| {
+            redirect.op == RedirectOp::HereDocument && redirect.target.span.start == pending.at
+        };
         // The redirect belongs to one of the last commands, so the search starts from the end.
-        let redirects = self.out.commands.iter_mut().rev().flat_map(|c| &mut c.redirects);
-        let mut mine = redirects.filter(|r| r.op == RedirectOp::HereDocument);
-        if let Some(redirect) = mine.find(|r| r.target.span.start == pending.at) {
+        let mut commands = self.out.commands.iter_mut().rev();
+        let Some(command) = commands.find(|command| command.redirects.iter().any(is_mine)) else {
+            return;
+        };
+        command.environment = command.environment.or(self.environment.take());
+        if let Some(redirect) = command.redirects.iter_mut().find(|redirect| is_mine(redirect)) {
             redirect.target.text = if pending.tabs {
                 Cow::Owned(
                     body.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n"),

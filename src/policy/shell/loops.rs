@@ -107,6 +107,8 @@ impl Scanner<'_> {
             }
         }
         self.assigned(name, from, numbers);
+        // In the body, the loop has assigned it.
+        self.names.assign(name);
         if !environment::harmless(name, None) {
             // `for PATH in …` assigns like any other assignment, so it is reported as one.
             let span = from..from + name.len();

@@ -63,6 +63,10 @@ pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
     let mut scanner = Scanner::new(source, dialect);
     scanner.out.refusal = characters::inspect(source);
     let end = scanner.whole();
+    // A variable in the list of a loop, in a condition or in a `case`.
+    if scanner.environment.is_some() && !scanner.out.commands.is_empty() {
+        scanner.push(Command::default());
+    }
     // A later line, or the next turn of a loop, may assign a name that was counted with before.
     // Conflicts are therefore known only at the end.
     let conflict = scanner.names.conflict();

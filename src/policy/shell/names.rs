@@ -12,6 +12,8 @@ use super::doubt::{Doubt, Uncertainty};
 pub(super) struct Variables<'a> {
     /// Certainly a number here, unless tainted elsewhere.
     proven: Vec<&'a str>,
+    /// Certainly assigned here by the text itself.
+    own: Vec<&'a str>,
     /// May hold anything.
     tainted: Vec<&'a str>,
     /// Used in arithmetic, with the offset.
@@ -20,19 +22,44 @@ pub(super) struct Variables<'a> {
     open: bool,
 }
 
+/// The state of what is proven.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    proven: usize,
+    own: usize,
+}
+
 /// Limit on tracked names; uses of further names are refused.
 const MAX_NAMES: usize = 64;
 
 impl<'a> Variables<'a> {
     /// Returns a mark for [`Variables::leave`]. What is proven after it may never have run
     /// (branches, loops, subshells, functions).
-    pub(super) fn enter(&self) -> usize {
-        self.proven.len()
+    pub(super) fn enter(&self) -> Mark {
+        Mark { proven: self.proven.len(), own: self.own.len() }
     }
 
     /// Forgets everything proven since `mark`.
-    pub(super) fn leave(&mut self, mark: usize) {
-        self.proven.truncate(mark);
+    pub(super) fn leave(&mut self, mark: Mark) {
+        self.proven.truncate(mark.proven);
+        self.own.truncate(mark.own);
+    }
+
+    /// Records that the text has assigned `name`.
+    pub(super) fn assign(&mut self, name: &'a str) {
+        if self.own.len() < MAX_NAMES {
+            self.own.push(name);
+        }
+    }
+
+    /// Forgets every assignment: a redirect that failed may have prevented it.
+    pub(super) fn disown(&mut self) {
+        self.own.clear();
+    }
+
+    /// Returns true for a variable that has a value of the text's own.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        self.own.contains(&name)
     }
 
     /// Records that `name` holds a number.

@@ -19,6 +19,14 @@ const MAX_PENDING: usize = 16;
 impl<'a> Scanner<'a> {
     /// Reads a simple command or the definition of a function.
     pub(super) fn simple(&mut self) -> Read<()> {
+        // A command in `$(…)` has variables of its own.
+        let outer = self.environment.take();
+        self.simple_command()?;
+        self.environment = outer.or(self.environment);
+        Ok(())
+    }
+
+    fn simple_command(&mut self) -> Read<()> {
         let argv = Vec::with_capacity(4);
         let mut command = Command { argv, via: self.via, ..Command::default() };
         let begin = self.at;
@@ -49,13 +57,51 @@ impl<'a> Scanner<'a> {
             return self.refuse(Doubt::Unexpected);
         }
         self.vet(&command);
+        self.assigns(&command);
+        if is_presence(&command) {
+            self.environment = None;
+        }
         self.push(command);
         Ok(())
+    }
+
+    /// Records the variables that a command certainly assigns in this shell.
+    fn assigns(&mut self, command: &Command<'a>) {
+        let here = |op| matches!(op, RedirectOp::HereDocument | RedirectOp::HereString);
+        // A redirect that fails prevents the assignment.
+        if !command.redirects.iter().all(|redirect| here(redirect.op)) {
+            return;
+        }
+        if command.argv.is_empty() {
+            for assign in &command.assigns {
+                // `x+=…` and `x[1]=…` keep the value of the environment. A value that is a pattern
+                // becomes names of files that nobody has looked at.
+                let end = assign.value.span.start.wrapping_sub(2);
+                let keeps = matches!(self.byte(end), b'+' | b']');
+                let array = assign.value.text.starts_with('(');
+                if keeps {
+                    self.uses(assign.name);
+                } else if array || !assign.value.text.contains(['*', '?', '[']) {
+                    self.names.assign(assign.name);
+                }
+            }
+        } else if let [read, names @ ..] = command.argv.as_slice()
+            && read.literal() == Some("read")
+        {
+            // `-t` and `-u` may leave the variables as they are.
+            let plain = |text: &str| text == "-r" || !text.starts_with('-');
+            if names.iter().all(|word| word.literal().is_some_and(plain)) {
+                for word in names.iter().filter(|word| !word.text.starts_with('-')) {
+                    self.names.assign(self.slice(word.span.start, word.span.end));
+                }
+            }
+        }
     }
 
     /// Appends a command to the list.
     pub(super) fn push(&mut self, mut command: Command<'a>) {
         command.moved_by = self.moved_by;
+        command.environment = self.environment.take();
         if changes_directory(&command.argv) {
             self.moved_by = Some(self.out.commands.len());
         }
@@ -279,4 +325,25 @@ fn changes_directory(argv: &[Word<'_>]) -> bool {
     let mut names = argv.iter().map(|word| &*word.text);
     let name = names.find(|name| !matches!(*name, "command" | "builtin"));
     matches!(name, Some("cd" | "pushd" | "popd"))
+}
+
+/// Returns true for `[ -n "$x" ]`, `[ -z "$x" ]` and the same with `test`, which only tell whether
+/// there is a value.
+fn is_presence(command: &Command<'_>) -> bool {
+    let texts: Vec<&str> = command.argv.iter().map(|word| &*word.text).collect();
+    let word = match texts.as_slice() {
+        ["[", "-n" | "-z", _, "]"] | ["test", "-n" | "-z", _] => command.argv.get(2),
+        _ => None,
+    };
+    word.is_some_and(|word| word.quoted && is_variable(&word.text))
+        && command.assigns.is_empty()
+        && command.redirects.is_empty()
+}
+
+/// Returns true for `$x`, `${x}` and `${x:-}`.
+pub(super) fn is_variable(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('$') else { return false };
+    let inner = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let name = inner.map_or(rest, |inner| inner.strip_suffix(":-").unwrap_or(inner));
+    !name.is_empty() && name.bytes().all(is_name)
 }

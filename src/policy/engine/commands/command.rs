@@ -3,6 +3,7 @@
 use super::judge::{At, Care, Judge};
 use super::variables::assigns;
 use crate::engine::part_decision::PartDecision;
+use crate::facts::excerpt::shorten;
 use crate::facts::working_directory::WorkingDirectory;
 use crate::facts::wrappers::{Effort, Unwrapped};
 use crate::rules::verdict::Verdict;
@@ -56,6 +57,20 @@ impl<'r> Judge<'r, '_> {
         if hit.allows_all() {
             return found;
         }
+        let shown = self.shows(command, &found);
+        let found = found.max(shown);
         found.max(assigns(command))
+    }
+
+    /// Asks for a variable of the environment, unless a rule names the command that uses it.
+    // SECURITY: what only reads may print it, and so may the shell, in an error or a trace.
+    fn shows(&self, command: &Command<'_>, found: &PartDecision<'r>) -> PartDecision<'r> {
+        let unnamed = found.rule.is_none_or(|rule| rule.pattern.is_reads());
+        match command.environment.filter(|_| self.reading && unnamed) {
+            Some(name) if found.verdict == Verdict::Allow => {
+                self.ask(|| ["$", &shorten(name, 40), " may hold a secret."].concat())
+            }
+            _ => PartDecision::allow(None),
+        }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Judge<'r, 'c> {
     pub(super) care: Cell<Care>,
     pub(super) commands: Stack<'r>,
     pub(super) files: FileRules<'r, 'c>,
+    /// Some rule allows the class of reading calls.
+    pub(super) reading: bool,
     pub(super) dirs: Directories<'c>,
 }
 
@@ -51,7 +53,8 @@ impl<'r, 'c> Judge<'r, 'c> {
         dirs: Directories<'c>,
     ) -> Self {
         let files = FileRules::new(layers, now_ms);
-        Self { care: Cell::new(Care::Reasons), commands, files, dirs }
+        let reading = layers.iter().any(|layer| layer.allows_reading());
+        Self { care: Cell::new(Care::Reasons), commands, files, reading, dirs }
     }
 
     /// Returns an ask; builds the sentence only if someone will read it.

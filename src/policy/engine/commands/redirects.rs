@@ -27,9 +27,16 @@ impl<'r> Judge<'r, '_> {
         if !reads && !redirect.op.writes() {
             return PartDecision::allow(None);
         }
-        let Some(path) = paths::of_word(&redirect.target, self.dirs) else {
-            return match reads || hit.allows_all() {
+        // A rule that names the command covers its input too; the class of reading calls does not.
+        let unnamed = hit.verdict != Verdict::Allow || hit.allows_reading();
+        let is_known = matches!(redirect.target.kind, WordKind::Literal | WordKind::Home);
+        let path = paths::of_word(&redirect.target, self.dirs);
+        let Some(path) = path.filter(|_| is_known || !reads || !unnamed) else {
+            return match hit.allows_all() || reads && !unnamed {
                 true => PartDecision::allow(None),
+                false if reads => {
+                    PartDecision::ask("Reads a file that is only known when it runs.")
+                }
                 false => PartDecision::ask("Writes a file that is only known when it runs."),
             };
         };
@@ -60,9 +67,6 @@ impl<'r> Judge<'r, '_> {
             return PartDecision::allow(None);
         }
         if reads {
-            // A rule that names the command covers its input too; the class of reading calls does
-            // not.
-            let unnamed = hit.verdict != Verdict::Allow || hit.allows_reading();
             let odd = unnamed && paths::outside(&path, self.dirs)
                 || paths::secret(&path, self.dirs)
                 || paths::system(&path)

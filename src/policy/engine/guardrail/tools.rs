@@ -9,6 +9,7 @@ use super::site::{Bases, Operand, Sink, joined};
 use crate::facts::argument_names::{CONTENTS, NEW_TEXTS, OLD_TEXTS, PATCHES};
 use crate::facts::call::Call;
 use crate::facts::edited_files::EditedFiles;
+use crate::facts::paths::{Directories, readings};
 use crate::facts::tools::Kind;
 
 /// Returns true for arguments that are content and name nothing.
@@ -39,10 +40,19 @@ pub(super) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
     texts_of(&call.args, call.kind(), patched.is_some(), &mut texts);
     texts.extend(patched.iter().flat_map(|edited| edited.files.iter().map(|file| file.path)));
     let usage = usage(call);
+    let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+    let is_path = !matches!(call.kind(), Kind::Other | Kind::Skill | Kind::Fetch);
+    let mut named: Vec<Cow<'_, str>> = Vec::with_capacity(texts.len());
+    for text in texts.iter().copied() {
+        match is_path {
+            true => named.extend(readings(text, dirs)),
+            false => named.push(Cow::Borrowed(text)),
+        }
+    }
     let resolved = call.resolved.iter().map(String::as_str);
-    let mut operands: Vec<Operand<'_>> = texts
+    let mut operands: Vec<Operand<'_>> = named
         .iter()
-        .copied()
+        .map(|text| &**text)
         .chain(resolved)
         .map(|text| Operand { text, is_dynamic: false, usage })
         .collect();

@@ -1,15 +1,19 @@
 //! Paths: their location, and the kind of file. Lexical; the file system is never consulted.
 
+mod braces;
 mod clean;
 mod directories;
 mod home;
+mod readings;
 mod secrets;
 mod workspace;
 
+pub(crate) use braces::{UNKNOWN, braces};
 pub use clean::{clean, expand_home, of_word, within};
 pub use directories::Directories;
 pub use home::{in_home, startup};
-pub use secrets::secret;
+pub(crate) use readings::readings;
+pub use secrets::{PatternOf, may_be_secret, secret};
 pub use workspace::{outside, scratch, sink, system, workspace};
 
 #[cfg(test)]

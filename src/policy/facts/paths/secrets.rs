@@ -1,80 +1,402 @@
-//! Files that hold keys, tokens and passwords.
+//! Files that hold keys, tokens and passwords: the one list of their names, for paths as well as
+//! for patterns of paths.
 
 use std::borrow::Cow;
 
+use super::braces::{UNKNOWN, braces};
 use super::clean::clean;
 use super::directories::Directories;
+
+/// Names of files; `*` stands for any text, and case does not matter.
+const NAMES: &[&str] = &[
+    ".env*",
+    "*.env",
+    "id_rsa*",
+    "id_ed25519*",
+    "id_ecdsa*",
+    "id_dsa*",
+    "*.pem",
+    "*.key",
+    "*.ppk",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.ovpn",
+    "*.asc",
+    "*.tfstate",
+    "*.tfstate.*",
+    "*.tfvars",
+    "*.tfvars.json",
+    "*credential*",
+    "*secret*",
+    "*password*",
+    // `token` alone is common in source code (`tokenizer.rs`).
+    ".*token*",
+    "*_history",
+    "auth.json",
+    "service-account*.json",
+    "service_account*.json",
+    "kubeconfig",
+    "kubeconfig.y*ml",
+    "*.kubeconfig",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".htpasswd",
+    ".my.cnf",
+    ".dockercfg",
+    ".dockerconfigjson",
+    ".boto",
+    ".s3cfg",
+    ".terraformrc",
+    "rclone.conf",
+    "shadow",
+    "gshadow",
+    "sudoers",
+];
+
+/// Folders in which every file counts.
+const FOLDERS: &[&str] = &[".gnupg", ".aws", ".azure", ".ssh", "gcloud"];
+
+/// Files in a folder, at any depth below it. An address in git's settings may contain a token.
+const FILES: &[(&str, &str)] = &[
+    (".kube", "config"),
+    (".docker", "config.json"),
+    ("gh", "hosts.yml"),
+    (".git", "config"),
+    (".git", "config.worktree"),
+];
+
+/// Endings of public keys and templates, which carry the same names but no secret.
+const TEMPLATES: &[&str] = &[".pub", ".example", ".sample", ".template", ".dist"];
+
+/// Endings that editors and people give to copies.
+const COPIES: &[&str] =
+    &["~", "#", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo", ".tmp"];
+
+/// Endings of source code, documents and logs: a pattern with one of them means no secret.
+const CODE: &str = "rs py pyi js jsx mjs cjs ts tsx mts cts vue svelte go java kt kts scala c h cc \
+    cpp cxx hpp hh cs rb php pl pm lua swift m mm r jl ex exs erl hs ml mli clj dart zig nim sh \
+    bash zsh fish sql graphql proto html htm css scss sass less md mdx rst adoc log lock snap diff \
+    patch svg";
+
+/// Endings of data, by which a search through whole folders is often narrowed.
+const DATA: &str = "json jsonl yaml yml toml xml txt csv ini cfg conf";
 
 /// Returns true for files with keys, tokens, passwords or histories.
 #[must_use]
 pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
     let path = clean(path, dirs);
-    let name = path.rsplit('/').next().unwrap_or(&path);
-    let lower: Cow<'_, str> = match name.bytes().any(|b| b.is_ascii_uppercase()) {
-        true => name.to_ascii_lowercase().into(),
-        false => name.into(),
-    };
-    // Public keys and templates carry the same names but no secret.
-    if lower.ends_with(".pub")
-        || lower.ends_with(".example")
-        || lower.ends_with(".sample")
-        || lower.ends_with(".template")
-        || lower.ends_with(".dist")
-    {
-        return false;
-    }
-    let key = lower.starts_with("id_rsa")
-        || lower.starts_with("id_ed25519")
-        || lower.starts_with("id_ecdsa")
-        || lower.starts_with("id_dsa");
-    let env = lower == ".env" || lower.starts_with(".env.") || lower.ends_with(".env");
-    let kept = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ovpn", ".asc"]
-        .iter()
-        .any(|end| lower.ends_with(end));
-    let named = names_a_secret(lower.as_bytes()) || lower.ends_with("_history");
-    let known = matches!(
-        name,
-        ".netrc"
-            | "_netrc"
-            | ".pgpass"
-            | ".git-credentials"
-            | ".npmrc"
-            | ".pypirc"
-            | ".htpasswd"
-            | ".my.cnf"
-            | ".dockercfg"
-            | "shadow"
-            | "gshadow"
-            | "sudoers"
-            | "master.key"
-            | ".token"
-            | ".vault-token"
-    );
-    let kube = path.ends_with(".kube/config")
-        || path.ends_with(".docker/config.json")
-        || path.ends_with("gh/hosts.yml");
-    let directory = || {
-        path.split('/').any(|part| match part {
-            ".gnupg" | ".aws" | ".azure" | "gcloud" => true,
-            // These list hosts and hold no key.
-            ".ssh" => !matches!(name, "config" | "known_hosts"),
-            _ => false,
-        })
-    };
-    key || env || kept || named || known || kube || directory()
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let below = |folder: &str| folders.split('/').any(|part| part.eq_ignore_ascii_case(folder));
+    is_named(name)
+        || FOLDERS.iter().any(|folder| below(folder))
+            && !(below(".ssh") && matches!(name, "config" | "known_hosts"))
+            && !is_template(name)
+        || FILES.iter().any(|(folder, file)| name.eq_ignore_ascii_case(file) && below(folder))
 }
 
-/// Returns true when the name contains a word for a secret; one pass looks for all words.
-fn names_a_secret(name: &[u8]) -> bool {
-    let words: [&[u8]; 4] = [b"credential", b"secret", b"password", b"token"];
-    name.iter().enumerate().any(|(at, first)| {
-        matches!(first, b'c' | b's' | b'p' | b't')
-            && name.get(at..).is_some_and(|rest| {
-                words.iter().any(|word| {
-                    // `token` alone is common in source code (`tokenizer.rs`); it counts in dot
-                    // files only.
-                    rest.starts_with(word) && (*first != b't' || name.starts_with(b"."))
-                })
-            })
-    })
+/// The use of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatternOf {
+    /// What matches is opened.
+    Files,
+    /// A search through whole folders, which the pattern narrows.
+    Search,
+}
+
+/// Returns true when a pattern of paths may match a secret. The last part decides, and every folder
+/// that is more than a star.
+// FAIL-CLOSED: a pattern that cannot be read may match anything.
+#[must_use]
+pub fn may_be_secret(pattern: &str, of: PatternOf) -> bool {
+    // `@(a|b)`, and a backslash that may belong to the pattern or to the name.
+    let group = ["@(", "!(", "+(", "*(", "?("].iter().any(|group| pattern.contains(group));
+    if !group && !is_pattern(pattern) {
+        return secret(&pattern.replace('\\', ""), Directories::default());
+    }
+    let odd = group || pattern.contains('\\');
+    odd || braces(pattern).iter().any(|one| alternatives(one).iter().any(|one| matches(one, of)))
+}
+
+/// Returns true for a text with wildcards.
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+fn matches(pattern: &str, of: PatternOf) -> bool {
+    let (folders, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
+    let meets = |part: &str, rule: &str| meets(part.as_bytes(), rule.as_bytes());
+    // A bare star stands for any folder, as a search through it does.
+    let stars = |part: &str| part.bytes().all(|b| b == b'*');
+    let below = |folder: &str| folders.split('/').any(|part| !stars(part) && meets(part, folder));
+    if pattern.contains(UNKNOWN) || FOLDERS.iter().any(|folder| below(folder)) {
+        return true;
+    }
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let ends = |list: &str| list.split(' ').any(|one| one == ending);
+    let code = name.contains(['*', '?']) && !name.starts_with('.') && ends(CODE);
+    // `grep -r x` and `grep -r x --include='*'` are the same.
+    let wide = stars(name) || name.starts_with("*.") && ends(DATA);
+    !code
+        && !(wide && of == PatternOf::Search)
+        && (may_be_named(name)
+            || FILES.iter().any(|(folder, file)| meets(name, file) && below(folder)))
+}
+
+fn is_template(name: &str) -> bool {
+    TEMPLATES.iter().any(|end| ends_with(name, end))
+}
+
+/// Returns true when the name, or the name of which it is a copy, is a secret's.
+fn is_named(name: &str) -> bool {
+    let mut rules = NAMES.iter().map(|rule| rule.as_bytes());
+    if !is_template(name) && rules.any(|rule| fits(name.as_bytes(), rule)) {
+        return true;
+    }
+    let mut rest = name;
+    while let Some(end) = COPIES.iter().find(|end| ends_with(rest, end)) {
+        rest = rest.get(..rest.len() - end.len()).unwrap_or_default();
+    }
+    // `#name#`, `.#name` and `.name.swp`.
+    let bare = rest.trim_start_matches(".#").trim_start_matches('#');
+    let dotless = bare.strip_prefix('.').unwrap_or(bare);
+    bare.len() < name.len() && !bare.is_empty() && (is_named(bare) || is_named(dotless))
+}
+
+/// Returns true when a pattern may match the name of a secret, or of a copy of one.
+fn may_be_named(pattern: &str) -> bool {
+    let fits = |rule: &str| meets(pattern.as_bytes(), rule.as_bytes());
+    !is_template(pattern)
+        && NAMES.iter().any(|rule| {
+            fits(rule)
+                || fits(&[rule, "~"].concat())
+                || fits(&[rule, ".*"].concat())
+                || fits(&["#", rule, "#"].concat())
+        })
+}
+
+fn ends_with(name: &str, end: &str) -> bool {
+    let from = name.len().checked_sub(end.len());
+    from.and_then(|from| name.get(from..)).is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+}
+
+/// Returns true when a name fits a rule.
+fn fits(name: &[u8], rule: &[u8]) -> bool {
+    match rule.split_first() {
+        None => name.is_empty(),
+        Some((b'*', [])) => true,
+        Some((b'*', rest)) => {
+            (0..=name.len()).any(|at| name.get(at..).is_some_and(|name| fits(name, rest)))
+        }
+        Some((byte, rest)) => name
+            .split_first()
+            .is_some_and(|(first, name)| first.eq_ignore_ascii_case(byte) && fits(name, rest)),
+    }
+}
+
+/// Returns true when some text fits both the pattern and the rule.
+fn meets(pattern: &[u8], rule: &[u8]) -> bool {
+    let bits = |fits: &dyn Fn(u8) -> bool| -> u64 {
+        rule.iter().enumerate().filter(|(_, b)| fits(**b)).map(|(j, _)| 1 << j).sum()
+    };
+    let stars = bits(&|b| b == b'*');
+    // A star of the rule may be empty; no rule has two in a row.
+    let over = |at: u64| at | (at & stars) << 1;
+    // Bit `j`: the part of the pattern that was read fits the first `j` characters of the rule.
+    let mut at = over(1);
+    for &byte in pattern {
+        at = over(match byte {
+            // The star may stand for whatever the rule has from here on.
+            b'*' => !0_u64 << at.trailing_zeros().min(63),
+            b'?' => (at & stars) | (at & !stars) << 1,
+            _ => (at & stars) | (at & bits(&|b| b.eq_ignore_ascii_case(&byte)) & !stars) << 1,
+        });
+        if at == 0 {
+            return false;
+        }
+    }
+    at >> rule.len() & 1 == 1
+}
+
+/// Writes the classes of a pattern out: `*.[ch]` becomes `*.c` and `*.h`; any other class is `?`.
+fn alternatives(pattern: &str) -> Vec<Cow<'_, str>> {
+    const MOST: usize = 32;
+    let Some((before, rest)) = pattern.split_once('[') else { return vec![pattern.into()] };
+    // A class that holds a bracket, or none that ends, may be anything.
+    let (class, after) = match rest.split_once(']') {
+        Some((class, after)) if !class.is_empty() => (class, after),
+        _ => return vec!["*".into()],
+    };
+    let listed = class.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
+    let all = alternatives(after);
+    let parts: Vec<String> = match listed && class.len() * all.len() <= MOST {
+        true => class.chars().map(String::from).collect(),
+        false => vec!["?".to_owned()],
+    };
+    let joined = |part: &String| {
+        all.iter().map(|one| Cow::Owned([before, part, one].concat())).collect::<Vec<_>>()
+    };
+    parts.iter().flat_map(joined).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_are_known_with_their_copies_and_without_their_templates() {
+        for path in [
+            ".env",
+            ".ENV",
+            ".envrc",
+            ".env.local",
+            "prod.env",
+            ".env~",
+            ".env.bak",
+            "#.env#",
+            ".#.env",
+            ".env.swp",
+            "..env.swp",
+            ".server.key.swp",
+            "server.key.bak",
+            "server.pem~",
+            ".netrc~",
+            ".NETRC",
+            "auth.json",
+            "auth.json.old",
+            "terraform.tfstate",
+            "a/terraform.tfstate.backup",
+            "prod.tfvars",
+            "prod.auto.tfvars.json",
+            "kubeconfig",
+            "kubeconfig.yaml",
+            ".kube/config",
+            ".docker/config.json",
+            ".pypirc",
+            ".cargo/credentials.toml",
+            ".aws/config",
+            "x/gcloud/y",
+            "id_ecdsa_sk",
+            "a.p12",
+            "a.jks",
+            "a.kdbx",
+            "service-account-1.json",
+            ".git/config",
+            ".git/modules/x/config",
+            "SECRETS.yml",
+            "src/../.env",
+            ".ssh/id_x",
+        ] {
+            assert!(secret(path, Directories::default()), "{path}");
+        }
+        for path in [
+            "id_rsa.pub",
+            ".env.example",
+            ".env.sample",
+            ".ssh/config",
+            ".ssh/known_hosts",
+            "src/auth.rs",
+            "package.json",
+            "tokenizer.rs",
+            ".git/HEAD",
+            "config",
+            "config.json",
+            "src/config",
+            "a~",
+            ".gitignore",
+            "environment.ts",
+            "main.tf",
+            "README.md.bak",
+            "#x#",
+            "",
+            "keys",
+            ".eslintrc",
+        ] {
+            assert!(!secret(path, Directories::default()), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_may_match_a_secret_is_one() {
+        for pattern in [
+            "*",
+            "a*",
+            "*.e*",
+            "*.en?",
+            "app.ke[y]",
+            "app.k[a-z]y",
+            "*rsa",
+            "[i]d_rsa",
+            "id_?sa",
+            "prod*",
+            "*.json",
+            "x/*.ke?",
+            "*.{rs,env}",
+            "*~",
+            "*.bak",
+            "*.tf*",
+            "auth.*",
+            "@(a|b)",
+            "a\\*",
+            "*[",
+            "[!a].key",
+            ".aw?/x",
+            ".e*.sh",
+            "?env",
+            "*nv",
+            "*/.e?v",
+            "[.]env",
+            "*.y*ml",
+            "app.key.ba?",
+            "?auth.json#",
+            ".en\\v",
+        ] {
+            assert!(may_be_secret(pattern, PatternOf::Files), "{pattern}");
+        }
+        for pattern in [
+            "src/*.rs",
+            "*.md",
+            "**/*.ts",
+            "*.[ch]",
+            "src/**/mod.rs",
+            "*/Cargo.toml",
+            "crates/*/src/lib.rs",
+            "*.{ts,tsx}",
+            "app/[id]/page.tsx",
+            "app/[slug].tsx",
+            "*.log",
+            "[0-9]*.sql",
+            "src/*/index",
+            "*.env.example",
+            "*.pub",
+        ] {
+            assert!(!may_be_secret(pattern, PatternOf::Files), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_search_is_narrowed_by_a_pattern() {
+        for pattern in ["*", "**/*", "src/**", "*.json", "**/*.{yml,yaml}", "*.rs"] {
+            assert!(!may_be_secret(pattern, PatternOf::Search), "{pattern}");
+        }
+        for pattern in [
+            ".en[v]",
+            "*.{env,x}",
+            ".e*",
+            "*.e*",
+            "{.env,x}",
+            "*.ke?",
+            "*secret*",
+            "auth.j*",
+            "{auth,x}.json",
+        ] {
+            assert!(may_be_secret(pattern, PatternOf::Search), "{pattern}");
+        }
+    }
 }

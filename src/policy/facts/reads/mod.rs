@@ -9,7 +9,7 @@ mod operands;
 pub(crate) mod scripts;
 pub(crate) mod words;
 
-use crate::facts::paths::{self, Directories};
+use crate::facts::paths::{self, Directories, PatternOf};
 use crate::facts::programs;
 use crate::facts::programs::name::base;
 use crate::facts::programs::own::OperatorProgram;
@@ -79,7 +79,7 @@ fn behind_sub<'w, 'a>(form: &Reading, args: &'w [Word<'a>]) -> Option<&'w [Word<
 /// by its bare name, that names nothing outside the project and no secret.
 pub(crate) fn own(program: &OperatorProgram, argv: &[Word<'_>], dirs: Directories<'_>) -> bool {
     let Some((first, args)) = argv.split_first() else { return false };
-    let readable = |text: &&str| names::readable(text, true, dirs);
+    let readable = |text: &&str| names::opened(text, dirs);
     first.literal() == Some(&program.name)
         && workspace(dirs).is_some()
         && program
@@ -88,14 +88,15 @@ pub(crate) fn own(program: &OperatorProgram, argv: &[Word<'_>], dirs: Directorie
             .any(|form| form.operands(args).is_some_and(|operands| operands.iter().all(readable)))
 }
 
-/// Returns true when a file tool only reads what it names.
+/// Returns true when a file tool only reads what it names, for whatever it takes the name.
 pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
-    let shows = match kind {
-        Kind::Read | Kind::Grep => true,
-        Kind::Glob => false,
-        _ => return false,
+    let readable = |path: &str| match kind {
+        Kind::Read => names::selects(path, PatternOf::Files, dirs),
+        Kind::Grep => names::selects(path, PatternOf::Search, dirs),
+        Kind::Glob => names::readable(path, false, dirs),
+        _ => false,
     };
-    value.is_path && workspace(dirs).is_some() && names::readable(&value.text, shows, dirs)
+    value.is_path && workspace(dirs).is_some() && value.readings(dirs).iter().all(|it| readable(it))
 }
 
 /// Returns true when a search without a folder stays in the workspace.

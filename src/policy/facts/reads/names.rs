@@ -1,58 +1,10 @@
 //! Words that name files, and words that are only printed.
 
-use crate::facts::paths::{self, Directories};
-use crate::glob::Glob;
-use crate::shell::{Word, WordKind, environment};
+use crate::facts::paths::{self, Directories, PatternOf};
+use crate::shell::{Word, WordKind};
 
-/// Variables that hold no secret.
-const SHOWN: &[&str] = &[
-    "HOME",
-    "PWD",
-    "OLDPWD",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "HOSTNAME",
-    "PATH",
-    "UID",
-    "EUID",
-    "PPID",
-    "RANDOM",
-    "SECONDS",
-    "LINENO",
-    "TERM",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "EDITOR",
-    "COLUMNS",
-    "LINES",
-    "BASH_VERSION",
-    "SHLVL",
-    "OSTYPE",
-    "MACHTYPE",
-    "CI",
-    "VIRTUAL_ENV",
-];
-
-/// Names of secrets that a file name pattern may match.
-const SECRETS: &[&str] = &[
-    ".env",
-    ".env.local",
-    ".netrc",
-    ".npmrc",
-    ".git-credentials",
-    "id_rsa",
-    "id_ed25519",
-    "server.key",
-    "server.pem",
-    "prod.env",
-    "credentials",
-    "secrets",
-];
-
-/// Returns true when a word is only printed: it names no foreign file and no variable that may hold
-/// a secret.
+/// Returns true when a word is only printed: it names no foreign file. The variables of the
+/// environment in it are looked at for the command as a whole.
 pub(super) fn said(word: &Word<'_>, dirs: Directories<'_>) -> bool {
     match word.kind {
         WordKind::Literal | WordKind::Home => true,
@@ -60,7 +12,7 @@ pub(super) fn said(word: &Word<'_>, dirs: Directories<'_>) -> bool {
         WordKind::Dynamic => {
             // These two are variables, although they contain glob characters.
             let names = word.text.replace("$?", "").replace("$*", "");
-            !names.contains(['*', '?', '[']) && variables(&word.text)
+            !names.contains(['*', '?', '['])
         }
     }
 }
@@ -69,20 +21,23 @@ pub(super) fn said(word: &Word<'_>, dirs: Directories<'_>) -> bool {
 pub(super) fn named(word: &Word<'_>, shows: bool, guarded: bool, dirs: Directories<'_>) -> bool {
     let text = &*word.text;
     match word.kind {
-        // `-` is the standard input.
-        WordKind::Literal => text == "-" || readable(text, shows, dirs),
+        // The standard input.
+        WordKind::Literal if text == "-" => true,
+        WordKind::Literal if !shows => readable(text, false, dirs),
+        // SECURITY: `@file` is a list of options to some programs, which may name any file.
+        WordKind::Literal => !text.starts_with('@') && opened(text, dirs),
         WordKind::Home => {
             paths::of_word(word, dirs).is_some_and(|path| readable(&path, shows, dirs))
         }
         WordKind::Glob => {
             // A file whose name starts with a dash acts as an option; `.*` also matches the parent
             // folder.
-            let first = text.starts_with(['*', '?', '[', '-']);
+            let first = text.starts_with(['*', '?', '[', '-', '@']);
             let hidden =
                 text.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']));
             !(guarded && first || text.starts_with('-') || hidden)
                 && readable(text, shows, dirs)
-                && !(shows && may_be_secret(text))
+                && !(shows && paths::may_be_secret(text, PatternOf::Files))
         }
         WordKind::Dynamic => false,
     }
@@ -99,39 +54,19 @@ pub(super) fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
             && !(shows && (paths::secret(&cleaned, dirs) || paths::secret(path, dirs)))
 }
 
-/// Returns true when the last part of a name pattern matches usual names of secrets.
-pub(super) fn may_be_secret(pattern: &str) -> bool {
-    let last = pattern.rsplit('/').next().unwrap_or(pattern);
-    match Glob::parse(last) {
-        Ok(glob) => SECRETS.iter().any(|name| {
-            // A shell's `*` does not match hidden files.
-            let hidden = name.starts_with('.') && !last.starts_with('.');
-            !hidden && glob.reaches(name)
-        }),
-        // A pattern that cannot be read may match a secret.
-        Err(_) => true,
-    }
+/// Returns true when a pattern that a program reads itself stays in the workspace and matches no
+/// secret.
+pub(super) fn selects(pattern: &str, of: PatternOf, dirs: Directories<'_>) -> bool {
+    let plain = !pattern.contains(['*', '?', '[', '{', '(', '\\']);
+    readable(pattern, true, dirs) && (plain || !paths::may_be_secret(pattern, of))
 }
 
-/// Returns true when every variable in a word is the script's own or known to hold no secret.
-fn variables(text: &str) -> bool {
-    let name = |rest: &str| -> String {
-        let part = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
-        rest.trim_start_matches(['{', '#']).chars().take_while(part).collect()
-    };
-    text.match_indices('$').all(|(at, _)| {
-        let rest = text.get(at + 1..).unwrap_or_default();
-        // A substitution holds a command, which is checked on its own.
-        let other = rest.is_empty()
-            || !rest.starts_with(|c: char| c == '{' || c == '_' || c.is_ascii_alphanumeric());
-        other || !rest.starts_with("{!") && shown(&name(rest))
-    })
-}
-
-/// Returns true when printing this variable reveals no secret.
-pub(super) fn shown(name: &str) -> bool {
-    let own = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    SHOWN.contains(&name)
-        || own && !name.is_empty() && environment::harmless(name, None)
-        || name.bytes().all(|b| b.is_ascii_digit()) && !name.is_empty()
+/// Returns true when a word shows no secret: neither as it is, nor behind the colon of a revision
+/// or the magic of a pathspec (`HEAD:.env`, `:(glob)**/.en?`), of which git expands the wildcards.
+pub(super) fn opened(text: &str, dirs: Directories<'_>) -> bool {
+    let behind = text.rsplit_once(':').is_none_or(|(_, path)| {
+        let magic = path.strip_prefix('(').and_then(|magic| magic.split_once(')'));
+        selects(magic.map_or(path, |(_, path)| path), PatternOf::Search, dirs)
+    });
+    behind && selects(text, PatternOf::Search, dirs)
 }

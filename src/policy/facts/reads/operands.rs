@@ -1,11 +1,11 @@
 //! The operands that a reading program may have.
 
-use super::names::{may_be_secret, named, readable, said, shown};
+use super::names::{named, opened, said, selects};
 use super::scripts;
 use super::words::SortedWords;
-use crate::facts::paths::Directories;
+use crate::facts::paths::{Directories, PatternOf};
 use crate::facts::programs::reading::Operands;
-use crate::shell::{Word, WordKind};
+use crate::shell::{Word, WordKind, environment};
 
 /// Returns true when all words of a command are known to read.
 pub(super) fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) -> bool {
@@ -20,8 +20,8 @@ pub(super) fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Direct
     // rg's `-g` takes a pattern of file names, which may select a secret.
     let short = words.values.iter().filter(|(name, _)| *name == "g").map(|(_, value)| value);
     // A pattern that starts with `!` excludes files from a search.
-    let patterns = words.files.iter().chain(short).filter(|file| !file.starts_with('!'));
-    if !patterns.into_iter().all(|file| readable(file, true, dirs) && !may_be_secret(file)) {
+    let mut patterns = words.files.iter().chain(short).filter(|file| !file.starts_with('!'));
+    if !patterns.all(|file| selects(file, PatternOf::Search, dirs)) {
         return false;
     }
     match operands {
@@ -30,7 +30,7 @@ pub(super) fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Direct
         Operands::Literals => (0..words.operands.len()).all(|at| literal(at).is_some()),
         Operands::Variables => {
             !words.operands.is_empty()
-                && (0..words.operands.len()).all(|at| literal(at).is_some_and(shown))
+                && (0..words.operands.len()).all(|at| literal(at).is_some_and(environment::shown))
         }
         Operands::Format => match words.operands.as_slice() {
             [] => true,
@@ -50,9 +50,8 @@ pub(super) fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Direct
         }
         Operands::Revisions => {
             // `-L 1,9:file` names a file behind the colon.
-            let line = words.values.iter().filter(|(name, _)| *name == "L");
-            line.map(|(_, value)| value.rsplit(':').next().unwrap_or(value))
-                .all(|file| readable(file, true, dirs))
+            let lines = words.values.iter().filter(|(name, _)| *name == "L");
+            lines.map(|(_, value)| value).all(|value| opened(value, dirs))
                 && words.operands.iter().all(|(word, behind)| revision(word, *behind, dirs))
         }
         Operands::Setting => words.operands.len() == 1 && literal(0).is_some_and(setting),
@@ -68,13 +67,23 @@ fn revision(word: &Word<'_>, behind: bool, dirs: Directories<'_>) -> bool {
         WordKind::Glob => behind || !text.starts_with(['*', '?', '[', '-']),
         WordKind::Home | WordKind::Dynamic => false,
     };
-    // `HEAD:.env` shows a secret from a commit.
-    let path = text.rsplit(':').next().unwrap_or(text);
-    known && readable(text, true, dirs) && readable(path, true, dirs)
+    known && opened(text, dirs)
 }
 
-/// Returns true for a key of git's configuration that holds no token.
+/// Returns true for a key of git's configuration that holds no token. Addresses, aliases and
+/// commands may hold one.
 fn setting(key: &str) -> bool {
-    let groups = ["user.", "core.", "branch.", "init.", "pull.", "push.", "alias."];
-    groups.iter().any(|group| key.starts_with(group))
+    matches!(
+        key,
+        "user.name"
+            | "user.email"
+            | "init.defaultBranch"
+            | "core.autocrlf"
+            | "core.ignorecase"
+            | "core.bare"
+            | "core.filemode"
+            | "core.hooksPath"
+            | "pull.rebase"
+            | "push.default"
+    )
 }

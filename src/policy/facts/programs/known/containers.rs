@@ -6,7 +6,6 @@ use crate::facts::programs::checks::tools;
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::{Pipe, Reach, Title, To};
-use crate::facts::programs::reading::{Operands, form};
 use crate::facts::programs::runs::Runs;
 use crate::facts::programs::when::{
     When::{All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Starts, Test, Verb},
@@ -61,11 +60,7 @@ pub(crate) static ALL: &[Program] = &[
 const DOCKER: Program = Program::named("docker")
     .roles(&[Role::Titled])
     .global("-H --host --context -c --config -l --log-level")
-    .reads(&[
-        form("ps", "aqlns", "f", DOCKER_LISTS, Operands::None),
-        form("images", "aq", "f", DOCKER_LISTS, Operands::Literals),
-        form("version", "", "f", DOCKER_LISTS, Operands::None),
-    ])
+    // No form only reads: the daemon may be on any host.
     .versions("--version")
     .beyond(&[case(options(DOCKER_OPTIONS, "H", "lv"), RUNS), LEAVES_THE_CONTAINER])
     .critical(DOCKER_CRITICAL)
@@ -73,8 +68,6 @@ const DOCKER: Program = Program::named("docker")
     .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }]);
 const DOCKER_CRITICAL: &[Case] =
     &[PRUNES, REMOVES_VOLUMES, REMOVES_ALL, TAKES_VOLUMES_DOWN, LEAVES_THE_SWARM, REACHES_THE_HOST];
-const DOCKER_LISTS: &[Words] = &["\
-    all filter= format= last= latest no-trunc quiet size digests no-legend"];
 const DOCKER_OPTIONS: Words = "\
     --host --context --config --privileged --tlscacert --url --connection";
 // Work inside a container stays there; these reach the host or another machine.

@@ -73,8 +73,8 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
             &["list sort= format= contains= merged? no-merged? points-at="],
             LISTED,
         ),
-        form("remote", "v", "", &["verbose"], Operands::None),
-        form("remote get-url", "", "", &["all push"], Operands::Literals),
+        // Without `-v` and `get-url`, because an address may contain a token.
+        form("remote", "", "", &[], Operands::None),
         form("stash list", "psz#", "n", &[GIT_LOG, GIT_DIFF], Operands::Revisions),
         form("stash show", "pusz", "", &[GIT_DIFF, "include-untracked"], Operands::Revisions),
         form("worktree list", "vz", "", &["porcelain verbose"], Operands::None),

@@ -39,11 +39,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("npm")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
-        .reads(&[
-            // Not `view` or `outdated`, which contact the registry.
-            form("ls", "al", "", NPM, Operands::Literals),
-            form("list", "al", "", NPM, Operands::Literals),
-        ])
+        // No form only reads: even `npm ls` may contact the registry that the `.npmrc` of the clone
+        // names, with the user's token.
         .versions("--version -v")
         .beyond(NPM_BEYOND)
         .critical(&[
@@ -132,12 +129,7 @@ pub(crate) static ALL: &[Program] = &[
 
 const PIP: Program = Program::named("pip")
     .roles(&[Role::Titled])
-    .reads(&[
-        // Without `--outdated`, which contacts the index.
-        form("list", "", "", &["format=", "local", "user", "not-required"], Operands::None),
-        form("freeze", "l", "", &["local", "all", "user"], Operands::None),
-        form("show", "f", "", &["files", "verbose"], Operands::Literals),
-    ])
+    // No form only reads: `list` may contact the index, and `freeze` prints addresses with tokens.
     .versions("--version -V")
     .beyond(&[
         case(All(&[Verb("config"), Not(&Has("get list debug"))]), STARTS_ANOTHER),
@@ -156,7 +148,6 @@ const TO_ITS_REGISTRY: Reach = Reach::Publishes {
     to: To::Known("its registry"),
 };
 const NPM_GLOBAL: Words = "--prefix -C --cwd --dir -w --workspace --filter -F";
-const NPM: &[Words] = &["depth= all json long parseable prod production dev omit="];
 const NPM_BEYOND: &[Case] = &[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)];
 const NPM_RUNS: Case = case(options(NPM_OPTIONS, "", ""), STARTS_ANOTHER);
 const NPM_GIVES: Case = case(Any(&[Verb(NPM_PUBLISHES), Has("-g --global")]), PUBLISHES);

@@ -72,7 +72,8 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens)
         .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))),
     Program::named("strings")
-        .reads(&[reading("afw", "ntes", &["all", "bytes="], Operands::Contents)])
+        // `@file` holds more options.
+        .reads(&[reading("afw", "ntes", &["all", "bytes="], Operands::Guarded)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("cut")
