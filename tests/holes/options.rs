@@ -82,9 +82,7 @@ async fn row_2_no_option_of_a_wrapper_hides_a_command_from_the_built_in_rules() 
         "command -v ls",
         "find . -name x -exec cat {} ';'",
     ] {
-        let without = verdict(&daemon, "plan", command).await;
-        let expected = if command.contains("xargs") { "ask" } else { "allow" };
-        assert_eq!(without, expected, "{command}");
+        assert_eq!(verdict(&daemon, "plan", command).await, "allow", "{command}");
     }
 }
 

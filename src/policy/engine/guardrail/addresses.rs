@@ -70,7 +70,7 @@ impl Addresses {
         let mut port_alone = false;
         for text in texts.iter().filter(|text| may_name(text, &own.port)) {
             meant = meant.max(self.named(own, text));
-            let mut numbers = text.split(|c: char| !c.is_ascii_alphanumeric());
+            let mut numbers = text.split(PORT_ENDS);
             port_alone |= numbers.any(|part| is_port(part, own));
         }
         if port_alone && meant != Meant::Yes {
@@ -193,6 +193,9 @@ const CLIENTS: &[&str] = &[
     "httpie", "openssl", "websocat", "wscat", "aria2c", "lynx", "w3m", "psql", "mysql", "hurl",
     "grpcurl",
 ];
+
+/// What ends a port in a word or a program.
+const PORT_ENDS: [char; 13] = [',', ':', '=', '-', ' ', '(', ')', '[', ']', '"', '\'', ';', '\n'];
 
 /// What ends a host in a word, an address or a program.
 const HOST_ENDS: [char; 13] = [',', '=', '@', ' ', '/', '"', '\'', '(', ')', '[', ']', ';', '\n'];

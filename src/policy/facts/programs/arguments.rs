@@ -106,7 +106,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
         let mut is_open = false;
         self.before_end().any(|word| {
             let may_be_value = is_open || values.contains(&std::ptr::from_ref(word));
-            is_open = word.text.starts_with("--") && !word.text.contains('=');
+            is_open = word.text.starts_with('-') && !word.text.contains('=');
             listed(list, &word.text) && !may_be_value
         })
     }

@@ -25,7 +25,10 @@ pub(crate) enum Runs {
     /// The words behind its own options and operands.
     Behind(Wrapper),
     /// Unknown options: any word may be the command, or a text for a shell.
-    Anywhere,
+    Anywhere {
+        /// Without a command it opens a shell.
+        opens_shell: bool,
+    },
     /// The file that is its first operand, in this shell.
     Sourced,
     /// A file (`at -f`), or its input.

@@ -171,14 +171,16 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
             Any(&[options(GIT_FORCES, "fd", "o"), Test(git::forces_a_ref)]),
             "it overwrites or deletes what others see",
         )
-        .unless(Surely("--dry-run -n")),
+        .values(MESSAGES)
+        .unless(DRY),
         sub(
             "commit tag",
             Test(git::message_from_outside),
             "it takes a file from outside the project",
         ),
         sub("clean", options("--force", "fxX", "e"), "it deletes files that git does not know")
-            .unless(Surely("-n --dry-run")),
+            .values(MESSAGES)
+            .unless(DRY),
         sub("update-ref", Always, REFERENCES),
         sub(
             "symbolic-ref reflog",
@@ -213,14 +215,12 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
     .critical(&[
         sub("push", Any(&[options(GIT_FORCES, "fd", "o"), Test(git::forces_a_ref)]), HISTORY)
             .values(MESSAGES)
-            .unless(Surely(DRY)),
+            .unless(DRY),
         sub("filter-branch filter-repo", Always, HISTORY).values(MESSAGES),
         sub("update-ref", options("--stdin", "d", "m"), HISTORY).values(MESSAGES),
         sub("reflog", Nth(0, "expire delete"), HISTORY).values(MESSAGES),
         sub("gc prune", Test(git::prunes_at_once), HISTORY).values(MESSAGES),
-        sub("clean", options("--force", "f", "e"), HISTORY)
-            .values(MESSAGES)
-            .unless(Any(&[Flag("n"), Surely(DRY)])),
+        sub("clean", options("--force", "f", "e"), HISTORY).values(MESSAGES).unless(DRY),
         sub("reset", options("--hard", "", ""), HISTORY).values(MESSAGES),
         // `git checkout .` drops every uncommitted change.
         sub("checkout", All(&[ALL_FILES, Any(&[Has("--"), Not(&AtLeast(2))])]), HISTORY)
@@ -285,8 +285,9 @@ const GIT_PLAIN: Words = "\
     tag merge reset cherry-pick revert blame";
 const HISTORY: &str = "rewrites or deletes history or work that cannot be brought back";
 // Their values must not count as operands, as in `-m 'reset --hard'`.
-const MESSAGES: Words = "-m -b -o";
-const DRY: Words = "-n --dry-run -h --help";
+const MESSAGES: Words = "\
+    -m -b -o -e --message --push-option --repo --receive-pack --exec --exclude";
+const DRY: When = Any(&[options("--dry-run", "n", ""), Surely("-h --help")]);
 const ALL_FILES: When = Operand(". :/ * ./");
 const GIT_PARTS: &[RunsPart] = &[
     RunsPart::Values { behind: "rebase", options: "-x --exec" },

@@ -41,7 +41,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("pkexec")
         .roles(&[Role::Privilege])
         .critical(&[critical(Not(&Has("-c --command")), "opens a shell as another user")])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
     Program::named("passwd").critical(&[critical(Not(&Has("-S --status -Sa")), ACCOUNTS)]),
     Program::named(RIGHTS_NAMES).critical(&[critical(Always, ACCOUNTS)]),

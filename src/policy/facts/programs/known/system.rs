@@ -90,7 +90,7 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[critical(Not(&Bare), "changes how the machine starts")]),
     Program::named("nsenter chroot")
         .critical(&[critical(Always, "leaves the confines of this system")])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: true })
         .grant(AlwaysRule::NEVER),
     Program::named("whoami groups tty arch logname").reads(&[reading("", "", &[], Operands::None)]),
     Program::named("id").reads(&[reading(

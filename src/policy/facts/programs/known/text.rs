@@ -2,7 +2,7 @@
 
 use super::common::{READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITES};
 use super::syntax;
-use crate::facts::programs::case::{case, judge};
+use crate::facts::programs::case::{Case, case, judge};
 use crate::facts::programs::checks::{awk, changes, sed};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Depth, Files};
@@ -175,10 +175,12 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("awk gawk mawk")
         .roles(&[Role::Programmed])
         .reads(&[reading("", "vF", &["field-separator=", "assign="], Operands::Awk)])
-        .beyond(&[judge(awk::awk)])
+        .beyond(&[AWK_OPTIONS, judge(awk::awk)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::Opens),
-    Program::named("nawk busybox-awk").roles(&[Role::Programmed]).beyond(&[judge(awk::awk)]),
+    Program::named("nawk busybox-awk")
+        .roles(&[Role::Programmed])
+        .beyond(&[AWK_OPTIONS, judge(awk::awk)]),
     Program::named("md5sum sha256sum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
@@ -203,6 +205,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("m4").beyond(&[case(Always, "it runs whatever it is given")]),
 ];
 
+const AWK_OPTIONS: Case =
+    case(options("--source --file --exec --include --load --extension", "eEfil", "vF"), RUNS);
 const CUT: &[Words] = &["\
     bytes= characters= delimiter= fields= complement only-delimited output-delimiter="];
 const SORT: &[Words] = &["\

@@ -45,20 +45,27 @@ pub(crate) static ALL: &[Program] = &[
         .grant(AlwaysRule::NEVER),
     // Their options are not modelled, so every word may be the command, and an allow never passes
     // through.
-    Program::named(WRAPPERS_ANYWHERE).runs(Runs::Anywhere),
-    Program::named("strace ltrace unshare systemd-run script screen busybox toybox watch")
-        .runs(Runs::Anywhere)
+    Program::named(WRAPPERS_ANYWHERE).runs(Runs::Anywhere { opens_shell: false }),
+    Program::named("fakeroot firejail bwrap proot sg dtach abduco nix-shell")
+        .runs(Runs::Anywhere { opens_shell: true }),
+    Program::named("strace ltrace watch")
+        .runs(Runs::Anywhere { opens_shell: false })
+        .grant(AlwaysRule::NEVER),
+    Program::named("script unshare screen systemd-run busybox toybox")
+        .runs(Runs::Anywhere { opens_shell: true })
         .grant(AlwaysRule::NEVER),
     Program::named("parallel")
         .roles(&[Role::HandsOn])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
-    Program::named("tmux").runs(Runs::Anywhere).grant(AlwaysRule::words(2).never()),
+    Program::named("tmux")
+        .runs(Runs::Anywhere { opens_shell: false })
+        .grant(AlwaysRule::words(2).never()),
     Program::named("expect")
         .beyond(&[case(Always, "it runs whatever it is given")])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
-    Program::named("gosu").roles(&[Role::Privilege]).runs(Runs::Anywhere),
+    Program::named("gosu").roles(&[Role::Privilege]).runs(Runs::Anywhere { opens_shell: false }),
     Program::named("countersign").runs(Runs::Hosted("host mcp-proxy")),
 ];
 
@@ -85,8 +92,8 @@ const XARGS: Wrapper = Wrapper {
 };
 const WRAPPERS_ANYWHERE: Words = "\
     flock taskset chrt setarch start-stop-daemon runcon systemd-inhibit rlwrap chronic \
-    caffeinate fakeroot xvfb-run dbus-run-session unbuffer torsocks proxychains proxychains4 \
-    valgrind perf setpriv capsh sg cgexec numactl prlimit hyperfine entr eatmydata tini \
-    dumb-init watchexec firejail bwrap proot run-parts linux32 linux64 i386 x86_64 daemonize \
-    choom uclampset ld.so su-exec setuidgid chpst envdir softlimit dtach abduco nix-shell \
+    caffeinate xvfb-run dbus-run-session unbuffer torsocks proxychains proxychains4 \
+    valgrind perf setpriv capsh cgexec numactl prlimit hyperfine entr eatmydata tini \
+    dumb-init watchexec run-parts linux32 linux64 i386 x86_64 daemonize \
+    choom uclampset ld.so su-exec setuidgid chpst envdir softlimit \
     sshpass catchsegv faketime wine qemu-x86_64 ld-linux aa-exec ld-linux* ld-musl*";
