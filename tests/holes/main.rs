@@ -53,6 +53,7 @@ mod languages;
 mod links;
 mod log;
 mod names;
+mod options;
 mod own_program;
 mod page;
 mod proxies;
