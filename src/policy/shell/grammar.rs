@@ -34,7 +34,11 @@ impl Scanner<'_> {
                     self.at += 1;
                 }
                 (b'&', b'&' | b'>') => return self.refuse(Doubt::Unexpected),
-                (b'&', _) => {
+                (b'&', next) => {
+                    // zsh reads `&!` as one operator.
+                    if next == b'!' {
+                        self.zshism(self.at);
+                    }
                     self.out.background = true;
                     self.started += self.out.commands.len() - first;
                     self.at += 1;
@@ -131,6 +135,8 @@ impl Scanner<'_> {
                 self.at += 1;
                 self.blanks();
             } else if self.keyword("time") {
+                // For dash it is a program.
+                self.bashism();
                 self.at += 4;
                 self.blanks();
                 if self.keyword("-p") {
@@ -174,7 +180,10 @@ impl Scanner<'_> {
             b'i' if self.keyword("if") => self.if_command(),
             b'w' | b'u' if self.keyword("while") || self.keyword("until") => self.while_command(),
             b'f' if self.keyword("for") => self.for_command(3),
-            b's' if self.keyword("select") => self.for_command(6),
+            b's' if self.keyword("select") => {
+                self.bashism();
+                self.for_command(6)
+            }
             b'c' if self.keyword("case") => self.case_command(),
             b'f' if self.keyword("function") => self.function_keyword(),
             b'c' if self.keyword("coproc") => self.refuse(Doubt::Coprocess),

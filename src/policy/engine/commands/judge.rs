@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::file_rules::FileRules;
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::{Hit, Stack};
+use crate::facts::links::Links;
 use crate::facts::paths::Directories;
 use crate::facts::wrappers::Effort;
 use crate::rules::Rules;
@@ -30,6 +31,7 @@ pub(crate) struct Judge<'r, 'c> {
     pub(super) commands: Stack<'r>,
     pub(super) files: FileRules<'r, 'c>,
     pub(super) dirs: Directories<'c>,
+    pub(super) links: &'c Links,
 }
 
 /// The context of an argument vector.
@@ -49,9 +51,10 @@ impl<'r, 'c> Judge<'r, 'c> {
         layers: &'c [&'r Rules],
         now_ms: i64,
         dirs: Directories<'c>,
+        links: &'c Links,
     ) -> Self {
         let files = FileRules::new(layers, now_ms);
-        Self { care: Cell::new(Care::Reasons), commands, files, dirs }
+        Self { care: Cell::new(Care::Reasons), commands, files, dirs, links }
     }
 
     /// Returns an ask; builds the sentence only if someone will read it.

@@ -10,7 +10,7 @@ pub use clean::{clean, expand_home, of_word, within};
 pub use directories::Directories;
 pub use home::{in_home, startup};
 pub use secrets::secret;
-pub use workspace::{outside, scratch, sink, system, workspace};
+pub use workspace::{outside, scratch, sink, source, system, workspace};
 
 #[cfg(test)]
 mod tests {
