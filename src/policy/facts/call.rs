@@ -79,10 +79,10 @@ impl Call {
         Self { tool: tool.into(), args, ..Self::default() }
     }
 
-    /// Creates a call of a tool that runs one command text with bash.
+    /// Creates a call of a shell tool with one command text; the shell is not known.
     #[must_use]
     pub fn shell(command: impl Into<String>) -> Self {
-        Self::new("Bash", serde_json::json!({ "command": command.into() }))
+        Self::new("shell_exec", serde_json::json!({ "command": command.into() }))
     }
 
     /// Returns the kind of tool. An unknown tool is [`Kind::Other`] and counts as executing.

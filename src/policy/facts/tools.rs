@@ -103,6 +103,7 @@ const BASH: &[(Option<&str>, &str)] = &[
     (None, "bash"),
     // `bash -c`, as the tool's own description says.
     (Some("gemini"), "run_shell_command"),
+    (Some("molf"), "shell_exec"),
 ];
 
 /// Returns the shells that may read the text of an agent's tool.

@@ -43,7 +43,7 @@ impl<'a> Scanner<'a> {
             b => {
                 // zsh splits or expands the value of `$=x`, `$~x`, `$^x`.
                 let expands = is_name_start(self.look(2)) || self.look(2) == b'{';
-                if matches!(b, b'=' | b'~' | b'^' | b'+') && expands {
+                if matches!(b, b'=' | b'~' | b'^' | b'+') && (expands || !quoted) {
                     self.zshism(self.at);
                 }
                 self.at += 1;

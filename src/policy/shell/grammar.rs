@@ -135,8 +135,6 @@ impl Scanner<'_> {
                 self.at += 1;
                 self.blanks();
             } else if self.keyword("time") {
-                // For dash it is a program.
-                self.bashism();
                 self.at += 4;
                 self.blanks();
                 if self.keyword("-p") {
@@ -146,6 +144,16 @@ impl Scanner<'_> {
                 // bash has special rules for `time -- x` and `time; x`.
                 if matches!(self.peek(), b'-' | b'\n' | b';' | b'&' | b'|' | b')' | 0) {
                     return self.refuse(Doubt::Unexpected);
+                }
+                // For dash it is a program, and what follows are its words.
+                const WORDS: &[&str] =
+                    &["if", "while", "until", "for", "case", "select", "function", "time"];
+                let name = self.identifier();
+                let assigns = name > 0 && matches!(self.look(name), b'=' | b'+' | b'[');
+                let plain =
+                    self.peek().is_ascii_alphanumeric() || b"_./\"'$".contains(&self.peek());
+                if assigns || !plain || WORDS.iter().any(|word| self.keyword(word)) {
+                    self.bashism();
                 }
             } else {
                 break;

@@ -47,13 +47,6 @@ impl WordMarks {
     }
 }
 
-impl WordMarks {
-    /// Returns true for braces that bash and zsh expand (`{a,b}`).
-    pub(super) fn braces(&self, purpose: Purpose) -> bool {
-        self.dynamic && purpose == Purpose::Argument
-    }
-}
-
 /// Returns how exactly a word's text is what the program receives.
 pub(super) fn kind(
     marks: &WordMarks,

@@ -105,9 +105,6 @@ impl<'a> Scanner<'a> {
         if marks.wide {
             self.bare(start, self.at);
         }
-        if marks.braces(purpose) {
-            self.bashism();
-        }
         let text = text.finish();
         let kind = kind(&marks, expanded, purpose, self.slice(start, self.at), quoted);
         Ok(Some(Word { text, kind, quoted, span: start..self.at }))
