@@ -25,6 +25,7 @@ pub mod config;
 pub mod connections;
 pub mod daemon;
 pub mod gate;
+mod inner_repository;
 pub mod links;
 pub mod mcp;
 pub mod platforms;

@@ -1,5 +1,6 @@
 //! Resolves the symbolic links in a call's paths on this machine.
 
+use crate::inner_repository;
 use countersign_policy::{LinkTarget, Links, Sights, guardrail::fits_name};
 use std::{
     collections::HashMap,
@@ -47,6 +48,10 @@ pub fn look(sights: &Sights) -> Links {
         if own.is_some() && candidates(name, sights).any(|file| identity(&file) == own) {
             links.own_program(name.clone());
         }
+    }
+    let (cwd, home) = (sights.cwd.as_deref().map(Path::new), sights.home.as_deref().map(Path::new));
+    if sights.obeys_folder && cwd.is_some_and(|cwd| inner_repository::holds(cwd, home)) {
+        links.inner_repository();
     }
     if sights.is_cut || looker.entries == 0 {
         links.cut();

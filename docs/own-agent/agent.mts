@@ -52,4 +52,4 @@ if (!allowed) {
   console.error(`not run: ${why}`);
   process.exit(1);
 }
-execFileSync("sh", ["-c", command], { stdio: "inherit" });
+execFileSync("bash", ["-c", command], { stdio: "inherit" });

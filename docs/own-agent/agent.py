@@ -54,4 +54,4 @@ def decide() -> tuple[bool, str]:
 allowed, why = decide()
 if not allowed:
     sys.exit(f"not run: {why}")
-subprocess.run(["sh", "-c", command], check=True)
+subprocess.run(["bash", "-c", command], check=True)

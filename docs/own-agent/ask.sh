@@ -3,7 +3,7 @@
 command=$1
 
 if answer=$(countersign ask --agent my-agent --session "my-agent $$" -- "$command"); then
-    exec sh -c "$command"
+    exec bash -c "$command"
 fi
 echo "not run: $answer"
 exit 1

@@ -21,8 +21,8 @@ while [ "$tries" -lt 60 ]; do
     status=$(printf '%s\n' "$reply" | tail -n 1)
     reply=$(printf '%s\n' "$reply" | sed '$d')
     case "$status $(printf %s "$reply" | jq -r '.verdict | strings' 2>/dev/null)" in
-    '200 allow') exec sh -c "$command" ;; # Only this status with only this word.
-    '202 ask') continue ;;                # Nobody has answered yet. The same key waits on.
+    '200 allow') exec bash -c "$command" ;; # Only this status with only this word.
+    '202 ask') continue ;;                  # Nobody has answered yet. The same key waits on.
     esac
     why=$(printf %s "$reply" | jq -r '.reason // .error' 2>/dev/null)
     break

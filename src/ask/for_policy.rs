@@ -10,6 +10,7 @@ impl Call {
     #[must_use]
     pub fn for_policy(&self, home: Option<&str>) -> countersign_policy::Call {
         let Self {
+            agent,
             session,
             cwd,
             tool,
@@ -24,7 +25,6 @@ impl Call {
             reason,
             // The sender, its context, and texts for people; no rule reads these.
             key: _,
-            agent: _,
             worker: _,
             host: _,
             description: _,
@@ -54,6 +54,7 @@ impl Call {
             cwd: cwd.clone(),
             home: home.map(str::to_owned),
             session: Some(session.clone()),
+            agent: Some(agent.clone()),
             ..countersign_policy::Call::default()
         }
     }

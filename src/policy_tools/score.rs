@@ -259,7 +259,7 @@ impl CorpusCase {
     fn call(&self) -> Call {
         let tool = self.tool.as_deref().unwrap_or("shell_exec");
         let call = match (&self.command, &self.path) {
-            (Some(command), _) => Call::new("shell_exec", json!({ "command": command })),
+            (Some(command), _) => Call::new("Bash", json!({ "command": command })),
             (None, path) => examples::call(tool, path.as_deref().unwrap_or_default()),
         };
         Call { resolved: self.resolved.clone(), ..call }

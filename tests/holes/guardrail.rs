@@ -33,7 +33,7 @@ pub async fn verdict(daemon: &Daemon, folder: &str, tool: &str, args: Value) -> 
 
 pub async fn shell(daemon: &Daemon, command: &str) -> String {
     let command = command.replace("@/", &format!("{}/", home(daemon)));
-    verdict(daemon, "shop", "shell_exec", json!({ "command": command })).await
+    verdict(daemon, "shop", "Bash", json!({ "command": command })).await
 }
 
 #[tokio::test]

@@ -92,7 +92,8 @@ impl CodexRequest {
         }
         let (kind, tool, args, questions) = match request.method.as_str() {
             "item/commandExecution/requestApproval" => {
-                (RequestKind::Approval, "Bash", command(params)?, Vec::new())
+                let (tool, args) = command(params)?;
+                (RequestKind::Approval, tool, args, Vec::new())
             }
             "item/fileChange/requestApproval" => {
                 let changes = context.changes?.as_array().filter(|changes| !changes.is_empty())?;
@@ -173,21 +174,21 @@ pub(super) fn for_the_model(text: &str) -> String {
     format!("countersign: {}.", text.trim_end_matches('.'))
 }
 
-/// The arguments of a request to run a command.
-fn command(params: &Map<String, Value>) -> Option<Value> {
+/// The tool and the arguments of a request to run a command. The tool says which shell reads it.
+fn command(params: &Map<String, Value>) -> Option<(&'static str, Value)> {
     // Other kinds, such as input for a command that runs, are left to the terminal.
     let kind = params.get("kind").filter(|kind| !kind.is_null());
     if kind.is_some_and(|kind| kind != "command") {
         return None;
     }
     let whole = params.get("command")?.as_str()?;
-    let command = match shlex::split(whole).as_deref() {
+    let (tool, command) = match shlex::split(whole).as_deref() {
         Some([shell, option, script])
             if SHELLS.contains(&&**shell) && matches!(&**option, "-lc" | "-c") =>
         {
-            script.clone()
+            (if shell.ends_with("/sh") { "sh" } else { "Bash" }, script.clone())
         }
-        _ => whole.to_owned(),
+        _ => ("sh", whole.to_owned()),
     };
     let mut args = Map::from_iter([("command".to_owned(), json!(command))]);
     // Network access, other permissions, another environment: no rule allows a command with such
@@ -198,7 +199,7 @@ fn command(params: &Map<String, Value>) -> Option<Value> {
             args.insert(name.clone(), value.clone());
         }
     }
-    Some(args.into())
+    Some((tool, args.into()))
 }
 
 #[derive(Deserialize)]

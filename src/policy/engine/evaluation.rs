@@ -134,7 +134,7 @@ impl<'c> Subject<'c> {
         let guarded = stack.guarded();
         let part = match &self.scan {
             Some((text, scan)) => {
-                let judge = Judge::new(stack, all, now_ms, self.dirs);
+                let judge = Judge::new(stack, all, now_ms, self.dirs, &self.call.links);
                 judge.text(text, scan, behind)
             }
             None => self.values(&stack),

@@ -7,7 +7,7 @@ use crate::facts::paths::Directories;
 use crate::facts::tools::Kind;
 use crate::facts::values::Values;
 use crate::facts::wrappers::{self, Unwrapped};
-use crate::shell::{self, Scan};
+use crate::shell::Scan;
 
 /// A call with its text scanned.
 pub(crate) struct Subject<'c> {
@@ -22,10 +22,7 @@ pub(crate) struct Subject<'c> {
 
 impl<'c> Subject<'c> {
     pub(crate) fn new(call: &'c Call, layers: &Layers<'c>) -> Self {
-        let mut scan = match (call.kind(), call.command()) {
-            (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
-            _ => None,
-        };
+        let mut scan = call.scan();
         let values = if scan.is_some() { Values::default() } else { Values::of(call) };
         let own = match &mut scan {
             Some((_, scan)) => own_calls::find(scan, layers.rules.programs()),

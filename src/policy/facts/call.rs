@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::facts::argument_names::COMMANDS;
 use crate::facts::links::Links;
-use crate::facts::tools::{Kind, canonical, kind_of};
+use crate::facts::tools::{Kind, canonical, dialect_of, kind_of};
+use crate::shell::{self, Dialect, Scan};
 
 /// A tool call that an agent wants to make, exactly as it would be executed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub struct Call {
     /// Deny and ask rules match these too. This crate does no I/O and cannot look.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resolved: Vec<String>,
+    /// The agent, whose tools may be known to run a certain shell; matched by no rule.
+    #[serde(skip)]
+    pub agent: Option<String>,
     /// Targets of everything that the call may turn into a path, when the caller looked them up
     /// (see [`crate::sights()`]).
     #[serde(skip)]
@@ -75,7 +79,7 @@ impl Call {
         Self { tool: tool.into(), args, ..Self::default() }
     }
 
-    /// Creates a call of the shell tool with one command text.
+    /// Creates a call of a shell tool with one command text; the shell is not known.
     #[must_use]
     pub fn shell(command: impl Into<String>) -> Self {
         Self::new("shell_exec", serde_json::json!({ "command": command.into() }))
@@ -91,6 +95,21 @@ impl Call {
     #[must_use]
     pub fn canonical_tool(&self) -> &str {
         canonical(&self.tool)
+    }
+
+    /// Returns the shells that may read the command text.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        dialect_of(self.agent.as_deref(), &self.tool)
+    }
+
+    /// Scans the command text of a shell tool as the shells read it that may run it.
+    #[must_use]
+    pub fn scan(&self) -> Option<(&str, Scan<'_>)> {
+        match (self.kind(), self.command()) {
+            (Kind::Shell, Some(text)) => Some((text, shell::scan_as(text, self.dialect()))),
+            _ => None,
+        }
     }
 
     /// Returns the command text of a shell tool; `None` when it is missing or not a string.

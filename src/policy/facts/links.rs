@@ -9,6 +9,7 @@ pub struct Links {
     programs: HashSet<String>,
     unresolved: Option<String>,
     is_cut: bool,
+    in_inner_repository: bool,
 }
 
 /// The target of a path through links.
@@ -34,6 +35,18 @@ impl Links {
     /// Records that there was more than could be looked at.
     pub fn cut(&mut self) {
         self.is_cut = true;
+    }
+
+    /// Records that the call's folder belongs to a repository inside another one.
+    pub fn inner_repository(&mut self) {
+        self.in_inner_repository = true;
+    }
+
+    /// Returns true when the call's folder belongs to a repository inside another one, which may
+    /// have come with it.
+    #[must_use]
+    pub fn is_in_inner_repository(&self) -> bool {
+        self.in_inner_repository
     }
 
     /// Returns true when there was more than could be looked at.
@@ -112,6 +125,8 @@ pub struct Sights {
     pub cwd: Option<String>,
     /// The home directory.
     pub home: Option<String>,
+    /// One of the programs obeys the repository of its folder.
+    pub obeys_folder: bool,
     /// Names of programs; bare ones are looked up where the system keeps programs.
     pub programs: Vec<String>,
     /// There are more than are listed.

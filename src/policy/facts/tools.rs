@@ -1,5 +1,7 @@
 //! Every tool name that agents use, the name in rules files, and the kind of tool.
 
+use crate::shell::Dialect;
+
 /// The kind of a tool, as far as matching its arguments needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -93,6 +95,24 @@ const TOOLS: &[(Kind, &[&str])] = &[
     (Kind::Other, &["task", "Task", "Agent"]),
     (Kind::Other, &["todo_write", "TodoWrite", "todowrite"]),
 ];
+
+/// The shell tools that run bash or zsh: the agent, or every agent, and the tool. All other tools
+/// may run a plain `sh`.
+const BASH: &[(Option<&str>, &str)] = &[
+    (None, "Bash"),
+    (None, "bash"),
+    // `bash -c`, as the tool's own description says.
+    (Some("gemini"), "run_shell_command"),
+    (Some("molf"), "shell_exec"),
+];
+
+/// Returns the shells that may read the text of an agent's tool.
+// FAIL-CLOSED: where that is not known, what the shells read differently asks.
+#[must_use]
+pub fn dialect_of(agent: Option<&str>, tool: &str) -> Dialect {
+    let known = BASH.iter().any(|(of, name)| *name == tool && (of.is_none() || *of == agent));
+    if known { Dialect::Bash } else { Dialect::Posix }
+}
 
 /// Splits the name of a tool that an MCP server offers, `mcp__SERVER__TOOL`, into server and tool.
 #[must_use]

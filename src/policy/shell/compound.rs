@@ -100,6 +100,9 @@ impl<'a> Scanner<'a> {
                 break;
             }
             // `;;`, `;&` or `;;&`
+            if self.look(1) == b'&' || self.look(2) == b'&' {
+                self.bashism();
+            }
             self.at += 2;
             if self.peek() == b'&' {
                 self.at += 1;

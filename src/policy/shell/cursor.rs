@@ -132,11 +132,16 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Marks a bash construct that a plain `sh` reads differently.
+    /// Marks a construct that a plain `sh` reads differently from bash and zsh.
     pub(super) fn bashism(&mut self) {
         if self.dialect == Dialect::Posix {
             self.doubt(Doubt::Dialect);
         }
+    }
+
+    /// Marks a construct that zsh reads differently from bash.
+    pub(super) fn zshism(&mut self, at: usize) {
+        self.doubt_at(Doubt::Dialect, at);
     }
 
     /// INVARIANT: every recursion of the scanner goes through here, so the stack is bounded.

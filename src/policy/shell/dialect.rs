@@ -1,11 +1,11 @@
 //! The shells whose language the scanner reads.
 
-/// The shell that will read the text.
+/// The shells that may read the text. What they read differently is a doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// bash.
+    /// bash, or zsh where it is the user's shell: most tools named `Bash` run either.
     #[default]
     Bash,
-    /// A plain `sh`. Anything that bash and dash read differently is refused.
+    /// Also a plain `sh`, such as dash.
     Posix,
 }

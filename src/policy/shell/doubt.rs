@@ -52,7 +52,7 @@ pub enum Doubt {
     Variable,
     /// A builtin that evaluates its arguments.
     Builtin,
-    /// A construct that this shell reads differently from bash.
+    /// A construct that the shells which may run the text read differently.
     Dialect,
 }
 
@@ -77,7 +77,7 @@ impl fmt::Display for Doubt {
             Self::Coprocess => "a coprocess",
             Self::Variable => "it sets a variable that the shell itself obeys",
             Self::Builtin => "a builtin that evaluates its arguments",
-            Self::Dialect => "a construct that sh and bash read differently",
+            Self::Dialect => "a construct that sh, bash and zsh read differently",
         })
     }
 }

@@ -36,14 +36,30 @@ impl<'a> Scanner<'a> {
                 let from = self.at;
                 self.at += self.identifier();
                 self.uses(self.slice(from, self.at));
+                self.subscript_in_zsh();
             }
-            b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => self.at += 2,
-            _ => {
+            b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
+                self.at += 2;
+                self.subscript_in_zsh();
+            }
+            b => {
+                // zsh splits or expands the value of `$=x`, `$~x`, `$^x`.
+                let expands = is_name_start(self.look(2)) || self.look(2) == b'{';
+                if matches!(b, b'=' | b'~' | b'^' | b'+') && (expands || !quoted) {
+                    self.zshism(self.at);
+                }
                 self.at += 1;
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// SECURITY: zsh evaluates `$x[y]`, quoted or not, and with it the value of `y`.
+    fn subscript_in_zsh(&mut self) {
+        if self.peek() == b'[' {
+            self.zshism(self.at);
+        }
     }
 
     /// Reads the commands of `$(…)` or `<(…)`; the cursor is behind the parenthesis.
@@ -109,6 +125,9 @@ impl<'a> Scanner<'a> {
     fn parameter(&mut self, quoted: bool) -> Read<()> {
         let length = self.peek() == b'#' && self.look(1) != b'}';
         let indirect = self.peek() == b'!' && is_name_start(self.look(1));
+        if indirect {
+            self.bashism();
+        }
         if length || indirect {
             self.at += 1;
         }
@@ -133,6 +152,7 @@ impl<'a> Scanner<'a> {
         }
         let mut all = false;
         if self.peek() == b'[' {
+            self.bashism();
             self.at += 1;
             // `[@]` and `[*]` are not expressions.
             all = matches!(self.peek(), b'@' | b'*') && self.look(1) == b']';
@@ -151,6 +171,11 @@ impl<'a> Scanner<'a> {
             } else if !all {
                 self.at += 1;
             }
+        }
+        // `${x:1}`, `${x/a/b}`, `${x^^}`, `${x@Q}`: dash stops at them, after reading on in its way.
+        let cuts = self.peek() == b':' && !matches!(self.look(1), b'-' | b'+' | b'?' | b'=');
+        if cuts || matches!(self.peek(), b'/' | b'^' | b',' | b'@') {
+            self.bashism();
         }
         match (self.peek(), self.look(1)) {
             (b'}', _) => {

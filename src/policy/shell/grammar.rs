@@ -34,7 +34,11 @@ impl Scanner<'_> {
                     self.at += 1;
                 }
                 (b'&', b'&' | b'>') => return self.refuse(Doubt::Unexpected),
-                (b'&', _) => {
+                (b'&', next) => {
+                    // zsh reads `&!` as one operator.
+                    if next == b'!' {
+                        self.zshism(self.at);
+                    }
                     // It runs in a subshell.
                     self.names.leave(mark);
                     self.out.background = true;
@@ -148,6 +152,16 @@ impl Scanner<'_> {
                 if matches!(self.peek(), b'-' | b'\n' | b';' | b'&' | b'|' | b')' | 0) {
                     return self.refuse(Doubt::Unexpected);
                 }
+                // For dash it is a program, and what follows are its words.
+                const WORDS: &[&str] =
+                    &["if", "while", "until", "for", "case", "select", "function", "time"];
+                let name = self.identifier();
+                let assigns = name > 0 && matches!(self.look(name), b'=' | b'+' | b'[');
+                let plain =
+                    self.peek().is_ascii_alphanumeric() || b"_./\"'$".contains(&self.peek());
+                if assigns || !plain || WORDS.iter().any(|word| self.keyword(word)) {
+                    self.bashism();
+                }
             } else {
                 break;
             }
@@ -181,7 +195,10 @@ impl Scanner<'_> {
             b'i' if self.keyword("if") => self.if_command(),
             b'w' | b'u' if self.keyword("while") || self.keyword("until") => self.while_command(),
             b'f' if self.keyword("for") => self.for_command(3),
-            b's' if self.keyword("select") => self.for_command(6),
+            b's' if self.keyword("select") => {
+                self.bashism();
+                self.for_command(6)
+            }
             b'c' if self.keyword("case") => self.case_command(),
             b'f' if self.keyword("function") => self.function_keyword(),
             b'c' if self.keyword("coproc") => self.refuse(Doubt::Coprocess),

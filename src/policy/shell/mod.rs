@@ -17,6 +17,7 @@ mod command;
 mod compound;
 mod condition;
 mod cursor;
+mod descriptors;
 mod dialect;
 mod doubt;
 pub mod environment;
@@ -77,5 +78,6 @@ pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
         scan.commands.extend(guess::commands(source, 0));
     }
     scan.refusal = scan.refusal.or(conflict);
+    descriptors::count_as_written(&mut scan);
     scan
 }

@@ -50,6 +50,9 @@ impl<'a> Scanner<'a> {
             if self.peek() == b'(' && !command.argv.is_empty() {
                 return self.refuse(Doubt::Pattern);
             }
+            if self.is_odd_in_zsh(&word, command.argv.is_empty()) {
+                self.zshism(word.span.start);
+            }
             command.argv.push(word);
         }
         // An operator where a command has to be.
@@ -96,6 +99,14 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
+    }
+
+    /// Returns true for a word that is more than a word to zsh: the start or end of a group (`{ls`,
+    /// and `}` as in `{ ls } else { rm x; }`), or `=ls`, the path of a program.
+    fn is_odd_in_zsh(&self, word: &Word<'a>, first: bool) -> bool {
+        let raw = self.slice(word.span.start, word.span.end);
+        let ends = raw.ends_with('}') && raw.matches('{').count() != raw.matches('}').count();
+        first && raw.starts_with(['{', '=']) || ends
     }
 
     /// Appends a command to the list.
@@ -154,6 +165,9 @@ impl<'a> Scanner<'a> {
             // `a+b` is a command's name.
             self.at = begin;
             return Ok(false);
+        }
+        if adds || element {
+            self.bashism();
         }
         self.at += 1 + usize::from(adds);
         let from = self.at;
@@ -239,11 +253,16 @@ impl<'a> Scanner<'a> {
             return Ok(false);
         };
         let fd = digits.parse::<u32>().ok();
-        if fd.is_none() && !digits.is_empty() {
+        // Only bash reads several digits as a descriptor; for others they are a word.
+        if fd.is_none() && !digits.is_empty() || digits.len() > 1 {
             return self.refuse(Doubt::Redirect);
         }
         let sign = self.slice(self.at, self.at + length);
         self.at += length;
+        // zsh reads `>!` as `>|`, and `<1-9>` as a pattern of file names.
+        if self.peek() == b'!' || op == RedirectOp::Read && self.is_range_of_numbers() {
+            self.zshism(begin);
+        }
         self.blanks();
         if op == RedirectOp::Duplicate {
             op = self.duplicate(sign, fd)?;
@@ -310,6 +329,13 @@ impl<'a> Scanner<'a> {
             return Ok(RedirectOp::WriteBoth);
         }
         self.refuse(Doubt::Redirect)
+    }
+
+    /// Detects `1-9>` behind a `<`.
+    fn is_range_of_numbers(&self) -> bool {
+        let rest = self.rest();
+        let length = rest.iter().take_while(|b| b.is_ascii_digit() || **b == b'-').count();
+        rest.get(..length).is_some_and(|range| range.contains(&b'-')) && self.look(length) == b'>'
     }
 
     /// Detects `{name}>`, which opens a descriptor and sets a variable.

@@ -62,6 +62,10 @@ impl<'a> Scanner<'a> {
             b"getopts" => self.vet_names(args.get(1..2).unwrap_or_default(), &[]),
             b"mapfile" | b"readarray" => self.vet_names(args, &["-t"]),
             b"wait" => self.vet_wait(args),
+            // zsh evaluates these words as arithmetic, with the subscripts in them.
+            b"exit" | b"return" | b"break" | b"continue" | b"shift" => self.vet_numbers(args),
+            // To zsh these are words before a command.
+            b"-" | b"noglob" | b"nocorrect" | b"repeat" | b"foreach" => Vetted::Doubtful,
             b"set" => vet_set(args),
             b"shopt" => vet_shopt(args),
             // Without arguments these only print.
@@ -104,6 +108,12 @@ impl<'a> Scanner<'a> {
             && !raw.contains("${@")
             && raw.matches('"').count() == 2;
         whole || word.kind == WordKind::Home || self.is_number(word.span.start, word.span.end)
+    }
+
+    /// Checks words that must be numbers.
+    pub(super) fn vet_numbers(&mut self, args: &[Word<'a>]) -> Vetted {
+        let plain = args.iter().all(|word| self.is_number(word.span.start, word.span.end));
+        if plain { Vetted::Plain } else { Vetted::Doubtful }
     }
 
     fn vet_wait(&mut self, args: &[Word<'a>]) -> Vetted {

@@ -6,7 +6,8 @@ use super::vetted::Vetted;
 use super::{Word, WordKind, environment, names};
 
 impl<'a> Scanner<'a> {
-    /// Checks `printf`: `-v name` assigns, and an unknown first word may become `-v…`.
+    /// Checks `printf`: `-v name` assigns, an unknown first word may become `-v…`, and zsh evaluates
+    /// every word that is printed as a number.
     pub(super) fn vet_printf(&mut self, args: &[Word<'a>]) -> Vetted {
         let Some(first) = args.first() else { return Vetted::Plain };
         let raw = first.text.as_bytes().first().copied().unwrap_or(0);
@@ -19,7 +20,25 @@ impl<'a> Scanner<'a> {
         if !known || first.text.starts_with("-v") {
             return Vetted::Doubtful;
         }
-        Vetted::Plain
+        let (format, args) = match args {
+            [dashes, format, args @ ..] if dashes.text == "--" => (format, args),
+            [format, args @ ..] => (format, args),
+            [] => return Vetted::Plain,
+        };
+        let numbers = match format.literal() {
+            Some(format) => conversions(format),
+            None => vec![true],
+        };
+        // A word that may become several shifts the others.
+        let certain = args.iter().all(|word| word.literal().is_some() || self.is_one_word(word));
+        let plain = args.iter().zip(numbers.iter().cycle()).all(|(word, &number)| {
+            certain && !number
+                || word
+                    .literal()
+                    .is_some_and(|text| text.bytes().all(|b| b"0123456789.".contains(&b)))
+                || self.is_number(word.span.start, word.span.end)
+        });
+        if plain || !numbers.contains(&true) { Vetted::Plain } else { Vetted::Doubtful }
     }
 
     pub(super) fn vet_read(&mut self, args: &[Word<'a>]) -> Vetted {
@@ -46,7 +65,15 @@ impl<'a> Scanner<'a> {
                     if let Vetted::Doubtful = self.target(array) {
                         return Vetted::Doubtful;
                     }
-                } else if "dinNptu".contains(last) {
+                } else if "nNtu".contains(last) {
+                    let Some(value) = args.next() else { return Vetted::Doubtful };
+                    let decimal = value
+                        .literal()
+                        .is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
+                    if !decimal && !self.is_number(value.span.start, value.span.end) {
+                        return Vetted::Doubtful;
+                    }
+                } else if "dip".contains(last) {
                     let Some(value) = args.next() else { return Vetted::Doubtful };
                     let one = value.kind == WordKind::Literal || self.is_one_word(value);
                     if !one {
@@ -124,4 +151,30 @@ impl<'a> Scanner<'a> {
         self.names.taint(raw);
         Vetted::Plain
     }
+}
+
+/// Returns for each conversion of a format whether it prints a number; one entry without any. Where
+/// that is not certain, every word may be a number.
+fn conversions(format: &str) -> Vec<bool> {
+    let mut found = Vec::new();
+    let mut chars = format.chars();
+    while let Some(c) = chars.next() {
+        let number = match c {
+            // zsh reads escapes first: `\045d` is `%d`.
+            '\\' => match chars.next() {
+                Some('n' | 't' | 'r' | 'a' | 'b' | 'e' | 'f' | 'v' | '\\' | '"' | '\'') => continue,
+                _ => return vec![true],
+            },
+            '%' => match chars.find(|c| !"-+ #0123456789.'".contains(*c)) {
+                Some('%') => continue,
+                Some('s' | 'b' | 'q' | 'c') => false,
+                Some('d' | 'i' | 'o' | 'u' | 'x' | 'X' | 'e' | 'f' | 'g') => true,
+                // `%*s` takes the width from a word, `%2$s` the words in another order.
+                _ => return vec![true],
+            },
+            _ => continue,
+        };
+        found.push(number);
+    }
+    if found.is_empty() { vec![false] } else { found }
 }

@@ -82,6 +82,8 @@ fn says_nothing(text: &str) -> bool {
 
 impl System for Molf {
     fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
+        // molf reads every command as bash's grammar says.
+        let call = &Call { agent: Some("molf".to_owned()), ..call.clone() };
         let pieces = subject::pieces(call)?;
         let on = match context.mode {
             None | Some("on" | "default") => true,

@@ -139,6 +139,12 @@ fn simple(chance: &mut Chance, depth: usize) -> String {
             " </dev/null",
             " &>/dev/null",
             " 3>&-",
+            " < f",
+            " >> /dev/stdin",
+            " < f > /dev/fd/0",
+            " >! f",
+            " 10>g",
+            " 3< f > /dev/fd/3",
         ]);
     }
     out
@@ -205,6 +211,17 @@ const WORDS: &[&str] = &[
     "\"a\\\nb\"",
     "[[",
     "then",
+    "}",
+    "else",
+    "{",
+    "$x[i]",
+    "\"$x[1]\"",
+    "'PATH[$(evil)]'",
+    "%d",
+    "$=x",
+    "=ls",
+    "<1-9>",
+    "always",
 ];
 
 const TOKENS: &[&str] = &[
@@ -345,6 +362,28 @@ const TOKENS: &[&str] = &[
     "\u{fe0f}",
     "*)",
     ";&",
+    "&!",
+    "&|",
+    "} else { ",
+    "} always { ",
+    "printf %d ",
+    "'PATH[$(evil)]'",
+    "exit ",
+    "read -t ",
+    "repeat 2 ",
+    "noglob ",
+    "$x[",
+    "$=",
+    ">!",
+    "10>",
+    "< f",
+    "/dev/stdin",
+    "/dev/fd/0",
+    "/dev/./stdin",
+    ">> ",
+    "> g",
+    "=(",
+    "x+=1 ",
 ];
 
 const SEEDS: &[&str] = &[
@@ -385,6 +424,13 @@ const SEEDS: &[&str] = &[
     "echo ~ ~/a \"~\" a=~ {a,b}c {1..3} [ab] *",
     "((x=1)) && evil; (( x > 0 || 1 )); echo $((x<<2))",
     "evil 2>&1 >/dev/null <&- 3>x; echo a#b #c",
+    "echo x < f >> /dev/stdin; { evil > /dev/stdin; } < f",
+    "printf '%d %s' \"$i\" 'PATH[$(evil)]'; exit 1",
+    "if false; then { ls } else { evil; }; fi",
+    "echo $'\\'; evil #'",
+    "echo a &> g; echo b >& g; cat <<< x",
+    "select s in a b\ndo evil; done; time ls; x+=1 evil",
+    "while read -r -t 1 l; do echo \"$l\" > /dev/stdout; done < f",
     "cat <<EOF\n\\$(evil) \\`evil\\` ${x:-$(evil2)} \\\nEOF\nEOF\nevil",
     "echo ${x:=$(evil)} ${x:+`ls`} ${!a[@]} ${x^^} ${x//a/b} \"${x%.*}\"",
 ];

@@ -62,6 +62,19 @@ fn a_command_is_the_script_of_codex_and_whatever_else_it_asks_for_is_an_argument
 }
 
 #[test]
+fn the_tool_says_which_shell_reads_the_command() {
+    for (shell, tool) in [
+        ("/bin/bash -lc ls", "Bash"),
+        ("/usr/bin/zsh -c ls", "Bash"),
+        ("/bin/sh -c ls", "sh"),
+        ("/usr/bin/sh -lc ls", "sh"),
+        ("ls", "sh"),
+    ] {
+        assert_eq!(command(&json!({ "command": shell })).unwrap().call.tool, tool, "{shell}");
+    }
+}
+
+#[test]
 fn a_request_that_is_not_wholly_understood_is_left_to_the_terminal() {
     assert_eq!(command(&json!({"kind": "writeStdin"})), None);
     assert_eq!(command(&json!({"command": null})), None);

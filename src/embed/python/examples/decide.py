@@ -15,9 +15,9 @@ async def main() -> None:
     )
     match await Client().decide(call):
         case Approved():
-            subprocess.run(["sh", "-c", "make deploy"], check=True)
+            subprocess.run(["bash", "-c", "make deploy"], check=True)
         case Edited(args={"command": str(command)}):
-            subprocess.run(["sh", "-c", command], check=True)
+            subprocess.run(["bash", "-c", command], check=True)
         case Denied() as denied:
             print(f"not deployed: {denied.text_for_model}")
 

@@ -17,7 +17,7 @@ from countersign.adapters.asking import Asking
 @tool
 def shell_exec(command: str) -> str:
     """Runs a command."""
-    return subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True).stdout
 
 
 @tool

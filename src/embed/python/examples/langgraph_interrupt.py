@@ -27,7 +27,7 @@ def deploy(state: State) -> State:
     answer = interrupt({"tool": "shell_exec", "args": {"command": command}})
     if answer["args"] is None:
         return {"said": f"not deployed: {answer['reason']}"}
-    subprocess.run(["sh", "-c", answer["args"]["command"]], check=True)
+    subprocess.run(["bash", "-c", answer["args"]["command"]], check=True)
     return {"said": "deployed"}
 
 

@@ -24,7 +24,7 @@ class Region(BaseModel):
 @server.tool()
 def shell_exec(command: str) -> str:
     """Runs a command."""
-    return subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True).stdout
 
 
 @server.tool()

@@ -17,7 +17,7 @@ SAVED = Path("agent.json")
 @function_tool(needs_approval=True)
 def shell_exec(command: str) -> str:
     """Runs a command."""
-    return subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True).stdout
 
 
 async def main() -> None:

@@ -17,7 +17,7 @@ agent = Agent(pydantic_model(), capabilities=[deferred_tools(asking)])
 @agent.tool_plain(requires_approval=True)
 def shell_exec(command: str) -> str:
     """Runs a command."""
-    return subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True).stdout
 
 
 @agent.tool_plain

@@ -10,7 +10,7 @@ const call = newCall({
 });
 const decision = await new Client().decide(call);
 if (decision.kind === "approved") {
-  execFileSync("sh", ["-c", "make deploy"]);
+  execFileSync("bash", ["-c", "make deploy"]);
 } else if (decision.kind === "denied") {
   console.log(`not deployed: ${textForModel(decision)}`);
 }

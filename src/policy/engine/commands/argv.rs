@@ -16,6 +16,8 @@ use crate::shell::{Word, WordKind};
 
 const TOO_MANY_WAYS: &str =
     "Could not fully analyse this command: it may run others in too many ways.";
+const INNER_REPOSITORY: &str =
+    " runs in a repository inside another one, whose settings may name programs to run.";
 const NOT_COVERED: &str = " does not cover that.";
 
 impl<'r> Judge<'r, '_> {
@@ -101,6 +103,11 @@ impl<'r> Judge<'r, '_> {
                 self.ask(|| [&quote(argv), ": ", why, ". The rule ", rule, NOT_COVERED].concat());
             found.rule = hit.entry;
             return found;
+        }
+        // SECURITY: a repository that came with the project may name programs in its settings.
+        let inner = self.links.is_in_inner_repository();
+        if hit.allows_reading() && inner && programs::obeys_folder(argv) {
+            return self.ask(|| [&quote(argv), INNER_REPOSITORY].concat());
         }
         self.part(hit, || quote(argv))
     }

@@ -10,9 +10,8 @@ use crate::facts::access::{self, Access};
 use crate::facts::excerpt::shorten;
 use crate::facts::paths;
 use crate::facts::programs;
-use crate::facts::programs::description::Role;
 use crate::facts::working_directory::{WorkingDirectory, is_relative, written_out};
-use crate::facts::wrappers::{Unwrapped, base};
+use crate::facts::wrappers::Unwrapped;
 use crate::rules::verdict::Verdict;
 use crate::shell::{Command, Redirect, Word};
 
@@ -71,8 +70,7 @@ impl<'r> Judge<'r, '_> {
         let to = paths::clean(directory, self.dirs);
         let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
         // SECURITY: a folder below may be a repository of its own, whose settings name programs.
-        let program = command.argv.first().and_then(|name| programs::exact(base(&name.text)));
-        let obeys = program.is_some_and(|program| program.is(Role::ObeysFolder));
+        let obeys = programs::obeys_folder(&command.argv);
         match paths::outside(directory, self.dirs) || obeys && !home {
             true => self.ask(|| ["Reads in ", &shorten(directory, 60), "."].concat()),
             false => PartDecision::allow(None),

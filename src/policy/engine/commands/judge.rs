@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::file_rules::FileRules;
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::{Hit, Stack};
+use crate::facts::links::Links;
 use crate::facts::paths::Directories;
 use crate::facts::wrappers::Effort;
 use crate::rules::Rules;
@@ -32,6 +33,7 @@ pub(crate) struct Judge<'r, 'c> {
     /// Some rule allows the class of reading calls.
     pub(super) reading: bool,
     pub(super) dirs: Directories<'c>,
+    pub(super) links: &'c Links,
 }
 
 /// The context of an argument vector.
@@ -51,10 +53,11 @@ impl<'r, 'c> Judge<'r, 'c> {
         layers: &'c [&'r Rules],
         now_ms: i64,
         dirs: Directories<'c>,
+        links: &'c Links,
     ) -> Self {
         let files = FileRules::new(layers, now_ms);
         let reading = layers.iter().any(|layer| layer.allows_reading());
-        Self { care: Cell::new(Care::Reasons), commands, files, reading, dirs }
+        Self { care: Cell::new(Care::Reasons), commands, files, reading, dirs, links }
     }
 
     /// Returns an ask; builds the sentence only if someone will read it.

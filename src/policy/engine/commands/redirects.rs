@@ -23,10 +23,19 @@ impl<'r> Judge<'r, '_> {
 
     pub(super) fn redirect(&self, redirect: &Redirect<'_>, hit: &Hit<'r>) -> PartDecision<'r> {
         // opencode let `cargo check > ~/.zshrc` pass under a rule for cargo (its issue 5330).
-        let reads = redirect.op == RedirectOp::Read;
-        if !reads && !redirect.op.writes() {
-            return PartDecision::allow(None);
+        let written = || self.opened(redirect, Kind::Write, hit);
+        let read = || self.opened(redirect, Kind::Read, hit);
+        match redirect.op {
+            RedirectOp::Read => read(),
+            RedirectOp::ReadWrite => written().max(read()),
+            op if op.writes() => written(),
+            _ => PartDecision::allow(None),
         }
+    }
+
+    /// Decides the file that a redirect opens to read or to write.
+    fn opened(&self, redirect: &Redirect<'_>, kind: Kind, hit: &Hit<'r>) -> PartDecision<'r> {
+        let reads = kind == Kind::Read;
         // A rule that names the command covers its input too; the class of reading calls does not.
         let unnamed = hit.verdict != Verdict::Allow || hit.allows_reading();
         let is_known = matches!(redirect.target.kind, WordKind::Literal | WordKind::Home);
@@ -40,17 +49,15 @@ impl<'r> Judge<'r, '_> {
                 false => PartDecision::ask("Writes a file that is only known when it runs."),
             };
         };
-        if paths::sink(&path) {
+        let plain = if reads { paths::source(&path) } else { paths::sink(&path) };
+        if plain {
             return PartDecision::allow(None);
         }
         if self.care.get() == Care::Denies && !self.files.may_deny(reads) {
             return PartDecision::allow(None);
         }
         let value = Value { text: path.to_string(), is_path: true, is_leaf: false, access: None };
-        let (kind, files) = match reads {
-            true => (Kind::Read, self.files.reads()),
-            false => (Kind::Write, self.files.writes()),
-        };
+        let files = if reads { self.files.reads() } else { self.files.writes() };
         let rule = files.value(kind, &value, self.dirs);
         // A deny that names files applies to redirects as well.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {

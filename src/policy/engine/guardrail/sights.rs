@@ -10,9 +10,10 @@ use super::walk::walk;
 use crate::facts::call::Call;
 use crate::facts::links::Sights;
 use crate::facts::paths::Directories;
+use crate::facts::programs;
 use crate::facts::tools::Kind;
 use crate::facts::values::paths_of;
-use crate::shell::{self, Word, WordKind};
+use crate::shell::{Word, WordKind};
 
 /// Returns the paths and programs that a call may name, for a caller that can look up their targets
 /// and pass them to [`crate::follow`].
@@ -33,11 +34,10 @@ pub fn sights(call: &Call) -> Sights {
     for path in paths_of(call) {
         collector.path(path);
     }
-    let scan = match (call.kind(), call.command()) {
-        (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
-        (Kind::Question, _) => return collector.sights,
-        _ => None,
-    };
+    if call.kind() == Kind::Question {
+        return collector.sights;
+    }
+    let scan = call.scan();
     let scan = scan.as_ref().map(|(text, scan)| (*text, scan));
     walk(call, scan, dirs, &mut collector);
     collector.sights
@@ -94,6 +94,7 @@ impl Sink for Collector<'_> {
             return;
         }
         let name = &*first.text;
+        self.sights.obeys_folder |= programs::obeys_folder(argv);
         if self.sights.programs.len() < 256
             && !self.sights.programs.iter().any(|known| known == name)
         {

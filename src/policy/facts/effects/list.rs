@@ -45,7 +45,7 @@ impl List {
 
     pub(super) fn touch(&mut self, access: Access, path: &str, dirs: Directories<'_>) {
         let target = PathEffect::new(path, dirs);
-        if paths::sink(path) {
+        if paths::sink(path) || access == Access::Read && paths::source(path) {
             return;
         }
         self.add(match access {

@@ -14,7 +14,7 @@ pub use directories::Directories;
 pub use home::{in_home, startup};
 pub(crate) use readings::readings;
 pub use secrets::{PatternOf, may_be_secret, secret};
-pub use workspace::{outside, scratch, sink, system, workspace};
+pub use workspace::{outside, scratch, sink, source, system, workspace};
 
 #[cfg(test)]
 mod tests {

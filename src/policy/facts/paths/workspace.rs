@@ -89,13 +89,19 @@ pub fn scratch(path: &str) -> bool {
     below("/tmp") || below("/var/tmp") || below("/private/tmp") || sink(&path)
 }
 
-/// Returns true for `/dev/null` and the standard streams.
+/// Returns true for devices that store nothing, and for the tool's own output.
+///
+/// The output is the only descriptor with a name here. If a text binds it to a file, the redirect
+/// that does so counts as a write to that file.
 #[must_use]
 pub fn sink(path: &str) -> bool {
-    matches!(
-        path,
-        "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty" | "/dev/zero"
-    )
+    matches!(path, "/dev/null" | "/dev/zero" | "/dev/full" | "/dev/stdout" | "/dev/stderr")
+}
+
+/// Returns true for devices that hold no data, and for the tool's own input.
+#[must_use]
+pub fn source(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/zero" | "/dev/stdin")
 }
 
 /// Returns true for directories of the operating system.

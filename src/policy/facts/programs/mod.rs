@@ -28,3 +28,11 @@ pub(crate) mod wide;
 pub(crate) mod words;
 
 pub(crate) use index::{exact, of};
+
+use crate::shell::Word;
+
+/// Returns true for a program that obeys settings in its working folder.
+pub(crate) fn obeys_folder(argv: &[Word<'_>]) -> bool {
+    let program = argv.first().and_then(|first| exact(name::base(&first.text)));
+    program.is_some_and(|program| program.is(description::Role::ObeysFolder))
+}

@@ -47,7 +47,7 @@ pub(super) fn named(word: &Word<'_>, shows: bool, guarded: bool, dirs: Directori
 /// secret.
 pub(super) fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
     let cleaned = paths::clean(path, dirs);
-    paths::sink(path)
+    paths::source(path)
         || !paths::outside(path, dirs)
             && !path.contains('\0')
             // Cleaning may change the name, so both spellings are checked.
