@@ -19,7 +19,7 @@ const MOST_BEHIND: usize = 8_000;
 const BYTES: usize = 4;
 
 /// Passes every command of a text to a sink.
-pub(super) struct Commands<'s, 'p, S> {
+pub(crate) struct Commands<'s, 'p, S> {
     sink: &'s mut S,
     dirs: Directories<'p>,
     /// Number of words behind commands that may still be looked at.
@@ -27,11 +27,11 @@ pub(super) struct Commands<'s, 'p, S> {
 }
 
 impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
-    pub(super) fn new(sink: &'s mut S, dirs: Directories<'p>) -> Self {
+    pub(crate) fn new(sink: &'s mut S, dirs: Directories<'p>) -> Self {
         Self { sink, dirs, left: MOST_BEHIND }
     }
 
-    pub(super) fn text(&mut self, source: &str, scan: &Scan<'_>, bases: &Bases<'_>, depth: u32) {
+    pub(crate) fn text(&mut self, source: &str, scan: &Scan<'_>, bases: &Bases<'_>, depth: u32) {
         // An unreadable text may name anything, so its raw words are checked as well.
         if scan.refusal.is_some() {
             self.sink.text(source, bases);
@@ -106,6 +106,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
         }
         self.sink.site(&operands, bases);
+        self.sink.whole(command);
         self.sink.command(&command.argv);
         if let Some(behind) = behind {
             self.behind(&behind, command, bases, depth);
@@ -142,7 +143,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         self.sink.site(&operands, bases);
         self.sink.command(argv);
         if open && usage != Usage::Names && behind.is_none() {
-            self.sink.unseen("gets names that are only known when it runs");
+            self.sink.opened();
         }
         if let Some(behind) = behind {
             self.behind(&behind, command, bases, depth);

@@ -116,7 +116,7 @@ pub fn fits_name(pattern: &str, name: &str) -> bool {
 }
 
 /// Stands for any text that is known only at run time.
-pub(super) const UNKNOWN: char = '\0';
+pub(crate) const UNKNOWN: char = '\0';
 
 /// Matches with two positions: on a mismatch the last star takes one more character.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
