@@ -12,6 +12,9 @@ pub struct RoutePlan {
     /// Where they go instead when a target fails for good: the first that has none yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<PlannedTarget>,
+    /// Every other target shows it too, as it is not certain that the route is meant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub everywhere: bool,
 }
 
 /// A target of cards, and its name.
@@ -34,6 +37,12 @@ impl PlannedTarget {
 }
 
 impl RoutePlan {
+    /// Whether the ask is shown at this target.
+    #[must_use]
+    pub fn shows_at(&self, adapter: &str, target: &str) -> bool {
+        self.everywhere || self.targets.iter().any(|it| it.is(adapter, target))
+    }
+
     /// The name of a target, for people to read.
     #[must_use]
     pub fn name_of(&self, adapter: &str, target: &str) -> Option<&str> {

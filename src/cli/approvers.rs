@@ -16,6 +16,7 @@ use crate::{
     store::AbsentPeople,
 };
 use anyhow::{Context as _, Result};
+use countersign_policy::Matcher;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproversArgs {
@@ -63,8 +64,8 @@ pub(super) fn run(context: &Context, args: ApproversArgs) -> Result<Exit> {
     let (facts, decision) = decide(context, &config, &call)?;
     let text = match decision.verdict {
         Verdict::Ask => {
-            let (effects, critical) = (&decision.effects, decision.critical);
-            let seen = SeenCall { call: &call, facts: &facts, effects, critical };
+            let (facts, critical) = (&Matcher::new(&facts, &decision.effects), decision.critical);
+            let seen = SeenCall { call: &call, facts, critical };
             let required = requirements(&approvers.rules, &approvers.people, seen);
             // Who is away is in the daemon's store.
             let absent = AbsentPeople::default();

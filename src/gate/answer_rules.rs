@@ -2,6 +2,7 @@
 //!
 //! A rule with commands or paths fits a call if any of its commands may be meant, and ends the
 //! search only if it is certain that all are: `cargo test && git push` meets the rules of both.
+//! [`Matcher`] says what fits.
 
 use super::{
     ask::{
@@ -10,9 +11,7 @@ use super::{
     },
     people::People,
 };
-use countersign_policy::{
-    self as policy, Guardrail, Layers, Mode, Rule, Rules, Verdict, effects::Effect, glob::Glob,
-};
+use countersign_policy::{Fit, Matcher, matcher::name};
 
 /// One rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,21 +87,10 @@ pub enum Criticality {
 pub struct SeenCall<'c> {
     /// As submitted.
     pub call: &'c Call,
-    /// As policy sees it.
-    pub facts: &'c policy::Call,
-    /// What it touches.
-    pub effects: &'c [Effect],
+    /// Its facts, as conditions are matched with them.
+    pub facts: &'c Matcher<'c>,
     /// Whether it is critical.
     pub critical: bool,
-}
-
-/// Whether a rule fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum RuleFit {
-    No,
-    /// It may; or it does for a part of the call.
-    Maybe,
-    Yes,
 }
 
 /// The names of effects, as conditions have them.
@@ -125,18 +113,26 @@ pub const EFFECTS: [&str; 11] = [
 #[must_use]
 pub fn requirements(rules: &[AnswerRule], people: &People, seen: SeenCall<'_>) -> Vec<Requirement> {
     let fitting = fitting(rules, |rule| rule.when.fit(seen));
-    fitting.into_iter().map(|rule| rule.requirement(people, seen.call)).collect()
+    fitting.rules.into_iter().map(|rule| rule.requirement(people, seen.call)).collect()
 }
 
 /// The rules that may be meant, up to the first that certainly is.
-pub(super) fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> RuleFit) -> Vec<&R> {
-    let mut fitting = Vec::new();
+#[derive(Debug)]
+pub(super) struct Fitting<'r, R> {
+    pub(super) rules: Vec<&'r R>,
+    /// Whether the last of them certainly is; else it may be that none is.
+    pub(super) is_certain: bool,
+}
+
+pub(super) fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> Fit) -> Fitting<'_, R> {
+    let mut fitting = Fitting { rules: Vec::new(), is_certain: false };
     for rule in rules {
         match fit(rule) {
-            RuleFit::No => {}
-            RuleFit::Maybe => fitting.push(rule),
-            RuleFit::Yes => {
-                fitting.push(rule);
+            Fit::No => {}
+            Fit::Maybe => fitting.rules.push(rule),
+            Fit::Yes => {
+                fitting.rules.push(rule);
+                fitting.is_certain = true;
                 break;
             }
         }
@@ -173,111 +169,22 @@ impl AnswerRule {
 }
 
 impl AskConditions {
-    pub(super) fn fit(&self, seen: SeenCall<'_>) -> RuleFit {
-        let SeenCall { call, facts, effects, critical } = seen;
-        let critical = match self.critical {
-            None => RuleFit::Yes,
-            Some(wanted) => yes(critical == (wanted == Criticality::Critical)),
-        };
-        let tools = [call.tool.as_str(), facts.canonical_tool()];
+    pub(super) fn fit(&self, seen: SeenCall<'_>) -> Fit {
+        let SeenCall { call, facts, critical } = seen;
+        let critical =
+            self.critical.is_none_or(|wanted| critical == (wanted == Criticality::Critical));
         let all = [
-            critical,
+            Fit::from(critical),
             name(&self.agent, Some(&call.agent)),
             name(&self.session, Some(&call.session)),
             name(&self.host, call.host.as_deref()),
-            name(&self.folder, call.cwd.as_deref()),
-            tools
-                .into_iter()
-                .map(|tool| name(&self.tool, Some(tool)))
-                .max()
-                .unwrap_or(RuleFit::Yes),
-            self.effects(effects),
-            matched("shell_exec", &self.command, facts),
-            matched("*", &self.path, facts),
+            facts.tool(&self.tool),
+            facts.folder(&self.folder),
+            facts.effect(&self.effect),
+            facts.command(&self.command),
+            facts.path(&self.path),
         ];
-        all.into_iter().min().unwrap_or(RuleFit::No)
-    }
-
-    // FAIL-CLOSED: an effect that nobody knows may be any.
-    fn effects(&self, effects: &[Effect]) -> RuleFit {
-        let named = |effect: &Effect| self.effect.iter().any(|name| name == effect_name(effect));
-        match self.effect.is_empty() || effects.iter().any(named) {
-            true => RuleFit::Yes,
-            false if effects.iter().any(|it| matches!(it, Effect::Unknown { .. })) => {
-                RuleFit::Maybe
-            }
-            false => RuleFit::No,
-        }
-    }
-}
-
-fn yes(holds: bool) -> RuleFit {
-    if holds { RuleFit::Yes } else { RuleFit::No }
-}
-
-/// Whether a name fits one of the patterns.
-// FAIL-CLOSED: what the caller leaves out may be anything, and a pattern that cannot be used fits.
-fn name(patterns: &[String], name: Option<&str>) -> RuleFit {
-    if patterns.is_empty() {
-        return RuleFit::Yes;
-    }
-    let Some(name) = name else { return RuleFit::Maybe };
-    let reaches = |pattern: &String| Glob::parse(pattern).is_ok_and(|glob| glob.reaches(name));
-    let unusable = |pattern: &String| Glob::parse(pattern).is_err();
-    match (patterns.iter().any(reaches), patterns.iter().any(unusable)) {
-        (true, _) => RuleFit::Yes,
-        (false, true) => RuleFit::Maybe,
-        (false, false) => RuleFit::No,
-    }
-}
-
-/// Whether a call meets patterns as a deny rule would, and all of it as an allow rule would.
-pub(super) fn matched(tool: &str, patterns: &[String], facts: &policy::Call) -> RuleFit {
-    if patterns.is_empty() {
-        return RuleFit::Yes;
-    }
-    let rule = |verdict| {
-        let with = move |pattern: &String| Rule { verdict, ..Rule::allow(tool, pattern) };
-        patterns.iter().map(with).collect::<Vec<_>>()
-    };
-    let every = |verdict| Rule { verdict, ..Rule::allow("*", "*") };
-    let denies = rule(Verdict::Deny);
-    let strikes = decide(facts, &[vec![every(Verdict::Allow)], denies.clone()].concat());
-    let meant = |decided: &policy::BriefDecision| {
-        decided.deciding_rule.as_ref().is_some_and(|rule| denies.contains(rule))
-    };
-    match strikes.verdict {
-        Verdict::Deny => {
-            let covers = decide(facts, &[vec![every(Verdict::Ask)], rule(Verdict::Allow)].concat());
-            if covers.verdict == Verdict::Allow { RuleFit::Yes } else { RuleFit::Maybe }
-        }
-        // A word that is only known when it runs, or a text that nobody could read.
-        Verdict::Ask if meant(&strikes) || !strikes.understood => RuleFit::Maybe,
-        Verdict::Allow | Verdict::Ask => RuleFit::No,
-    }
-}
-
-fn decide(facts: &policy::Call, rules: &[Rule]) -> policy::BriefDecision {
-    let (rules, none, guardrail) =
-        (Rules::from_rules(rules), Rules::default(), Guardrail::default());
-    let layers =
-        Layers { agent: None, rules: &rules, grants: &none, guardrail: &guardrail, now_ms: 0 };
-    policy::decide_briefly(facts, &layers, Mode::Default)
-}
-
-fn effect_name(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Runs { .. } => "runs",
-        Effect::Reads(_) => "reads",
-        Effect::Writes(_) => "writes",
-        Effect::Deletes(_) => "deletes",
-        Effect::Moves(_) => "moves",
-        Effect::Rights(_) => "rights",
-        Effect::Reaches { .. } => "reaches",
-        Effect::Publishes { .. } => "publishes",
-        Effect::Privilege { .. } => "privilege",
-        Effect::Background => "background",
-        _ => "unknown",
+        all.into_iter().min().unwrap_or(Fit::No)
     }
 }
 

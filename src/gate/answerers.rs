@@ -87,9 +87,15 @@ fn shown(routes: &Routes, plan: Option<&RoutePlan>) -> String {
     match plan {
         None if routes.list.is_empty() => "Every target shows it.".to_owned(),
         None => "No route fits: every target shows it.".to_owned(),
+        Some(plan) if plan.targets.is_empty() && plan.everywhere => {
+            format!("{} may fit: every target shows it.", plan.route)
+        }
         Some(plan) if plan.targets.is_empty() => format!("{}: the inbox shows it.", plan.route),
         Some(plan) => {
-            let mut line = format!("{}: shown at {}", plan.route, list(&plan.targets));
+            let mut line = match plan.everywhere {
+                true => format!("{} may fit: every target shows it, and ", plan.route),
+                false => format!("{}: shown at ", plan.route),
+            } + &list(&plan.targets);
             if !plan.fallback.is_empty() {
                 line.push_str(&format!("; where one fails, at {}", list(&plan.fallback)));
             }

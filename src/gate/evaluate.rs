@@ -20,7 +20,7 @@ use crate::{
     clock, links,
     store::{Grant, SessionContext, Store, StoreError},
 };
-use countersign_policy::{self as policy, Layers, Mode, Rule, Rules, Verdict};
+use countersign_policy::{self as policy, Layers, Matcher, Mode, Rule, Rules, Verdict};
 use countersign_profiles::{CallEnd, EvaluationContext};
 use std::sync::Arc;
 
@@ -116,12 +116,18 @@ impl Evaluator {
             return Handling::default();
         }
         let facts = self.facts(call).await;
-        let (effects, critical) = (&decided.effects, decided.critical);
-        let seen = SeenCall { call, facts: &facts, effects, critical };
         // FAIL-CLOSED: where it is not known who is there, everybody is told.
         let absent = self.store.absent(now).await.unwrap_or_default();
         let at = Moment { now_ms: now, absent: &absent };
-        let look = || Handling::of(rules, people, routes, seen, at);
+        let look = || {
+            // An allowed call has no effects yet, and one whose grant is outranked comes so, too.
+            let effects = match decided.effects.is_empty() {
+                true => policy::decision::facts(&facts).effects,
+                false => decided.effects.clone(),
+            };
+            let (facts, critical) = (&Matcher::new(&facts, &effects), decided.critical);
+            Handling::of(rules, people, routes, SeenCall { call, facts, critical }, at)
+        };
         self.beside(large::bytes(call), look).await
     }
 

@@ -31,10 +31,12 @@ impl Choices {
     /// The cards of a new ask: where its route leads, or everywhere. The inbox has one of every
     /// ask.
     pub(super) fn cards(&self, plan: Option<&RoutePlan>) -> Vec<NewCard> {
-        let all = self.audience.iter().filter(|it| plan.is_none() || it.adapter == INBOX);
-        let all = all.map(|it| new_card(&it.adapter, &it.target));
+        let everywhere = plan.is_none_or(|plan| plan.everywhere);
+        let all = || self.audience.iter().filter(|it| everywhere || it.adapter == INBOX);
         let planned = plan.into_iter().flat_map(|plan| &plan.targets);
-        all.chain(planned.map(|it| new_card(&it.adapter, &it.target))).collect()
+        let more = planned.filter(|it| !all().any(|at| it.is(&at.adapter, &at.target)));
+        let cards = all().map(|it| new_card(&it.adapter, &it.target));
+        cards.chain(more.map(|it| new_card(&it.adapter, &it.target))).collect()
     }
 }
 

@@ -9,9 +9,7 @@ use super::{
     large,
 };
 use crate::store::{Grant, GrantScope, StoreError};
-use countersign_policy::{
-    self as policy, Guardrail, Layers, Mode, Rule, Rules, Verdict, tool_name::CATEGORY,
-};
+use countersign_policy::{self as policy, Fit, Matcher, Rule, tool_name::CATEGORY};
 
 impl Evaluator {
     /// Why people are asked about a call that is allowed; `None`: it is.
@@ -54,16 +52,7 @@ impl Evaluator {
 
 /// Whether any part of a call may be what one of these grants covers.
 fn touches(facts: &policy::Call, granted: &[Rule]) -> bool {
+    let matcher = Matcher::new(facts, &[]);
     // A category is no tool, so it cannot be compared here.
-    if granted.iter().any(|rule| rule.tool.starts_with(CATEGORY)) {
-        return true;
-    }
-    let denied = |rule: &Rule| Rule { verdict: Verdict::Deny, ..rule.clone() };
-    let every = Rule { verdict: Verdict::Allow, ..Rule::allow("*", "*") };
-    let rules: Vec<Rule> = std::iter::once(every).chain(granted.iter().map(denied)).collect();
-    let (rules, none) = (Rules::from_rules(&rules), Rules::default());
-    let guardrail = Guardrail::default();
-    let layers =
-        Layers { agent: None, rules: &rules, grants: &none, guardrail: &guardrail, now_ms: 0 };
-    policy::decide_briefly(facts, &layers, Mode::Default).verdict != Verdict::Allow
+    granted.iter().any(|it| it.tool.starts_with(CATEGORY) || matcher.rule(it) != Fit::No)
 }

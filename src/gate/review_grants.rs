@@ -1,12 +1,11 @@
 //! What people said in reviews: the rules that make calls ask, and which rule a review would store.
 //! Pure.
 
-use super::{
-    answer_rules::{RuleFit, matched},
-    decided::HasVerdict,
-};
+use super::decided::HasVerdict;
 use crate::store::Grant;
-use countersign_policy::{self as policy, Decision, Rule, Verdict, tool_name::may_be_granted};
+use countersign_policy::{
+    self as policy, Decision, Fit, Matcher, Rule, Verdict, tool_name::may_be_granted,
+};
 
 /// Characters with a meaning in a pattern.
 const GLOB: [char; 6] = ['*', '?', '[', '{', '\\', '!'];
@@ -21,7 +20,9 @@ pub(super) fn applied<T: HasVerdict>(decided: T, reviewed: &[Grant], facts: &pol
     if reviewed.is_empty() || decided.verdict() != Verdict::Allow {
         return decided;
     }
-    let Some(grant) = reviewed.iter().find(|it| covers(&it.rule, facts)) else { return decided };
+    let matcher = Matcher::new(facts, &[]);
+    let covers = |grant: &&Grant| matcher.rule(&grant.rule) != Fit::No;
+    let Some(grant) = reviewed.iter().find(covers) else { return decided };
     let mut asks = policy::decision::facts(facts);
     (asks.verdict, asks.rule, asks.deciding_rule) = (Verdict::Ask, None, None);
     // Always could not win against it, so it is not offered.
@@ -33,10 +34,6 @@ pub(super) fn applied<T: HasVerdict>(decided: T, reviewed: &[Grant], facts: &pol
         grant.by, grant.rule, grant.id
     );
     asks.into()
-}
-
-fn covers(rule: &Rule, facts: &policy::Call) -> bool {
-    matched(&rule.tool, std::slice::from_ref(&rule.pattern), facts) != RuleFit::No
 }
 
 /// The rule that a review of this call stores, if it should have asked: as narrow as the rule that
@@ -55,8 +52,9 @@ pub(super) fn rule_for(decided: &Decision, facts: &policy::Call) -> Option<Rule>
         _ => None,
     };
     let exact = exact.into_iter().filter(narrow);
+    let matcher = Matcher::new(facts, &[]);
     // INVARIANT: the same call again asks.
-    allowed.chain(exact).chain(["*"]).map(asks).find(|rule| covers(rule, facts))
+    allowed.chain(exact).chain(["*"]).map(asks).find(|rule| matcher.rule(rule) != Fit::No)
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub(super) fn rate(rules: &[ReviewRule], seen: SeenCall<'_>, by: AllowedBy) -> O
     let rate = |rule: &&&ReviewRule| {
         Some(ReviewRate { one_in: rule.one_in?, timeout_ms: rule.timeout_ms })
     };
-    fitting.iter().filter_map(rate).min_by_key(|rate| rate.one_in)
+    fitting.rules.iter().filter_map(rate).min_by_key(|rate| rate.one_in)
 }
 
 /// The rate of the calls that are shown most often, which every shown call passes.
@@ -64,6 +64,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use crate::gate::call::Call;
+    use countersign_policy::Matcher;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -84,7 +85,7 @@ mod tests {
 
     fn rate_of(rules: &[ReviewRule], call: &Call, by: AllowedBy) -> Option<u32> {
         let facts = call.for_policy(None);
-        let seen = SeenCall { call, facts: &facts, effects: &[], critical: false };
+        let seen = SeenCall { call, facts: &Matcher::new(&facts, &[]), critical: false };
         rate(rules, seen, by).map(|rate| rate.one_in.get())
     }
 

@@ -24,7 +24,7 @@ use crate::{
     clock, ids,
     store::{AgentScope, Grant, GrantScope, OpenReviews, StoreError},
 };
-use countersign_policy::{Decision, effects};
+use countersign_policy::{Decision, Matcher, effects};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -130,7 +130,8 @@ impl Reviews {
         let look = || {
             // An allowed call has no effects yet, and one that asks has.
             let seen = countersign_policy::decision::facts(&facts);
-            let of = SeenCall { call, facts: &facts, effects: &seen.effects, critical: false };
+            let matcher = Matcher::new(&facts, &seen.effects);
+            let of = SeenCall { call, facts: &matcher, critical: false };
             let rate = rate(&choices.reviews, of, by)?;
             let stores = rule_for(&ran.decided, &facts);
             is_sampled(rate.one_in, ran.random).then_some((seen, rate, stores))

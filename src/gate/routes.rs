@@ -1,7 +1,7 @@
 //! Which targets an ask goes to: routes of the config, the first that fits. Pure.
 
 use super::{
-    answer_rules::{AskConditions, RuleFit, SeenCall, fitting},
+    answer_rules::{AskConditions, Fitting, SeenCall, fitting},
     ask::{
         plan::{PlannedTarget, RoutePlan},
         step::{AskStep, StepAction},
@@ -12,6 +12,7 @@ use super::{
     rota::Rota,
 };
 use crate::store::AbsentPeople;
+use countersign_policy::Fit;
 use std::collections::BTreeMap;
 
 /// All routes, and where people are written to.
@@ -92,10 +93,13 @@ pub struct Moment<'m> {
 
 impl Routes {
     /// Where the ask about this call is shown; `None` where every target shows it.
-    // FAIL-CLOSED: an ask that a route would show to nobody is shown everywhere.
+    // FAIL-CLOSED: an ask that a route would show to nobody is shown everywhere. A route that is
+    // not certain to be meant adds its targets and takes none away.
     #[must_use]
     pub fn plan(&self, people: &People, seen: SeenCall<'_>, at: Moment<'_>) -> Option<RoutePlan> {
-        self.plan_of(&self.fitting(seen, at.now_ms), people, seen.critical, at)
+        let Fitting { rules, is_certain } = self.fitting(seen, at.now_ms);
+        let plan = self.plan_of(&rules, people, seen.critical, at)?;
+        Some(RoutePlan { everywhere: !is_certain, ..plan })
     }
 
     /// Where these routes lead.
@@ -116,7 +120,7 @@ impl Routes {
         let mut fallback = all(&mut routes.iter().flat_map(|route| &route.fallback));
         fallback.retain(|target| !targets.contains(target));
         let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
-        Some(RoutePlan { route: names.join(" and "), targets, fallback })
+        Some(RoutePlan { route: names.join(" and "), targets, fallback, everywhere: false })
     }
 
     /// What happens while nobody answers an ask about this call, in the order of time: as the first
@@ -125,7 +129,7 @@ impl Routes {
     pub fn steps(&self, people: &People, seen: SeenCall<'_>, at: Moment<'_>) -> Vec<AskStep> {
         let fitting = self.fitting(seen, at.now_ms);
         let steps = |route: &&TargetRoute| self.steps_of(route, people, seen.critical, at);
-        fitting.first().map(steps).unwrap_or_default()
+        fitting.rules.first().map(steps).unwrap_or_default()
     }
 
     /// What a route does while nobody answers.
@@ -185,9 +189,9 @@ impl Routes {
     }
 
     /// The routes that may be meant.
-    fn fitting(&self, seen: SeenCall<'_>, now_ms: i64) -> Vec<&TargetRoute> {
+    fn fitting(&self, seen: SeenCall<'_>, now_ms: i64) -> Fitting<'_, TargetRoute> {
         fitting(&self.list, |route| match &route.during {
-            Some(hours) if !hours.include(now_ms) => RuleFit::No,
+            Some(hours) if !hours.include(now_ms) => Fit::No,
             _ => route.when.fit(seen),
         })
     }

@@ -61,7 +61,7 @@ impl Routes {
         critical: bool,
         at: Moment<'_>,
     ) -> (Option<RoutePlan>, Vec<AskStep>) {
-        let one = |targets| RoutePlan { route: name.to_owned(), targets, fallback: Vec::new() };
+        let one = |targets| RoutePlan { route: name.to_owned(), targets, ..RoutePlan::default() };
         if let Some(target) = self.chats.get(name) {
             return (Some(one(vec![target.clone()])), Vec::new());
         }

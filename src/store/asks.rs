@@ -236,7 +236,7 @@ pub(super) async fn insert(
     .bind(bytes)
     .bind(i64::from(new.body.critical))
     .bind(stopped.map(|clock| clock.left_ms.unwrap_or(-1)))
-    .bind(i64::from(new.body.plan.is_some()))
+    .bind(i64::from(new.body.plan.as_ref().is_some_and(|plan| !plan.everywhere)))
     .bind(first_step.filter(|_| stopped.is_none()).map(|after| new.created_at + after))
     .bind(first_step.filter(|_| stopped.is_some()))
     .execute(&mut *tx)

@@ -37,6 +37,7 @@ mod world;
 mod activation;
 mod agent_limits;
 mod agent_tokens;
+mod answer_rules;
 mod bodies;
 mod budgets;
 mod cards;

@@ -27,5 +27,5 @@ pub(super) fn is_shown(ask: &Ask, platform: &str, call: &CommandCall) -> bool {
     let Some(plan) = ask.body.plan.as_ref().filter(|_| !call.targets.is_empty()) else {
         return true;
     };
-    call.targets.iter().any(|it| plan.targets.iter().any(|shown| shown.is(platform, &it.0)))
+    call.targets.iter().any(|it| plan.shows_at(platform, &it.0))
 }

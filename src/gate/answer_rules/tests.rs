@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 use super::{super::people::tests::named, *};
+use countersign_policy as policy;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn rule(name: &str, when: AskConditions) -> AnswerRule {
@@ -21,8 +23,8 @@ fn met(rules: &[AnswerRule], tool: &str, args: Value) -> Vec<String> {
     call.host = Some("mill".to_owned());
     let facts = call.for_policy(Some("/home/ana"));
     let decided = policy::decision::facts(&facts);
-    let (effects, critical) = (&decided.effects[..], decided.critical);
-    let seen = SeenCall { call: &call, facts: &facts, effects, critical };
+    let (facts, critical) = (&Matcher::new(&facts, &decided.effects), decided.critical);
+    let seen = SeenCall { call: &call, facts, critical };
     requirements(rules, &People::default(), seen).into_iter().map(|it| it.rule).collect()
 }
 
@@ -77,8 +79,29 @@ fn each_condition_has_to_fit_and_what_a_caller_leaves_out_may_be_anything() {
     let hosts = [rule("r", AskConditions { host: no, ..when() })];
     let call = Call::new("a", "s", "Bash", json!({"command": "ls"}));
     let facts = call.for_policy(None);
-    let seen = SeenCall { call: &call, facts: &facts, effects: &[], critical: false };
+    let seen = SeenCall { call: &call, facts: &Matcher::new(&facts, &[]), critical: false };
     assert_eq!(requirements(&hosts, &People::default(), seen).len(), 1);
+}
+
+#[test]
+fn a_rule_that_may_fit_adds_its_demands_to_those_of_the_next() {
+    let folder = AskConditions { folder: list(&["/home/ana/shop"]), ..AskConditions::default() };
+    let rules = [
+        rule("dry", commands(&["git push --dry-run *"])),
+        rule("push", commands(&["git push *"])),
+        rule("shop", folder),
+        rule("rest", AskConditions::default()),
+    ];
+    for (command, wanted) in [
+        ("git push --dry-run origin", &["dry"][..]),
+        ("env -S 'git push --dry-run origin'", &["dry", "push", "shop", "rest"]),
+        ("printf 'git push' | sh", &["dry", "push", "shop", "rest"]),
+        ("git -c alias.p=push p", &["dry", "push", "shop", "rest"]),
+        ("make all", &["shop"]),
+        ("cd sub && make all", &["shop", "rest"]),
+    ] {
+        assert_eq!(of_command(&rules, command), wanted, "{command}");
+    }
 }
 
 #[test]
@@ -109,7 +132,7 @@ fn the_requester_is_the_person_of_the_calls_machine_and_a_question_needs_one_ans
             "host": host, "questions": questions});
         let call: Call = serde_json::from_value(call).unwrap();
         let facts = call.for_policy(None);
-        let seen = SeenCall { call: &call, facts: &facts, effects: &[], critical: false };
+        let seen = SeenCall { call: &call, facts: &Matcher::new(&facts, &[]), critical: false };
         requirements(std::slice::from_ref(&two), &people, seen).remove(0)
     };
     let excluded =
@@ -120,3 +143,58 @@ fn the_requester_is_the_person_of_the_calls_machine_and_a_question_needs_one_ans
     let question = of("mill", json!([{"question": "Which?", "options": []}]));
     assert_eq!((question.approvals, question.deny), (1, 1));
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn no_spelling_of_a_command_needs_fewer_answers(
+        command in prop::sample::select(vec![
+            "git push origin main", "git push --dry-run origin", "make deploy", "make all",
+            "rm -r /srv/prod/x", "cp a /srv/prod/b", "ls -l", "terraform apply",
+        ]),
+        wraps in prop::collection::vec(0..WRAPS.len(), 1..4),
+    ) {
+        let path = AskConditions { path: list(&["/srv/prod/**"]), ..AskConditions::default() };
+        let rules = [
+            rule("dry", commands(&["git push --dry-run *"])),
+            rule("push", commands(&["git push *"])),
+            rule("deploy", commands(&["make deploy*", "terraform *"])),
+            rule("prod", path),
+            rule("rest", AskConditions::default()),
+        ];
+        let wrapped = wraps.iter().fold(command.to_owned(), |text, at| WRAPS[*at](&text));
+        let (plain, needed) = (of_command(&rules, command), of_command(&rules, &wrapped));
+        for rule in &plain {
+            prop_assert!(needed.contains(rule), "{wrapped}: {needed:?} lacks {rule}");
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Ways to run a text that change nothing of what it does.
+const WRAPS: &[fn(&str) -> String] = &[
+    |text| format!("sh -c {}", quoted(text)),
+    |text| format!("bash -lc {}", quoted(text)),
+    |text| format!("eval {}", quoted(text)),
+    |text| format!("printf %s {} | sh", quoted(text)),
+    |text| format!("env -S {}", quoted(&format!("sh -c {}", quoted(text)))),
+    |text| format!("bash <<< {}", quoted(text)),
+    |text| format!("bash <<'EOF'\n{text}\nEOF"),
+    |text| format!("ssh localhost {}", quoted(text)),
+    |text| format!("timeout 5 sh -c {}", quoted(text)),
+    |text| format!("sudo bash -c {}", quoted(text)),
+    |text| format!("env X=1 sh -c {}", quoted(text)),
+    |text| format!("echo x | xargs -I_ sh -c {}", quoted(text)),
+    |text| format!("find . -maxdepth 0 -exec sh -c {} \\;", quoted(text)),
+    |text| format!("bash -c \"$(echo {})\"", quoted(text)),
+    |text| format!("python3 -c {}", quoted(&format!("import os; os.system({text:?})"))),
+    |text| format!("f() {{ {text}\n}}; f"),
+    |text| format!("({text}\n)"),
+    |text| format!("if true; then {text}\nfi"),
+    |text| format!("cd . && {{ {text}\n}}"),
+    |text| format!("true\n{text}"),
+    |text| format!("x=$({text}\n)"),
+];

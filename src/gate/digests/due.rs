@@ -82,5 +82,5 @@ fn written(lines: &[Vec<ReplyPiece>]) -> String {
 // SECURITY: a request that a route shows elsewhere is not told in this chat.
 fn is_shown_at(ask: &Ask, target: &PlannedTarget) -> bool {
     let plan = ask.body.plan.as_ref();
-    plan.is_none_or(|plan| plan.targets.iter().any(|it| it.is(&target.adapter, &target.target)))
+    plan.is_none_or(|plan| plan.shows_at(&target.adapter, &target.target))
 }

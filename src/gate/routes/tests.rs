@@ -3,6 +3,7 @@ use super::{
     super::{ask::call::Call, people::tests::named},
     *,
 };
+use countersign_policy::Matcher;
 use jiff::{Timestamp, civil::time, tz::TimeZone};
 use serde_json::json;
 
@@ -32,8 +33,8 @@ fn plan_at(routes: &Routes, command: &str, now: &str) -> Option<(String, Vec<Str
     let call = Call::new("claude-code", "one", "Bash", json!({"command": command}));
     let facts = call.for_policy(Some("/home/ana"));
     let decided = countersign_policy::decision::facts(&facts);
-    let (effects, critical) = (&decided.effects[..], decided.critical);
-    let seen = SeenCall { call: &call, facts: &facts, effects, critical };
+    let (facts, critical) = (&Matcher::new(&facts, &decided.effects), decided.critical);
+    let seen = SeenCall { call: &call, facts, critical };
     let now = now.parse::<Timestamp>().unwrap().as_millisecond();
     let absent = AbsentPeople::default();
     let plan = routes.plan(&people(), seen, Moment { now_ms: now, absent: &absent })?;
@@ -60,6 +61,25 @@ fn the_first_route_that_certainly_fits_leads_and_one_that_may_fit_leads_too() {
     let both = to("push and make", &["Ana", "Ben", "room"]);
     assert_eq!(plan(&routes, "make all && git push origin"), both);
     assert_eq!(plan(&routes, "ls"), None);
+}
+
+#[test]
+fn a_route_that_is_not_certain_to_be_meant_hides_the_ask_from_nobody() {
+    let room = RouteTarget::Chat(planned("room"));
+    let routes = routes(&[route("push", "git push *", &[room])]);
+    let everywhere = |command: &str| {
+        let call = Call::new("claude-code", "one", "Bash", json!({"command": command}));
+        let facts = call.for_policy(Some("/home/ana"));
+        let seen = SeenCall { call: &call, facts: &Matcher::new(&facts, &[]), critical: false };
+        let absent = AbsentPeople::default();
+        let plan = routes.plan(&people(), seen, Moment { now_ms: 0, absent: &absent });
+        plan.map(|plan| plan.everywhere)
+    };
+    assert_eq!(everywhere("git push origin"), Some(false));
+    for command in ["git push origin; rm x", "env -S 'git push'", "python3 -c 'x'"] {
+        assert_eq!(everywhere(command), Some(true), "{command}");
+    }
+    assert_eq!(everywhere("rm x"), None);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod guard;
 pub mod guardrail;
 pub mod highlights;
 mod layers;
+pub mod matcher;
 mod own_calls;
 mod part_decision;
 pub mod parts;

@@ -232,7 +232,7 @@ impl<'w, 'a> CommandText<'w, 'a> {
     }
 
     /// Returns every spelling that a deny or ask rule may refer to.
-    fn variants(&self) -> &[String] {
+    pub(crate) fn variants(&self) -> &[String] {
         self.variants.get_or_init(|| {
             let plain = || self.argv.iter().map(|word| (&*word.text).into());
             let name = self.argv.first().map_or("", |word| base(&word.text));

@@ -134,6 +134,27 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
     (!unknown.is_empty()).then(|| sentence(call, what, &unknown))
 }
 
+/// Returns the folders that arguments of a shell choose to run in.
+pub(crate) fn folders(call: &Call) -> Vec<&str> {
+    let keys = of(call.kind()).map_or("", |keys| keys.folder);
+    keys.split_whitespace().filter_map(|key| call.args.get(key)?.as_str()).collect()
+}
+
+/// Returns true when an argument beside the command may change what runs, and not only where.
+pub(crate) fn changes_what_runs(call: &Call) -> bool {
+    if call.kind() != Kind::Shell || odd(call).is_none() {
+        return false;
+    }
+    let mut inside = Call { tool: call.tool.clone(), args: call.args.clone(), ..Call::default() };
+    if let Some(args) = inside.args.as_object_mut() {
+        let keys = of(call.kind()).map_or("", |keys| keys.folder);
+        args.retain(|key, value| {
+            !(value.is_string() && keys.split_whitespace().any(|it| it == key))
+        });
+    }
+    odd(&inside).is_some()
+}
+
 /// Returns true for settings of a shell that leave it as it is.
 fn says_nothing(key: &str, value: &Value) -> bool {
     let plain = match value {

@@ -6,7 +6,7 @@ mod command;
 mod directory;
 mod file_rules;
 mod judge;
-mod obeyed_files;
+pub(super) mod obeyed_files;
 mod redirects;
 mod text;
 mod variables;

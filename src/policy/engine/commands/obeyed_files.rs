@@ -41,7 +41,7 @@ impl<'r> Judge<'r, '_> {
 
 /// Returns the paths that a command writes or gives permissions to. A file copied into a folder
 /// counts under its name there.
-fn written(argv: &[Word<'_>]) -> Vec<String> {
+pub(crate) fn written(argv: &[Word<'_>]) -> Vec<String> {
     let all = access::of_command(argv);
     let text = |word: &Word<'_>| word.text.strip_prefix("of=").unwrap_or(&word.text).to_owned();
     let targets: Vec<String> = all

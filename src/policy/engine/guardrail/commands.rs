@@ -21,7 +21,7 @@ const MOST_BEHIND: usize = 8_000;
 const BYTES: usize = 4;
 
 /// Passes every command of a text to a sink.
-pub(super) struct Commands<'s, 'p, S> {
+pub(crate) struct Commands<'s, 'p, S> {
     sink: &'s mut S,
     dirs: Directories<'p>,
     /// Number of words behind commands that may still be looked at.
@@ -33,11 +33,11 @@ pub(super) struct Commands<'s, 'p, S> {
 }
 
 impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
-    pub(super) fn new(sink: &'s mut S, dirs: Directories<'p>) -> Self {
+    pub(crate) fn new(sink: &'s mut S, dirs: Directories<'p>) -> Self {
         Self { sink, dirs, left: MOST_BEHIND, is_blind: false, is_guess: false }
     }
 
-    pub(super) fn text(&mut self, source: &str, scan: &Scan<'_>, bases: &Bases<'_>, depth: u32) {
+    pub(crate) fn text(&mut self, source: &str, scan: &Scan<'_>, bases: &Bases<'_>, depth: u32) {
         let was_blind = std::mem::take(&mut self.is_blind);
         // An unreadable text may name anything, so its raw words are checked as well.
         if scan.refusal.is_some() {
@@ -72,6 +72,13 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         if !self.is_guess {
             self.is_blind = true;
             self.sink.unseen(why);
+        }
+    }
+
+    fn opened(&mut self) {
+        if !self.is_guess {
+            self.is_blind = true;
+            self.sink.opened();
         }
     }
 
@@ -149,6 +156,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
         }
         self.sink.site(&operands, bases);
+        self.sink.whole(command);
         self.sink.command(&command.argv);
         self.given(&command.argv, behind.as_ref());
         // A variable may name a program to run (`GIT_PAGER=…`).
@@ -232,7 +240,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         self.sink.command(argv);
         self.given(argv, behind.as_ref());
         if open && usage != Usage::Names && behind.is_none() {
-            self.unseen("gets names that are only known when it runs");
+            self.opened();
         }
         let (name, words) = argv.split_first().map_or(("", argv), |(first, words)| {
             (base(first.literal().unwrap_or_default()), words)

@@ -10,21 +10,21 @@
 //! with real bash (`tests/guardrail`).
 
 mod addresses;
-mod commands;
+pub(super) mod commands;
 mod host;
 mod judge;
 pub mod own_program;
-mod programs;
+pub(super) mod programs;
 mod protected;
 mod public_address;
 mod reach;
 mod reasons;
-mod route;
+pub(super) mod route;
 mod sights;
-mod site;
-mod spelling;
+pub(super) mod site;
+pub(super) mod spelling;
 mod territory;
-mod tools;
+pub(super) mod tools;
 mod walk;
 mod weighing;
 

@@ -10,7 +10,7 @@ use crate::shell::Word;
 
 /// The use that a program makes of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Usage {
+pub(crate) enum Usage {
     /// Prints its name only.
     Names,
     /// Opens that file or folder, and nothing below it.
@@ -21,7 +21,7 @@ pub(super) enum Usage {
 
 /// Returns the use of a command's operands, and whether the program walks through the working
 /// directory without an operand.
-pub(super) fn usage(argv: &[Word<'_>]) -> (Usage, bool) {
+pub(crate) fn usage(argv: &[Word<'_>]) -> (Usage, bool) {
     let words = argv.get(1..).unwrap_or_default();
     // An unknown program may go through everything.
     let Some(program) = described(argv) else { return (Usage::Walks, false) };

@@ -115,7 +115,7 @@ pub fn fits_name(pattern: &str, name: &str) -> bool {
     fits(pattern, name) != Fit::No
 }
 
-pub(super) use crate::facts::paths::UNKNOWN;
+pub(crate) use crate::facts::paths::UNKNOWN;
 
 /// Matches with two positions: on a mismatch the last star takes one more character.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {

@@ -6,28 +6,28 @@ use super::programs::Usage;
 
 /// A text that a command or a call may turn into a path.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Operand<'o> {
-    pub(super) text: &'o str,
+pub(crate) struct Operand<'o> {
+    pub(crate) text: &'o str,
     /// A shell expands the variables in it.
-    pub(super) is_dynamic: bool,
-    pub(super) usage: Usage,
+    pub(crate) is_dynamic: bool,
+    pub(crate) usage: Usage,
 }
 
 /// The directories that relative paths may refer to.
 #[derive(Clone, Debug)]
-pub(super) struct Bases<'b> {
+pub(crate) struct Bases<'b> {
     /// The working directory of the call; `None` when unknown.
-    pub(super) cwd: Option<&'b str>,
+    pub(crate) cwd: Option<&'b str>,
     /// The directories in which the command may run, as far as they can be determined.
-    pub(super) sure: Vec<Cow<'b, str>>,
+    pub(crate) sure: Vec<Cow<'b, str>>,
     /// The text changes the directory somewhere, so it may also run in any folder above.
-    pub(super) is_loose: bool,
+    pub(crate) is_loose: bool,
     /// The text changes to a directory that is known only at run time.
-    pub(super) is_lost: bool,
+    pub(crate) is_lost: bool,
 }
 
 /// Receives what is found in a call, in order.
-pub(super) trait Sink {
+pub(crate) trait Sink {
     /// Receives a command or call with its operands.
     fn site(&mut self, operands: &[Operand<'_>], bases: &Bases<'_>);
 
@@ -43,6 +43,14 @@ pub(super) trait Sink {
     /// Receives the file of a redirect, which may be a connection.
     fn redirect(&mut self, _target: &crate::shell::Word<'_>) {}
 
+    /// Receives a command of a text with its assignments and redirects.
+    fn whole(&mut self, _command: &crate::shell::Command<'_>) {}
+
+    /// Receives the news that the last command gets further words, known only when it runs.
+    fn opened(&mut self) {
+        self.unseen("gets names that are only known when it runs");
+    }
+
     /// Receives the news that a part cannot be seen and may reach anything.
     fn unseen(&mut self, _why: &'static str) {}
 
@@ -53,7 +61,7 @@ pub(super) trait Sink {
 }
 
 /// Returns the path that a text names from a base, for a look-up on the host.
-pub(super) fn joined(base: &str, text: &str) -> String {
+pub(crate) fn joined(base: &str, text: &str) -> String {
     match text.starts_with('/') {
         true => text.to_owned(),
         false => [base, "/", text].concat(),

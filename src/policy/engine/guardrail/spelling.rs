@@ -7,24 +7,24 @@ use crate::facts::paths::braces;
 
 /// One way to read a text as a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spelling<'t> {
+pub(crate) struct Spelling<'t> {
     /// The path; relative unless it starts with `/`. `UNKNOWN` stands for a part that is known only
     /// at run time.
-    pub(super) text: Cow<'t, str>,
-    pub(super) is_pattern: bool,
+    pub(crate) text: Cow<'t, str>,
+    pub(crate) is_pattern: bool,
 }
 
 /// The expansions to apply to a text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Expansions<'p> {
-    pub(super) home: Option<&'p str>,
+pub(crate) struct Expansions<'p> {
+    pub(crate) home: Option<&'p str>,
     /// Unknown variables become `UNKNOWN`; otherwise they stay as they are.
-    pub(super) variables: bool,
+    pub(crate) variables: bool,
 }
 
 impl<'p> Expansions<'p> {
     /// Returns every way to read the text.
-    pub(super) fn of<'t>(self, text: &'t str) -> Vec<Spelling<'t>> {
+    pub(crate) fn of<'t>(self, text: &'t str) -> Vec<Spelling<'t>> {
         // Most words have nothing to expand.
         if !text.contains(['{', '$', '~', '`', '\\', '%', '*', '?', '[']) {
             return vec![Spelling { text: Cow::Borrowed(text), is_pattern: false }];
@@ -170,7 +170,7 @@ fn unescaped(text: &str) -> Option<String> {
 
 /// Returns the parts of a word that may be paths: the whole, the value of an option, the parts
 /// between separators.
-pub(super) fn pieces(word: &str) -> Vec<&str> {
+pub(crate) fn pieces(word: &str) -> Vec<&str> {
     let mut all = vec![word];
     if let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.starts_with('-')) {
         // `-fNAME` and, in a cluster of options, `-xzf/NAME`.
@@ -192,7 +192,7 @@ pub(super) fn pieces(word: &str) -> Vec<&str> {
 const SEPARATORS: [char; 5] = ['=', ':', ',', '@', ';'];
 
 /// Iterates over the parts of a text that may be paths; none when the text is a single word.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     const ENDS: &[char] = &[
         ' ', '\t', '\n', '\r', '"', '\'', '`', '(', ')', '<', '>', '|', '&', ';', ',', '=', ':',
         '@', '[', ']', '{', '}',

@@ -32,7 +32,7 @@ const FOLDERS: &[&str] = &[
 ];
 
 /// Passes the texts of a call to a sink.
-pub(super) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
+pub(crate) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
     let mut texts = Vec::new();
     // What a patch adds and removes is content; the files that it names are not.
     let edited = (call.kind() == Kind::Edit).then(|| EditedFiles::of(&call.args));

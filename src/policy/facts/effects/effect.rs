@@ -82,6 +82,26 @@ impl fmt::Display for PathEffect {
     }
 }
 
+impl Effect {
+    /// Returns the name by which rules call this kind of effect.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Runs { .. } => "runs",
+            Self::Reads(_) => "reads",
+            Self::Writes(_) => "writes",
+            Self::Deletes(_) => "deletes",
+            Self::Moves(_) => "moves",
+            Self::Rights(_) => "rights",
+            Self::Reaches { .. } => "reaches",
+            Self::Publishes { .. } => "publishes",
+            Self::Privilege { .. } => "privilege",
+            Self::Background => "background",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+}
+
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
