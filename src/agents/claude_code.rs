@@ -11,6 +11,7 @@ pub use control::{ControlAround, ControlSession};
 pub use prompt::PermissionPrompt;
 
 use super::agent::{AgentTitle, HookAgent, HookEvent, HookMode, Hooks, TRIAL, TRIAL_SAYS};
+use countersign_ask::exact_json;
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
@@ -113,7 +114,7 @@ struct EventHead {
 // if little of it can be read.
 fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let whole: Map<String, Value> = match serde_json::from_slice(stdin) {
+    let whole: Map<String, Value> = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
         // Unreadable JSON has no event name to check, so the name is searched for in the text.
         Err(_) if String::from_utf8_lossy(stdin).contains("PreToolUse") => {

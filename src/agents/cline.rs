@@ -6,6 +6,7 @@ use super::{
     hook_call::{HookCall, ToolDecision},
     own_file::OwnFile,
 };
+use countersign_ask::exact_json;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -137,7 +138,7 @@ struct ToolUse {
 
 // FAIL-CLOSED: whatever is not understood is an error, and that blocks.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let request: ClineRequest = serde_json::from_slice(stdin)
+    let request: ClineRequest = exact_json::from_slice(stdin)
         .map_err(|error| format!("stdin is not what Cline writes before a tool: {error}"))?;
     let ToolUse { tool_name, parameters } = request.pre_tool_use;
     let (tool, args) = match request.tool_call {

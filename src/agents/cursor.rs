@@ -7,6 +7,7 @@ use super::{
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
     named_event::{EventNames, HookEventRead},
 };
+use countersign_ask::exact_json;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -144,7 +145,10 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
 fn mcp(request: &CursorRequest) -> Result<(String, Value), String> {
     let tool = request.tool_name.as_deref().ok_or("the event names no tool")?;
     let input = match &request.tool_input {
-        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        Value::String(text) => match exact_json::from_str(text) {
+            Err(error) if error.is_data() => return Err(format!("`tool_input`: {error}")),
+            input => input.unwrap_or_else(|_| json!(text)),
+        },
         other => other.clone(),
     };
     let input = match input {

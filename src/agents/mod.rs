@@ -23,7 +23,6 @@ mod named_event;
 mod opencode;
 mod own_file;
 mod pi;
-mod repeated;
 pub mod wcore;
 
 pub use agent::{AgentTitle, HookAgent, HookFile, HookMode, Hooks};

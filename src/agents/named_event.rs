@@ -1,6 +1,7 @@
 //! The event of a hook, for agents that name it in a field.
 
 use super::{agent::HookEvent, misplaced::misplaced_message};
+use countersign_ask::exact_json;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ impl EventNames {
         stdin: &[u8],
     ) -> Result<HookEventRead<R>, String> {
         let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-        let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
+        let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
         if !whole.is_object() {
             return Err("stdin is not a hook's JSON".to_owned());
         }

@@ -9,7 +9,7 @@ use super::{
     home,
     own_file::{OwnFile, with_words, words_in},
 };
-use countersign_ask::call::Call;
+use countersign_ask::{call::Call, exact_json};
 use request::{
     NAME, OpencodeWire, PendingQuestions, PermissionAsked, RequestOrigin, RequestSession,
 };
@@ -104,7 +104,7 @@ struct PluginEvent {
 /// Decodes what the plugin writes.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not an event: {error}");
-    let event: PluginEvent = serde_json::from_slice(stdin).map_err(unreadable)?;
+    let event: PluginEvent = exact_json::from_slice(stdin).map_err(unreadable)?;
     let PluginEvent { kind, properties, directory, session } = event;
     let wire = match kind.contains(".v2.") {
         true => OpencodeWire::V2,

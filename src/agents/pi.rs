@@ -12,7 +12,7 @@ use super::{
     own_file::{OwnFile, with_words, words_in},
 };
 use crate::client::Decided;
-use countersign_ask::call::Call;
+use countersign_ask::{call::Call, exact_json};
 use declaration::ToolDeclaration;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -175,7 +175,7 @@ impl HookRequest for PiRequest {
 
 // FAIL-CLOSED: whatever is not understood is an error, and that blocks.
 fn read(agent: Pi, stdin: &[u8]) -> Result<HookEvent, String> {
-    let asked: PiCall = serde_json::from_slice(stdin)
+    let asked: PiCall = exact_json::from_slice(stdin)
         .map_err(|error| format!("stdin is not what the extension writes: {error}"))?;
     let declared = match (agent, asked.approval) {
         (Pi::Pi, _) => ToolDeclaration::default(),

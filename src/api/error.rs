@@ -10,6 +10,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use countersign_ask::exact_json;
 use countersign_protocol::ErrorReply;
 
 /// `Retry-After` in seconds, when a service is unavailable.
@@ -133,7 +134,7 @@ impl From<QueryRejection> for ApiError {
 /// # Errors
 /// 400 with that sentence.
 pub(in crate::api) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(|error| unreadable(&error))
+    exact_json::from_slice(body).map_err(|error| unreadable(&error))
 }
 
 /// 400 for a body that cannot be parsed.

@@ -28,6 +28,7 @@ pub mod votes;
 pub use answer::{Answer, By, Decision, StoredRules, Undone, deciders};
 use attached::AttachedDaemons;
 pub use body::{Body, Silence};
+pub use countersign_policy::exact_json;
 pub use offers::OfferedPart;
 use question::Progress;
 pub use scope::Scope;

@@ -16,6 +16,7 @@ use crate::{
     store::AbsentPeople,
 };
 use anyhow::{Context as _, Result};
+use countersign_ask::exact_json;
 use countersign_policy::Matcher;
 
 #[derive(Debug, clap::Args)]
@@ -89,7 +90,7 @@ pub(super) fn run(context: &Context, args: ApproversArgs) -> Result<Exit> {
 fn call(args: WhoArgs) -> Result<Call> {
     let WhoArgs { agent, session, host, tool, args, command } = args;
     let args = match args {
-        Some(json) => serde_json::from_str(&json).context("--args is not JSON")?,
+        Some(json) => exact_json::from_str(&json).context("--args is not JSON")?,
         None if command.is_empty() => {
             let say = "say what to explain: -- CMD, or --args JSON";
             return Err(Misused(say.into()).into());

@@ -19,6 +19,7 @@ use crate::{
     },
 };
 use anyhow::{Context as _, Result};
+use countersign_ask::exact_json;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -100,14 +101,13 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     if let Some(longest) = longest {
         return wait_at_most(&client, &call, Duration::from_secs(longest), json).await;
     }
-    let (mut asked, mut signals) = (None, InterruptSignals::new()?);
+    let mut signals = InterruptSignals::new()?;
     let waited = asking::wait(&client, &call, CardShown::Always, &mut signals, |id| {
-        asked = Some(id.to_owned());
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     })
     .await?;
     match waited {
-        Some(decided) if token => print_token(&client, asked, &decided).await,
+        Some(decided) if token => print_token(&client, &decided).await,
         Some(decided) => print(&call, &decided, json),
         None => Ok(Exit::Interrupted),
     }
@@ -155,7 +155,7 @@ fn call(args: AskArgs) -> Result<Call> {
         return Ok(call);
     }
     let args = match args {
-        Some(json) => serde_json::from_str(&json).context("--args is not JSON")?,
+        Some(json) => exact_json::from_str(&json).context("--args is not JSON")?,
         None if command.is_empty() => {
             let say = "say what to ask for: -- CMD, --args JSON or --question TEXT";
             return Err(Misused(say.into()).into());
@@ -182,10 +182,10 @@ fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {
 }
 
 /// Prints nothing but the token to stdout; nothing at all where there is none.
-async fn print_token(client: &Client, asked: Option<String>, decided: &Decided) -> Result<Exit> {
+async fn print_token(client: &Client, decided: &Decided) -> Result<Exit> {
     say::aside(&asking::sentence(decided));
-    match (decided.decision, asked) {
-        (Decision::Approve, Some(id)) => say::out(&client.execution_token(&id).await?.token)?,
+    match (decided.decision, &decided.ask) {
+        (Decision::Approve, Some(id)) => say::out(&client.execution_token(id).await?.token)?,
         (Decision::Approve, None) => {
             say::aside("Nobody was asked, so there is no token: what the rules allow needs none.");
         }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{client::Client, gate::call::Call, ids, protocol::CancelReason};
 use anyhow::Result;
+use countersign_ask::exact_json;
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, os::unix::process::parent_id, time::Duration};
 use tokio::{
@@ -72,7 +73,7 @@ impl AskLines {
     }
 
     fn line(&mut self, line: &[u8]) {
-        let mut fields = match serde_json::from_slice::<Map<String, Value>>(line) {
+        let mut fields = match exact_json::from_slice::<Map<String, Value>>(line) {
             Ok(fields) => fields,
             Err(error) => {
                 let why = format!("this line is no JSON object: {error}");

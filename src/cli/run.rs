@@ -34,10 +34,9 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
     let client = context.client()?;
     wait(async {
         // To the end: a signal behind the answer must not be lost before the command starts.
-        let (mut asked, mut signals) = (None, InterruptSignals::new()?);
+        let mut signals = InterruptSignals::new()?;
         let card = CardShown::NotOnTerminals;
         let waited = asking::wait(&client, &call, card, &mut signals, |id| {
-            asked = Some(id.to_owned());
             say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
         });
         let Some(decided) = waited.await? else { return Ok(Exit::Interrupted) };
@@ -46,9 +45,9 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
         match decided.decision {
             Decision::Approve => {
                 file.check(&command)?;
-                match (asked, &decided.ending) {
+                match (&decided.ask, &decided.ending) {
                     (Some(id), Ending::Answered(_)) => {
-                        reported::run(&client, &id, &command, &mut signals).await
+                        reported::run(&client, id, &command, &mut signals).await
                     }
                     _ => Err(become_it(&command)),
                 }

@@ -7,11 +7,12 @@ use crate::{
     client::ClientError,
     clock,
 };
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use countersign_ask::exact_json;
 use std::{
     fs::{self, OpenOptions},
     io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -22,7 +23,7 @@ For scripts and jobs that run what somebody approved elsewhere:
   countersign verify \"$TOKEN\" -- make deploy && make deploy
 
 The words and the folder have to be those that were approved. With --key and --spent no daemon is
-needed; otherwise the daemon checks the token and remembers that it was used.
+needed, and the folder has to exist (mkdir -m 700); otherwise the daemon checks the token and remembers that it was used.
 The exit code is 0 if the command may run, and 6 if not.")]
 pub(super) struct VerifyTokenArgs {
     /// The execution token
@@ -30,7 +31,7 @@ pub(super) struct VerifyTokenArgs {
     /// The public key of the daemon that signed it, or a file with the key
     #[arg(long, value_name = "KEY", requires = "spent")]
     key: Option<String>,
-    /// The folder in which used tokens are remembered, for all that could use this one
+    /// The folder in which used tokens are remembered, for all that could use this one; it must exist
     #[arg(long, value_name = "FOLDER", requires = "key")]
     spent: Option<PathBuf>,
     /// The tool, when it is not the shell
@@ -87,7 +88,7 @@ fn refused(why: &RefusedToken) -> Exit {
 
 fn digest(args: &VerifyTokenArgs) -> Result<String> {
     let given = match &args.args {
-        Some(json) => serde_json::from_str(json).context("--args is not JSON")?,
+        Some(json) => exact_json::from_str(json).context("--args is not JSON")?,
         None if args.command.is_empty() => {
             let say = "say what is to run: -- CMD, or --args JSON";
             return Err(Misused(say.into()).into());
@@ -102,11 +103,20 @@ fn digest(args: &VerifyTokenArgs) -> Result<String> {
 // INVARIANT: the file is created once: of all who use a token one succeeds.
 fn spend(token: &ExecutionToken, folder: &Path) -> Result<Result<(), RefusedToken>> {
     let cannot = || format!("--spent {}", folder.display());
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
+    let all = match fs::File::open(folder) {
+        Ok(all) => all,
+        // FAIL-CLOSED: a folder that is made anew remembers nothing, and a used token would run again.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
+            "--spent {0}: this folder is missing, so nobody knows which tokens were used; if that is \
+             so because none ever was, make it once: mkdir -m 700 {0}",
+            folder.display()
+        ),
+        Err(error) => return Err(error).with_context(cannot),
+    };
     let file = folder.join(token.name());
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
         Ok(file) => {
-            file.sync_all().with_context(cannot)?;
+            file.sync_all().and_then(|()| all.sync_all()).with_context(cannot)?;
             Ok(Ok(()))
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Err(RefusedToken::Used)),

@@ -35,25 +35,26 @@ pub async fn name_taken(store: &Store, name: &str) -> Result<Option<String>, Sto
 // Not all of Unicode's confusables: any letter that is not ASCII may look like any that is, as long
 // as half of the name is the same.
 pub(super) fn looks_like(name: &str, of_token: &str) -> bool {
-    let (name, of_token) = (folded(name), folded(of_token));
+    let (name, of_token) = (letters(name), letters(of_token));
     let foreign = name.iter().filter(|char| !char.is_ascii()).count();
-    let same = |(one, other): (&char, &char)| one == other || !one.is_ascii();
     !name.is_empty()
         && name.len() == of_token.len()
         && foreign * 2 <= name.len()
-        && name.iter().zip(&of_token).all(same)
+        && name.iter().zip(&of_token).all(|(one, other)| are_alike(*one, *other))
 }
 
-/// The letters and digits of a name, those that look alike as one.
-fn folded(name: &str) -> Vec<char> {
-    let letters = name.chars().filter(|char| char.is_alphanumeric() || *char == '|');
-    let alike = |char: char| match char.to_ascii_lowercase() {
-        '0' => 'o',
-        '1' | 'i' | '|' => 'l',
-        '5' => 's',
-        other => other,
-    };
-    letters.map(alike).collect()
+/// The letters and digits of a name, and pairs that look like one as that one.
+fn letters(name: &str) -> Vec<char> {
+    let name = name.to_lowercase().replace("rn", "m").replace("vv", "w");
+    name.chars().filter(|char| char.is_alphanumeric() || *char == '|').collect()
+}
+
+// Two digits are not alike: `worker-6` and `worker-8` are two agents.
+fn are_alike(one: char, of_token: char) -> bool {
+    const ALIKE: [&str; 10] = ["o0", "l1i|", "z2", "e3", "a4", "s5", "b6", "t7", "b8", "gq9"];
+    let digits = one.is_ascii_digit() && of_token.is_ascii_digit();
+    let looks = ALIKE.iter().any(|all| all.contains(one) && all.contains(of_token));
+    one == of_token || !one.is_ascii() || looks && !digits
 }
 
 #[cfg(test)]
@@ -71,8 +72,16 @@ mod tests {
             "dep1oy-bot",
             "d\u{435}ploy-b\u{43e}t",
             "ｄeploy-bot",
+            "d3p10y-60t",
+            "dep|oy-8o7",
         ] {
             assert!(looks_like(like, "deploy-bot"), "{like}");
+        }
+        for (like, of_token) in [("4lpha", "alpha"), ("alpha", "4lpha"), ("farm", "farrn")] {
+            assert!(looks_like(like, of_token), "{like}");
+        }
+        for (other, of_token) in [("worker-6", "worker-8"), ("worker-b", "worker-2")] {
+            assert!(!looks_like(other, of_token), "{other}");
         }
         for other in ["deploy-bots", "deploy", "codex", "", "-", "deplox-bot", "部署机器人部署机"]
         {

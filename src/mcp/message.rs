@@ -1,5 +1,7 @@
 //! JSON-RPC 2.0 messages as MCP uses them.
 
+use crate::agents::line_head::LineHead;
+use countersign_ask::exact_json;
 use serde_json::{Map, Value, json};
 
 /// The text is not JSON.
@@ -37,11 +39,24 @@ pub enum RpcMessage {
 /// Reads the messages of one text: one, or those of a batch, each with its own error.
 #[must_use]
 pub fn read(text: &[u8]) -> Vec<Result<RpcMessage, Value>> {
-    let value = match serde_json::from_slice(text) {
+    let value = match exact_json::from_slice(text) {
         Ok(value) => value,
         Err(error) => {
-            let why = format!("this is not JSON: {error}");
-            return vec![Err(error_reply(&Value::Null, PARSE_ERROR, &why))];
+            let refused = |id: &Value, code, what| {
+                Err(error_reply(id, code, &format!("{what}: {error}")))
+            };
+            return match LineHead::read(text) {
+                LineHead::NotJson => vec![refused(&Value::Null, PARSE_ERROR, "this is not JSON")],
+                LineHead::Ambiguous => {
+                    vec![refused(&Value::Null, INVALID_REQUEST, "this cannot be read")]
+                }
+                // Under its id, so that its sender does not wait for ever.
+                LineHead::Messages(heads) => heads
+                    .into_iter()
+                    .map(|head| head.id.filter(is_id).unwrap_or_default())
+                    .map(|id| refused(&id, INVALID_REQUEST, "this cannot be read"))
+                    .collect(),
+            };
         }
     };
     match value {

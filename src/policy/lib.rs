@@ -9,6 +9,7 @@
 
 pub mod check;
 pub mod engine;
+pub mod exact_json;
 pub mod facts;
 pub mod glob;
 pub mod rules;

@@ -13,7 +13,7 @@ use countersign_policy::links::Links;
 use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
-use countersign_policy::{argv, call::Call};
+use countersign_policy::{argv, call::Call, exact_json};
 
 /// Settings for the decisions on lines.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ impl Options {
     /// Returns the decision and the name that rules files use for its tool.
     fn answer(&self, json: &str) -> Result<(Decision, String), String> {
         let line: CallLine =
-            serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
+            exact_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
         let home = line.call.home.clone();
         let home = home.as_deref();
         let given;

@@ -4,7 +4,7 @@ use crate::{
     asks::{AnswerView, AskState},
     verdict::CallVerdict,
 };
-use countersign_ask::call::Call;
+use countersign_ask::{call::Call, exact_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl SubmitRequest {
         struct SessionSecretField {
             session_secret: Option<String>,
         }
-        let call = serde_json::from_slice(body)?;
+        let call = exact_json::from_slice(body)?;
         let SessionSecretField { session_secret } = serde_json::from_slice(body)?;
         Ok(Self { call, session_secret })
     }

@@ -70,6 +70,12 @@ async fn a_token_is_checked_offline_with_the_public_key_and_a_folder_of_used_one
         verify(&daemon, &token, &more).await
     };
     refused(&check(&"0".repeat(64)).await, "not signed");
+    // A folder that is made anew would let a used token run again.
+    let missing = check(&key).await;
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    assert!(missing.stderr.contains(&format!("mkdir -m 700 {spent}")), "{missing:?}");
+    assert!(!daemon.dir.path().join("spent").exists());
+    std::fs::create_dir(daemon.dir.path().join("spent")).unwrap();
     let at_once = futures::future::join_all((0..5).map(|_| check(&key))).await;
     let allowed = at_once.iter().filter(|ended| ended.code == Some(0)).count();
     assert_eq!(allowed, 1, "{at_once:?}");
@@ -181,4 +187,28 @@ async fn nobody_gets_a_token_for_what_was_not_approved_or_is_anothers() {
     let mut codes = futures::future::join_all(starts).await;
     codes.sort_unstable();
     assert_eq!(codes, [200, 409, 409, 409, 409, 409, 409, 409]);
+}
+
+/// Answers the one ask as soon as it is open, within the second in which its caller only submits.
+async fn approved_at_once(daemon: &Daemon) -> String {
+    let asks = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
+    let id = asks["asks"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(daemon.answer(&id, &json!({ "decision": APPROVE })).await.0, 200);
+    id
+}
+
+#[tokio::test]
+async fn an_ask_that_is_answered_in_its_first_second_has_a_token_and_reports_as_any_other() {
+    let daemon = Daemon::start("").await;
+    let asking = start(&daemon, &["ask", "--token", "--", "make", "deploy"]);
+    approved_at_once(&daemon).await;
+    let ended = asking.ends().await;
+    assert!(ended.stdout.starts_with("cst1"), "{ended:?}");
+    let good = verify(&daemon, ended.stdout.trim(), &["--", "make", "deploy"]).await;
+    assert_eq!(good.code, Some(0), "{good:?}");
+    let running = start(&daemon, &["run", "--", "touch", "it-ran"]);
+    let id = approved_at_once(&daemon).await;
+    assert_eq!(running.ends().await.code, Some(0));
+    let shown = run(&daemon, &["history", &id]).await;
+    assert!(shown.stdout.contains("→ exit 0"), "{shown:?}");
 }

@@ -383,3 +383,29 @@ async fn row_6_a_redirect_to_our_port_is_our_address() {
         assert_eq!(shell(&daemon, &command).await, "ask", "{command}");
     }
 }
+
+#[tokio::test]
+async fn row_1_a_tool_that_fetches_asks_before_any_foreign_name_with_our_port() {
+    let daemon = at_home("").await;
+    let port = daemon.url.rsplit(':').next().unwrap();
+    let split = format!("{}\t{}", &port[..2], &port[2..]);
+    for (url, wanted) in [
+        (format!("http://lvh.me:{port}/v1/asks"), "ask"),
+        (format!("wss://user@lvh.me:0{port}"), "ask"),
+        (format!("http://lvh.me:{split}/"), "ask"),
+        (format!("http://127.1:{split}/"), "deny"),
+        (format!("http://127.0.0.1:{port}/v1/asks"), "deny"),
+        (format!("http:\\\\2130706433:{port}"), "deny"),
+        ("https://docs.example/".to_owned(), "allow"),
+    ] {
+        for tool in ["web_fetch", "mcp__web__get"] {
+            let said = verdict(&daemon, "shop", tool, json!({ "url": url })).await;
+            assert_eq!(said, wanted, "{tool} {url:?}");
+        }
+    }
+    let number: u16 = port.parse().unwrap();
+    for (host, wanted) in [("localhost", "deny"), ("docs.example", "allow")] {
+        let args = json!({"host": host, "port": number});
+        assert_eq!(verdict(&daemon, "shop", "mcp__db__connect", args).await, wanted, "{host}");
+    }
+}

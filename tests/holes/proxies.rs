@@ -177,3 +177,47 @@ async fn row_23_a_server_that_changes_its_tool_and_answers_early_gets_no_call() 
     let denied = next(&mut client).await;
     assert_eq!(denied["result"]["isError"], true, "the server never had it: {denied}");
 }
+
+#[tokio::test]
+async fn row_23_a_server_gets_nothing_of_a_call_that_no_card_showed() {
+    let daemon = Daemon::start("").await;
+    let mut client = start(&daemon, &["mcp-proxy", "--name", "files", "--", "cat"]);
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "write", "arguments": {"path": "/tmp/x"}}});
+    for (place, name) in [("/params", "task"), ("/params", "uri"), ("", "meta")] {
+        let mut more = call.clone();
+        let fields = more.pointer_mut(place).unwrap().as_object_mut().unwrap();
+        fields.insert(name.to_owned(), json!({"path": "/etc/passwd"}));
+        client.tell(&more.to_string()).await;
+        let refused = next(&mut client).await;
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(1), &json!(-32600)));
+        let says = refused["error"]["message"].as_str().unwrap();
+        assert!(says.contains(&format!("`{name}` of a tool call is shown to nobody")), "{says}");
+    }
+    // What Claude Code says beside each of its calls.
+    let mut more = call.clone();
+    more["params"]["_meta"] =
+        json!({"claudecode/toolUseId": "toolu_1", "path": "/etc/passwd", "progressToken": 7});
+    client.tell(&more.to_string()).await;
+    let ask = asked(&daemon).await;
+    run(&daemon, &["approve", &ask]).await;
+    let mut sent = next(&mut client).await;
+    while sent["method"] == "notifications/progress" {
+        sent = next(&mut client).await;
+    }
+    more["params"]["_meta"] = json!({"progressToken": 7});
+    assert_eq!(sent, more);
+}
+
+#[tokio::test]
+async fn row_23_the_gate_refuses_a_number_with_more_digits_than_a_card_would_show() {
+    let daemon = Daemon::start("").await;
+    let mut client = start(&daemon, &["mcp-proxy", "--name", "bank", "--", "cat"]);
+    let call = "{\"jsonrpc\": \"2.0\", \"id\": 9, \"method\": \"tools/call\", \"params\": \
+                {\"name\": \"pay\", \"arguments\": {\"amount\": 18446744073709551616}}}";
+    client.tell(call).await;
+    let refused = next(&mut client).await;
+    let says = refused["error"]["message"].as_str().unwrap();
+    assert!(refused["id"] == 9 && says.contains("the number 18446744073709551616"), "{refused}");
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
+}

@@ -8,7 +8,7 @@ use countersign_port::{
     CommandCall, Knock, MessageRef, Outcome, Presser, Presses, Receipt, Target, TextReply,
     command_in, pairing_code,
 };
-use serenity::all::Message;
+use serenity::all::{Message, MessageReferenceKind};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
@@ -33,6 +33,9 @@ struct AddressedMessage {
 /// Hands to the core what somebody wrote to the bot `me`, and tells them what came of it.
 pub(crate) async fn take(shared: &DiscordBot, core: &dyn Presses, message: &Message, me: &str) {
     let Some(words) = words(message, me) else { return };
+    if let Some(why) = second_hand(message) {
+        return say(shared, &words, why, true).await;
+    }
     let presser = writer(message);
     if let Some(code) = pairing_code(&words.text) {
         let Receipt { outcome, sentence, .. } = core.knock(knock(&words, presser, code)).await;
@@ -97,6 +100,23 @@ fn writer(message: &Message) -> Presser {
         name: author.global_name.clone().unwrap_or_else(|| author.name.clone()),
         roles: roles.map(ToString::to_string).collect(),
     }
+}
+
+/// Why a message does not hold its writer's own words, written now; `None` where it does.
+// SECURITY: what is forwarded or sent for somebody has their name, and another's words.
+fn second_hand(message: &Message) -> Option<&'static str> {
+    let forwarded = message.message_reference.as_ref().is_some_and(|reference| {
+        // A reply is the only other kind.
+        reference.kind != MessageReferenceKind::Default
+    });
+    if forwarded || !message.message_snapshots.is_empty() {
+        return Some("This is a forwarded message, so nothing changed. Write it yourself.");
+    }
+    if message.application_id.is_some() || message.interaction_metadata.is_some() {
+        return Some("This was sent for you, so nothing changed. Write it yourself.");
+    }
+    let edited = message.edited_timestamp.is_some();
+    edited.then_some("This was edited, so nothing changed. Write it anew.")
 }
 
 /// What a message says to the bot `me`; `None` where it is not meant for it.

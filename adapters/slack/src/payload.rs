@@ -73,6 +73,8 @@ pub(crate) struct WrittenMessage {
     pub thread: Option<(MessageRef, String)>,
     /// Whether it is a direct message.
     pub private: bool,
+    /// Why it does not hold its writer's own words, written now.
+    pub second_hand: Option<&'static str>,
 }
 
 impl AskedText {
@@ -183,7 +185,26 @@ fn message(event: &Value, me: &str) -> Option<WrittenMessage> {
         text: unmarked(text(event, "/text")?),
         thread: thread.map(|(ts, by)| (ids::reference(channel, ts), by.to_owned())),
         private: text(event, "/channel_type") == Some("im"),
+        second_hand: second_hand(event),
     })
+}
+
+// SECURITY: what is shared or sent for somebody has their name, and another's words. Previews of links
+// come later, as a change of the message.
+fn second_hand(event: &Value) -> Option<&'static str> {
+    let has = |names: &[&str]| {
+        let is_set = |value: &Value| {
+            !value.is_null() && value != false && value.as_array().is_none_or(|it| !it.is_empty())
+        };
+        names.iter().any(|name| event.get(*name).is_some_and(is_set))
+    };
+    if has(&["attachments"]) {
+        return Some("This shares another message, so nothing changed. Write it yourself.");
+    }
+    if has(&["app_id", "bot_profile"]) {
+        return Some("This was sent for you, so nothing changed. Write it yourself.");
+    }
+    has(&["edited"]).then_some("This was edited, so nothing changed. Write it anew.")
 }
 
 /// What somebody typed: Slack marks links and mentions in it and escapes three characters.

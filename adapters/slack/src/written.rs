@@ -22,10 +22,16 @@ pub(crate) async fn take(bot: &SlackBot, core: &dyn Presses, written: WrittenMes
     if !is_meant || text.is_empty() {
         return;
     }
-    let WrittenMessage { user, channel, thread, .. } = written;
+    let WrittenMessage { user, channel, thread, second_hand, .. } = written;
     let thread = thread.as_ref().and_then(|(at, _)| ids::parts(at).ok());
     let thread = thread.map(|(_, ts)| ts.to_owned());
     let place = PrivatePlace::Member { channel: channel.clone(), user: user.clone(), thread };
+    if let Some(why) = second_hand {
+        if bot.reply_limit.allows(&user, Instant::now()) {
+            place.tell(bot, words(why)).await;
+        }
+        return;
+    }
     let presser = match bot.people.presser(&bot.api, &user).await {
         Ok(presser) => presser,
         Err(why) if bot.reply_limit.allows(&user, Instant::now()) => {

@@ -5,7 +5,7 @@ use crate::addressed::Addressed;
 use crate::admins::Admins;
 use crate::api::BotApi;
 use crate::commands::page;
-use crate::genuine::{refused, shows_card};
+use crate::genuine::{refused, second_hand, shows_card};
 use crate::hello::{ReplyLimit, asks_for_id};
 use crate::keyboard::Menu;
 use crate::knock::code_in;
@@ -39,7 +39,9 @@ impl PressReporter {
         while self.telling.try_join_next().is_some() {}
         match Update::deserialize(&update).map(|update| update.kind) {
             Ok(UpdateKind::CallbackQuery(query)) => self.button(query).await,
-            Ok(UpdateKind::Message(message)) => self.message(message).await,
+            Ok(UpdateKind::Message(message)) => {
+                self.message(message, update.get("message").and_then(second_hand)).await;
+            }
             Ok(UpdateKind::Error(_)) | Err(_) => self.unreadable(&update),
             Ok(_) => {}
         }
@@ -127,21 +129,29 @@ impl PressReporter {
         });
     }
 
-    async fn message(&mut self, message: Message) {
-        if let Some(prompt) =
-            message.reply_to_message().and_then(|prompt| Prompt::read(prompt, self.me.id))
-        {
-            return self.reply(&message, prompt).await;
-        }
-        let bot = self.me.username.as_deref().unwrap_or_default();
-        if let Some(code) = code_in(&message, bot) {
-            return self.pairing_code(&message, code).await;
-        }
-        if asks_for_id(&message, bot) {
+    async fn message(&mut self, message: Message, second_hand: Option<&'static str>) {
+        let prompt = message.reply_to_message().and_then(|it| Prompt::read(it, self.me.id));
+        let bot = self.me.username.clone().unwrap_or_default();
+        let code = code_in(&message, &bot);
+        if prompt.is_none() && code.is_none() && asks_for_id(&message, &bot) {
             return self.introduce_chat(&message);
         }
+        let addressed = Addressed::read(&message, &self.me, self.presses.commands());
+        if let Some(why) = second_hand {
+            if prompt.is_some() || code.is_some() || addressed.is_some() {
+                tracing::warn!(chat = message.chat.id.0, why, "a message is refused");
+                self.say_words(&message, why);
+            }
+            return;
+        }
+        if let Some(prompt) = prompt {
+            return self.reply(&message, prompt).await;
+        }
+        if let Some(code) = code {
+            return self.pairing_code(&message, code).await;
+        }
         // Everything else in the chat is not for us: an ordinary message is never an answer.
-        match Addressed::read(&message, &self.me, self.presses.commands()) {
+        match addressed {
             Some(Addressed::Command { name, rest, at }) => {
                 self.command(&message, name, rest, at).await;
             }

@@ -1,6 +1,7 @@
 //! Lines with one message, and with several.
 
 use crate::agents::hosted::{Forward, Step};
+use countersign_ask::exact_json;
 use serde_json::Value;
 
 /// Handles the message of a line, or each of a batch. What is left of a batch that loses messages
@@ -10,7 +11,7 @@ pub(super) fn each(
     rest: fn(String) -> Step,
     mut handle: impl FnMut(&Value) -> (Forward, Vec<Step>),
 ) -> (Forward, Vec<Step>) {
-    match serde_json::from_slice::<Value>(bytes) {
+    match exact_json::from_slice::<Value>(bytes) {
         Ok(Value::Array(batch)) => {
             let (mut left, mut steps) = (Vec::new(), Vec::new());
             let all = batch.len();

@@ -48,7 +48,7 @@ pub struct AcpProxy {
     /// The folder of each session, and of each request that opens one.
     folders: HashMap<String, String>,
     opening: HashMap<String, String>,
-    calls: ToolCalls,
+    pub(super) calls: ToolCalls,
     pub(super) open: HashMap<String, AgentRequest>,
     late: LateReplies,
     /// Each request has its own key, even if the agent repeats an id.

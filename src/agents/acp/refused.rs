@@ -6,6 +6,7 @@ use crate::agents::{
     hosted::Step,
     line_head::{LineHead, MessageHead},
 };
+use countersign_ask::exact_json;
 use serde_json::Value;
 
 /// The steps for a line that is not passed on; `None` for every other line.
@@ -19,7 +20,7 @@ pub(super) fn refused(line: &[u8]) -> Option<Vec<Step>> {
             Some(vec![why("it can be read in two ways, such as with a field that comes twice")])
         }
         LineHead::Messages(heads) => {
-            let readable = serde_json::from_slice::<Value>(line).is_ok();
+            let readable = is_readable(line);
             let is_odd = |id: &Value| !(id.is_string() || id.is_number());
             let asks = |head: &&MessageHead| {
                 matches!(head.method.as_deref(), Some(PERMISSION | FORM))
@@ -35,4 +36,9 @@ pub(super) fn refused(line: &[u8]) -> Option<Vec<Step>> {
             Some(std::iter::once(log).chain(replies).collect())
         }
     }
+}
+
+/// Whether all values of a line arrive as they were sent.
+pub(super) fn is_readable(line: &[u8]) -> bool {
+    exact_json::from_slice::<Value>(line).is_ok()
 }

@@ -3,7 +3,8 @@
 use super::{
     batch::each,
     proxy::{AcpProxy, Prompts},
-    refused::refused,
+    refused::{is_readable, refused},
+    tool_calls::ToolCalls,
 };
 use crate::{
     agents::hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
@@ -28,6 +29,11 @@ impl HostedSession for AcpProxy {
     fn engine_line(&mut self, bytes: &[u8]) -> (Forward, Vec<Step>) {
         match refused(bytes) {
             Some(steps) => (Forward::Stays, steps),
+            None if !is_readable(bytes) => {
+                // FAIL-CLOSED: it may change a call that was told before.
+                self.calls = ToolCalls::default();
+                (Forward::On, Vec::new())
+            }
             None => each(bytes, Step::Tell, |value| self.of_agent(value, bytes.len())),
         }
     }

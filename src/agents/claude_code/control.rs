@@ -11,6 +11,7 @@ use crate::{
     agents::hosted::{EngineInput, Forward, HostedSession, Step},
     client::Decided,
 };
+use countersign_ask::exact_json;
 use countersign_protocol::CancelReason;
 use envelope::{ControlRequest, UnreadableRequest};
 use serde_json::{Map, Value, json};
@@ -170,7 +171,7 @@ impl HostedSession for ControlSession {
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
         let on = (Forward::On, Vec::new());
-        let line = match serde_json::from_slice(line) {
+        let line = match exact_json::from_slice(line) {
             Ok(Value::Object(line)) => line,
             Ok(_) => return on,
             Err(error) => {

@@ -9,7 +9,7 @@ use crate::{
     agents::agent::{HookEvent, HookReply, HookRequest},
     client::Decided,
 };
-use countersign_ask::call::Call;
+use countersign_ask::{call::Call, exact_json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ struct GatedCall(PermissionRequest);
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
 pub(super) fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
+    let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
     match whole.get("hook_event_name").and_then(Value::as_str) {
         Some(EVENT) => {}
         other => {

@@ -1,5 +1,6 @@
 //! Frames of Codex's app-server: those that we read, and those that we send.
 
+use countersign_ask::exact_json;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -118,7 +119,7 @@ struct Envelope {
 // FAIL-CLOSED: what is not understood is nothing, and nobody is told that it failed: an error as
 // the reply would decide for everybody.
 pub(super) fn read(text: &str) -> CodexFrame {
-    let Ok(Envelope { id, method, params, result, error }) = serde_json::from_str(text) else {
+    let Ok(Envelope { id, method, params, result, error }) = exact_json::from_str(text) else {
         return CodexFrame::Other;
     };
     match (method, id) {

@@ -8,6 +8,7 @@ use crate::{
     },
     text::line,
 };
+use countersign_ask::exact_json;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ struct HookInput {
 // FAIL-CLOSED: behind PreToolUse there is no prompt, so what is not understood there is blocked.
 pub(super) fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let whole: Value = match serde_json::from_slice(stdin) {
+    let whole: Value = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
         // Unreadable JSON has no event name to check, so the name is searched for in the text.
         Err(_) if String::from_utf8_lossy(stdin).contains(GATE) => {

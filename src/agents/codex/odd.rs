@@ -1,10 +1,8 @@
 //! Requests of an app-server of our own that cannot be read.
 
 use super::refusal::METHODS;
-use crate::agents::{
-    line_head::{LineHead, MessageHead},
-    repeated::repeats_a_name,
-};
+use crate::agents::line_head::{LineHead, MessageHead};
+use countersign_ask::exact_json;
 use serde_json::Value;
 
 /// A request that cannot be read.
@@ -59,11 +57,13 @@ fn of(head: MessageHead, wrong: Option<&'static str>) -> Option<OddRequest> {
 
 /// What is wrong with a line, whatever it is.
 fn wrong(line: &[u8]) -> Option<&'static str> {
-    let message = match serde_json::from_slice(line) {
+    let message = match exact_json::from_slice(line) {
         Ok(Value::Object(message)) => message,
         Ok(Value::Array(_)) => return Some("it comes in a batch"),
         Ok(_) => return None,
-        Err(_) => return Some("a value in it is out of reach"),
+        Err(_) => {
+            return Some("a value in it cannot be kept as it is, or a name in it comes twice");
+        }
     };
     let is = |name: &str, right: fn(&Value) -> bool| message.get(name).is_none_or(right);
     if !is("method", |method| method.is_string() || method.is_null()) {
@@ -72,7 +72,5 @@ fn wrong(line: &[u8]) -> Option<&'static str> {
     if !is("params", Value::is_object) && message.contains_key("method") {
         return Some("its parameters are no object");
     }
-    // SECURITY: a card would show one of two.
-    let asks = message.contains_key("id") && message.contains_key("method");
-    (asks && repeats_a_name(line)).then_some("a name in it comes twice")
+    None
 }

@@ -99,4 +99,34 @@ proptest! {
         prop_assert_eq!(back.digest(), call.digest());
         prop_assert_eq!(back, call);
     }
+
+    #[test]
+    fn two_amounts_that_differ_in_one_digit_are_never_one_call(
+        digits in "[1-9][0-9]{0,40}", point in prop::option::of(0_usize..40),
+        (at, digit) in (0_usize..41, 1_u8..10),
+    ) {
+        let at = at % digits.len();
+        let changed: String = digits
+            .bytes()
+            .enumerate()
+            .map(|(here, byte)| match here == at {
+                true => char::from(b'0' + (byte - b'0' + digit) % 10),
+                false => char::from(byte),
+            })
+            .collect();
+        // Each amount is read from its text, as the API reads it, or refused.
+        let digest = |digits: &str| {
+            let (whole, fraction) = match point.filter(|point| *point < digits.len() && *point > 0) {
+                Some(point) => digits.split_at(point),
+                None => (digits, "0"),
+            };
+            let whole = whole.trim_start_matches('0');
+            let whole = if whole.is_empty() { "0" } else { whole };
+            let text = format!(r#"{{"agent":"a","session":"s","tool":"t","args":[{whole}.{fraction}]}}"#);
+            crate::exact_json::from_str::<Call>(&text).ok().map(|call| call.digest())
+        };
+        if let (Some(one), Some(other)) = (digest(&digits), digest(&changed)) {
+            prop_assert_ne!(one, other, "{} {}", digits, changed);
+        }
+    }
 }

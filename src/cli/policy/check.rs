@@ -9,6 +9,7 @@ use crate::{
     policy::Verdict,
 };
 use anyhow::{Context as _, Result, anyhow};
+use countersign_ask::exact_json;
 use serde_json::Value;
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -96,7 +97,7 @@ impl Checker {
     }
 
     fn options(&mut self, line: &str) -> Result<&Options> {
-        let call = serde_json::from_str::<Value>(line).ok();
+        let call = exact_json::from_str::<Value>(line).ok();
         let home = call.and_then(|call| call.get("home")?.as_str().map(str::to_owned));
         self.of_home(home)
     }

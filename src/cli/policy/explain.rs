@@ -7,6 +7,7 @@ use crate::{
     policy::{Call, Layers, Rules},
 };
 use anyhow::{Context as _, Result};
+use countersign_ask::exact_json;
 use countersign_policy_tools::explain::explain;
 use std::path::PathBuf;
 
@@ -67,7 +68,7 @@ pub(super) fn run(context: &Context, args: ExplainArgs) -> Result<Exit> {
 fn call(args: ExplainArgs) -> Result<Call> {
     let ExplainArgs { tool, args, shell, command, .. } = args;
     let args = match (args, shell) {
-        (Some(json), _) => serde_json::from_str(&json).context("--args is not JSON")?,
+        (Some(json), _) => exact_json::from_str(&json).context("--args is not JSON")?,
         (None, Some(text)) => serde_json::json!({ "command": text }),
         (None, None) if command.is_empty() => {
             let say = "say what to explain: -- CMD, --shell TEXT or --args JSON";

@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
+use countersign_policy::exact_json;
 use countersign_profiles::wcore::ApprovalScope;
 use countersign_tokens::secret::TokenHash;
 use serde::Deserialize;
@@ -72,7 +73,7 @@ async fn resolve(
     if !bearer.is_some_and(|token| served.token.matches(token.trim())) {
         return refused(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`");
     }
-    let answer = match serde_json::from_slice::<Resolve>(&body) {
+    let answer = match exact_json::from_slice::<Resolve>(&body) {
         Ok(answer) => answer,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error.to_string()),
     };

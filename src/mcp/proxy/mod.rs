@@ -1,8 +1,8 @@
 //! A gate in front of an MCP server: its `tools/call` requests are decided here, everything else
 //! passes unchanged in both directions. Pure; `cli::host` moves the lines.
 //!
-//! INVARIANT: a `tools/call` reaches the server only after an approval, as the text that was
-//! decided on.
+//! INVARIANT: a `tools/call` reaches the server only after an approval, and nothing of it that was
+//! not decided on.
 //! FAIL-CLOSED: what the server might read otherwise than we do does not reach it.
 
 mod claims;

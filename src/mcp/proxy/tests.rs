@@ -144,17 +144,59 @@ fn what_the_server_might_read_as_a_tool_call_and_we_do_not_is_refused() {
     assert!(matches!(steps.as_slice(), [Step::Submit { .. }]), "{steps:?}");
 }
 
+fn refused(message: &str) -> (Value, String) {
+    let (forward, steps) = proxy().host_line(message.as_bytes());
+    assert_eq!(forward, Forward::Stays, "{message}");
+    let reply = told(&steps);
+    (reply["id"].clone(), reply["error"]["message"].as_str().unwrap().to_owned())
+}
+
 #[test]
-fn the_server_gets_the_call_that_was_shown_also_where_a_field_came_twice() {
-    let mut proxy = proxy();
-    let twice = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write",
-        "arguments":{"path":"/etc/passwd","path":"/tmp/x"}}}"#
-        .replace('\n', "");
-    let (_, steps) = proxy.host_line(twice.as_bytes());
-    let [Step::Submit { key, call }] = steps.as_slice() else { panic!("{steps:?}") };
-    assert_eq!(call.args, json!({"path": "/tmp/x"}));
-    let sent = proxy.decided(key, Ok(&ruled(Decision::Approve)));
-    assert!(matches!(sent.as_slice(), [Step::Send(line)] if !line.contains("passwd")), "{sent:?}");
+fn a_call_whose_values_another_reader_may_see_otherwise_is_refused_under_its_id() {
+    let with = |args: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"x","arguments":{args}}}}}"#
+        )
+    };
+    let (id, why) = refused(&with(r#"{"path":"/etc/passwd","path":"/tmp/x"}"#));
+    let twice = "countersign did not pass this on: the name \"path\" comes twice";
+    assert!(id == 7 && why.starts_with(twice), "{why}");
+    let (id, why) = refused(&with("{\"amount\": 18446744073709551616}"));
+    let digits = "countersign did not pass this on: the number 18446744073709551616 has more \
+                  digits than are kept; send it as a text";
+    assert_eq!((id, why), (json!(7), digits.to_owned()));
+}
+
+#[test]
+fn what_no_card_shows_is_refused_and_what_clients_say_beside_a_call_is_left_out() {
+    let shown = "countersign did not pass this on: `NAME` of a tool call is shown to nobody; only \
+                 `name` and `arguments` are decided on";
+    for (place, name) in [
+        ("/params", "task"),
+        ("/params", "as"),
+        ("/params", "Arguments"),
+        ("", "meta"),
+        ("", "PARAMS "),
+    ] {
+        let mut message = call(7);
+        let fields = message.pointer_mut(place).unwrap().as_object_mut().unwrap();
+        fields.insert(name.to_owned(), json!({"ttl": 60_000}));
+        let (id, why) = refused(&message.to_string());
+        assert_eq!((id, why), (json!(7), shown.replace("NAME", name)));
+    }
+    let tokens = [json!("p"), json!(3), json!("x".repeat(201)), json!({"cmd": "rm"}), json!(0.5)];
+    for (token, passes) in tokens.into_iter().zip([true, true, false, false, false]) {
+        let mut proxy = proxy();
+        let mut message = call(7);
+        message["params"]["_meta"] = json!({"claudecode/toolUseId": "t", "progressToken": token});
+        let (key, _) = held(&mut proxy, &message);
+        let sent = proxy.decided(&key, Ok(&ruled(Decision::Approve)));
+        match passes {
+            true => message["params"]["_meta"] = json!({"progressToken": token}),
+            false => drop(message["params"].as_object_mut().unwrap().remove("_meta")),
+        }
+        assert_eq!(sent, [Step::Send(message.to_string())]);
+    }
 }
 
 #[test]

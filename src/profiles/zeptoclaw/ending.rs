@@ -1,5 +1,6 @@
 //! The end of a call, and the text for the model.
 
+use countersign_policy::exact_json;
 use serde_json::{Value, json};
 
 /// The result of an approval request.
@@ -77,7 +78,7 @@ pub fn prompt(tool: &str, args: &Value) -> String {
 /// Reads the arguments that a model wrote; invalid JSON is shown as an error.
 #[must_use]
 pub fn arguments(written: &str) -> Value {
-    serde_json::from_str(written).unwrap_or_else(
+    exact_json::from_str(written).unwrap_or_else(
         |error| json!({ "_parse_error": format!("Invalid arguments JSON: {error}") }),
     )
 }

@@ -137,6 +137,28 @@ impl FakeDiscord {
     /// As the real gateway, it sends the message only to sessions with that intent, and without its
     /// text unless it mentions the bot.
     pub async fn reply(&self, reference: &str, text: &str, person: &Person, on: bool) -> String {
+        self.reply_of(reference, if on { text } else { "" }, person, on, &json!({})).await
+    }
+
+    /// Replies with more fields than those of a person's own words, such as those of a forward.
+    pub async fn reply_with(
+        &self,
+        reference: &str,
+        text: &str,
+        person: &Person,
+        more: &Value,
+    ) -> String {
+        self.reply_of(reference, text, person, true, more).await
+    }
+
+    async fn reply_of(
+        &self,
+        reference: &str,
+        text: &str,
+        person: &Person,
+        on: bool,
+        more: &Value,
+    ) -> String {
         self.until_online().await;
         let (channel, to) = reference.split_once('/').unwrap();
         let id = self.change(|state| state.next_id());
@@ -149,7 +171,8 @@ impl FakeDiscord {
                 "joined_at": "2026-01-01T00:00:00.000000+00:00", "flags": 0});
             json["guild_id"] = json!(GUILD);
             json["type"] = json!(19);
-            json["content"] = json!(if on { text } else { "" });
+            json["content"] = json!(text);
+            json["edited_timestamp"] = Value::Null;
             json["components"] = json!([]);
             json["attachments"] = json!([]);
             json["mentions"] = if on { json!([super::world::bot()]) } else { json!([]) };
@@ -158,7 +181,9 @@ impl FakeDiscord {
             json["referenced_message"] = answered;
             json
         });
-        message.as_object_mut().unwrap().remove("application_id");
+        let fields = message.as_object_mut().unwrap();
+        fields.remove("application_id");
+        fields.extend(more.as_object().unwrap().clone());
         self.change(|state| {
             let asked = state.sessions.iter_mut().filter(|it| it.intents & (1 << 9) != 0);
             asked.for_each(|it| it.dispatch("MESSAGE_CREATE", &message));

@@ -264,21 +264,27 @@ impl FakeSlack {
     /// Replies in the thread of a message.
     pub async fn reply(&self, reference: &str, text: &str, person: &Person) -> Told {
         let (channel, ts) = reference.split_once('/').unwrap();
-        self.write(channel, text, Some(ts), person, Some(reference)).await
+        self.write((channel, Some(ts)), text, person, Some(reference), &json!({})).await
     }
 
     /// Writes into a channel, or into the direct messages with the bot.
     pub async fn say(&self, channel: &str, text: &str, person: &Person) -> Told {
-        self.write(channel, text, None, person, None).await
+        self.write((channel, None), text, person, None, &json!({})).await
+    }
+
+    /// Writes a message with more fields than those of a person's own words, such as the message that
+    /// it shares.
+    pub async fn say_with(&self, channel: &str, text: &str, person: &Person, more: &Value) -> Told {
+        self.write((channel, None), text, person, None, more).await
     }
 
     async fn write(
         &self,
-        channel: &str,
+        (channel, thread): (&str, Option<&str>),
         text: &str,
-        thread: Option<&str>,
         person: &Person,
         reference: Option<&str>,
+        more: &Value,
     ) -> Told {
         self.until_online().await;
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -304,6 +310,7 @@ impl FakeSlack {
                 event["thread_ts"] = thread.into();
                 event["parent_user_id"] = BOT.into();
             }
+            event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             event
         });
         let id = self.change(State::next);

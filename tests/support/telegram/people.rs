@@ -144,6 +144,32 @@ impl Telegram {
         self.write(chat, text, json!({"from": from, "sender_chat": chat_js(chat)}), Some(to))
     }
 
+    /// Sends a message with more fields than those of plain text, such as the origin of a forwarded
+    /// one.
+    pub fn say_with(
+        &self,
+        chat: i64,
+        to: Option<i64>,
+        text: &str,
+        person: Person,
+        more: &Value,
+    ) -> i64 {
+        let mut sender = json!({"from": person_js(person)});
+        sender.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.write(chat, text, sender, to)
+    }
+
+    /// Edits a person's own message.
+    pub fn edit(&self, chat: i64, message: i64, text: &str) {
+        self.change(|world| {
+            let js = &mut world.stored(chat, message).js;
+            js["text"] = json!(text);
+            js["edit_date"] = json!(1_795_000_100);
+            let edited = js.clone();
+            world.push(json!({"edited_message": edited}));
+        });
+    }
+
     fn write(&self, chat: i64, text: &str, sender: Value, to: Option<i64>) -> i64 {
         self.change(|world| {
             // Private chats have positive ids.

@@ -17,12 +17,32 @@ fn a_persons_words_are_read_as_they_typed_them_and_a_bots_are_not() {
         text: "not <now> &amp; see x.org, https://y.org <@UBOT>".to_owned(),
         thread: Some((ids::reference("C1", "1.2"), "UBOT".to_owned())),
         private: true,
+        second_hand: None,
     };
     assert_eq!(written(event.clone()), Some(SlackAction::Message(message)));
     for (key, value) in [("bot_id", "B1"), ("user", "UBOT"), ("subtype", "message_changed")] {
         let mut event = event.clone();
         event.as_object_mut().map(|event| event.insert(key.to_owned(), value.into()));
         assert_eq!(written(event), None, "{key}");
+    }
+}
+
+#[test]
+fn what_is_shared_sent_by_an_app_or_edited_is_not_its_writers_own() {
+    let event = |key: &str, value: Value| json!({"type": "message", "user": "U1", "channel": "C1", "text": "approve a7f3", key: value});
+    let read = |key: &str, value: Value| match written(event(key, value)) {
+        Some(SlackAction::Message(message)) => message.second_hand.unwrap_or("its own"),
+        other => panic!("{other:?}"),
+    };
+    let shared = json!([{"is_share": true, "author_id": "U2", "text": "approve a7f3"}]);
+    for (key, value, word) in [
+        ("attachments", shared, "shares"),
+        ("app_id", json!("A1"), "sent for you"),
+        ("edited", json!({"user": "U1", "ts": "1.3"}), "edited"),
+        ("attachments", json!([]), "its own"),
+        ("ts", json!("1.2"), "its own"),
+    ] {
+        assert!(read(key, value.clone()).contains(word), "{key} {value}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::ask::owner::Owner;
 use axum::extract::ws;
+use countersign_ask::exact_json;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -47,7 +48,7 @@ pub(super) fn incoming(message: Option<Result<ws::Message, axum::Error>>) -> Inc
         Some(Ok(ws::Message::Binary(_))) => {
             IncomingFrame::Malformed("frames are JSON texts; this one is binary".to_owned())
         }
-        Some(Ok(ws::Message::Text(text))) => match serde_json::from_str(&text) {
+        Some(Ok(ws::Message::Text(text))) => match exact_json::from_str(&text) {
             Ok(frame @ Value::Object(_)) => IncomingFrame::Frame(frame),
             Ok(_) => IncomingFrame::Malformed("a frame is a JSON object".to_owned()),
             Err(error) => IncomingFrame::Malformed(format!("the frame is no JSON: {error}")),

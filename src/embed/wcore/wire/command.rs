@@ -1,6 +1,7 @@
 //! The commands of a host to an engine.
 
 use super::ResumeToken;
+use countersign_policy::exact_json;
 use countersign_profiles::wcore::{ApprovalScope, SessionMode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,7 +70,7 @@ impl HostCommand {
     // FAIL-CLOSED: an unknown scope or mode is an error; nothing defaults to `once` or `default`.
     pub fn read(line: &str) -> Result<Self, Mistake> {
         let malformed = |error: &dyn std::fmt::Display| Mistake::Malformed(error.to_string());
-        let value: Value = serde_json::from_str(line).map_err(|error| malformed(&error))?;
+        let value: Value = exact_json::from_str(line).map_err(|error| malformed(&error))?;
         let kind = value.get("type").and_then(Value::as_str);
         let kind = kind.ok_or_else(|| malformed(&"a command is an object with a `type`"))?;
         // Checked before serde, whose error for an unknown `type` looks like one for a malformed

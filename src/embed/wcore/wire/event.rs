@@ -1,6 +1,7 @@
 //! The events of an engine for its host.
 
 use super::ResumeToken;
+use countersign_policy::exact_json;
 use countersign_profiles::wcore::Category;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -145,13 +146,33 @@ const KNOWN: &[&str] = &[
     "approval_resume",
 ];
 
+/// What can be read of an event whose values cannot.
+#[derive(Deserialize)]
+struct EventHead {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    call_id: Option<String>,
+}
+
 impl EngineEvent {
     /// Reads a line; one that is not about approvals, or no JSON, is [`Self::Other`].
     ///
     /// # Errors
     /// A sentence, for a line about approvals that cannot be read, and its call where it names one.
     pub fn read(line: &str) -> Result<Self, (String, Option<String>)> {
-        let Ok(value) = serde_json::from_str::<Value>(line) else { return Ok(Self::Other) };
+        let value: Value = match exact_json::from_str(line) {
+            Ok(value) => value,
+            // FAIL-CLOSED: a call may stand in it, as one of its readers sees it.
+            Err(error) => {
+                return match serde_json::from_str::<EventHead>(line) {
+                    Ok(head) if KNOWN.contains(&head.kind.as_str()) => {
+                        Err((format!("`{}`: {error}", head.kind), head.call_id))
+                    }
+                    _ => Ok(Self::Other),
+                };
+            }
+        };
         let Some(kind) = value.get("type").and_then(Value::as_str).map(str::to_owned) else {
             return Ok(Self::Other);
         };

@@ -2,13 +2,16 @@
 
 use std::net::IpAddr;
 
-use url::Host;
+use url::{Host, Url};
 
 use super::host::{decode, parse};
 use super::reach::GuardrailHit;
 use crate::facts::programs::input::is_interpreter;
 use crate::facts::wrappers::base;
 use crate::shell::Word;
+
+/// Longer texts are not read as one URL.
+const LONGEST_URL: usize = 4096;
 
 /// The addresses of the daemon and its store.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +29,7 @@ struct Address {
 }
 
 /// Tells whether a name refers to the machine of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Meant {
     No,
     /// A name that may resolve to that address, or one that is not known yet.
@@ -62,10 +65,35 @@ impl Addresses {
 
     /// Returns what these texts for a program reach.
     pub(super) fn judge_texts(&self, name: Option<&str>, texts: &[&str]) -> Option<GuardrailHit> {
-        self.own.iter().find_map(|own| self.judge_one(own, name, texts))
+        self.worst(|own| self.of_texts(own, name, texts))
     }
 
-    fn judge_one(&self, own: &Address, name: Option<&str>, texts: &[&str]) -> Option<GuardrailHit> {
+    /// Returns what the values of a call reach that may connect to what they name.
+    pub(super) fn judge_values(&self, values: &[&str]) -> Option<GuardrailHit> {
+        self.worst(|own| {
+            let named = values.iter().map(|value| self.named(own, value)).max();
+            // Host and port may be separate values.
+            let here = |value: &&str| value.len() > 2 && self.means(own, value) == Meant::Yes;
+            match values.iter().any(|value| is_port(value, own)) && values.iter().any(here) {
+                true => Meant::Yes,
+                false => named.unwrap_or(Meant::No),
+            }
+        })
+    }
+
+    fn worst(&self, meant: impl Fn(&Address) -> Meant) -> Option<GuardrailHit> {
+        let worst = self.own.iter().map(|own| (meant(own), own)).max_by_key(|(meant, _)| *meant)?;
+        match worst {
+            (Meant::No, _) => None,
+            (Meant::Maybe, own) => Some(GuardrailHit::Asks(format!(
+                "It may connect to countersign's own port {}.",
+                own.port
+            ))),
+            (Meant::Yes, own) => Some(GuardrailHit::Denied(own.reason())),
+        }
+    }
+
+    fn of_texts(&self, own: &Address, name: Option<&str>, texts: &[&str]) -> Meant {
         let mut meant = Meant::No;
         let mut port_alone = false;
         for text in texts.iter().filter(|text| may_name(text, &own.port)) {
@@ -85,7 +113,7 @@ impl Addresses {
                 meant = Meant::Maybe;
             }
         }
-        own.hit(meant)
+        meant
     }
 
     /// Returns what a redirect to `/dev/tcp/HOST/PORT` reaches.
@@ -93,11 +121,28 @@ impl Addresses {
         let rest =
             ["/dev/tcp/", "/dev/udp/"].iter().find_map(|dev| target.text.strip_prefix(dev))?;
         let (host, port) = rest.split_once('/')?;
-        self.own.iter().find_map(|own| own.hit(self.means(own, host).min(own.is_at(port))))
+        self.worst(|own| self.means(own, host).min(own.is_at(port)))
     }
 
-    /// Returns whether a text names the address: `HOST:PORT` or `/dev/tcp/HOST/PORT`.
+    /// Returns whether a text names the address: a URL, `HOST:PORT` or `/dev/tcp/HOST/PORT`.
     fn named(&self, own: &Address, text: &str) -> Meant {
+        self.in_url(own, text).max(self.in_text(own, text))
+    }
+
+    // Clients drop tabs and line breaks in a URL, also within the port.
+    fn in_url(&self, own: &Address, text: &str) -> Meant {
+        let url = Some(text).filter(|text| text.len() < LONGEST_URL && text.contains(':'));
+        let url = url.and_then(|text| Url::parse(text).ok());
+        let port = url.as_ref().and_then(Url::port_or_known_default);
+        match url.as_ref().and_then(Url::host_str) {
+            Some(host) if port.is_some_and(|port| port.to_string() == own.port) => {
+                self.means(own, host)
+            }
+            _ => Meant::No,
+        }
+    }
+
+    fn in_text(&self, own: &Address, text: &str) -> Meant {
         if !may_name(text, &own.port) {
             return Meant::No;
         }
@@ -159,31 +204,8 @@ impl Address {
         }
     }
 
-    fn hit(&self, meant: Meant) -> Option<GuardrailHit> {
-        match meant {
-            Meant::No => None,
-            Meant::Maybe => Some(GuardrailHit::Asks(format!(
-                "It may connect to countersign's own port {}.",
-                self.port
-            ))),
-            Meant::Yes => Some(GuardrailHit::Denied(self.reason())),
-        }
-    }
-
     fn reason(&self) -> String {
         format!("{} is countersign's own address. Agents may not use it.", self.shown)
-    }
-}
-
-impl PartialOrd for Meant {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Meant {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (*self as u8).cmp(&(*other as u8))
     }
 }
 

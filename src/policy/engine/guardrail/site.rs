@@ -34,6 +34,9 @@ pub(crate) trait Sink {
     /// Receives a text that may contain anything: a here-document, an interpreter's program.
     fn text(&mut self, text: &str, bases: &Bases<'_>);
 
+    /// Receives the values of a call that may connect to what they name.
+    fn values(&mut self, _values: &[&str]) {}
+
     /// Receives the words of a command.
     fn command(&mut self, _argv: &[crate::shell::Word<'_>]) {}
 

@@ -61,8 +61,28 @@ pub(crate) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
     }
     let bases = Bases { sure: folders(call, bases), ..bases.clone() };
     sink.site(&operands, &bases);
-    for text in texts {
+    for text in &texts {
         sink.text(text, &bases);
+    }
+    // Paths may end in a number of their own: `src/main.rs:7117`.
+    if matches!(call.kind(), Kind::Fetch | Kind::Other) && !sink.is_done() {
+        let mut numbers = Vec::new();
+        numbers_of(&call.args, &mut numbers);
+        texts.extend(numbers.iter().map(String::as_str));
+        sink.values(&texts);
+    }
+}
+
+/// Collects the whole numbers of a call's arguments, any of which may be a port.
+fn numbers_of(args: &Json, numbers: &mut Vec<String>) {
+    match args {
+        Json::Number(number) => {
+            let port = number.as_f64().filter(|port| (0.0..=65_535.0).contains(port));
+            numbers.extend(port.map(|port| port.to_string()));
+        }
+        Json::Array(items) => items.iter().for_each(|item| numbers_of(item, numbers)),
+        Json::Object(map) => map.values().for_each(|value| numbers_of(value, numbers)),
+        Json::Null | Json::Bool(_) | Json::String(_) => {}
     }
 }
 

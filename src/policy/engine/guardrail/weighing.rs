@@ -48,6 +48,14 @@ impl Sink for GuardrailJudge<'_> {
         }
     }
 
+    fn values(&mut self, values: &[&str]) {
+        match self.own.addresses.judge_values(values) {
+            Some(GuardrailHit::Denied(reason)) => self.denies(reason),
+            Some(GuardrailHit::Asks(reason)) => self.asks(|| reason),
+            None => {}
+        }
+    }
+
     fn command(&mut self, argv: &[Word<'_>]) {
         if self.is_done() {
             return;

@@ -95,3 +95,35 @@ fn the_port_finds_it_by_other_ways_too() {
         assert_eq!(judged(text), "-", "{text}");
     }
 }
+
+#[test]
+fn values_of_a_tool_are_read_as_a_client_reads_them() {
+    let here = ["mill".to_owned()];
+    let own = ["127.0.0.1:7117".to_owned(), "db.example:5432".to_owned()];
+    let addresses = Addresses::new(own, &here);
+    let judged = |values: &[&str]| match addresses.judge_values(values) {
+        None => "-",
+        Some(GuardrailHit::Asks(_)) => "asks",
+        Some(GuardrailHit::Denied(_)) => "denied",
+    };
+    let rows: [(&[&str], &str); 15] = [
+        (&["http://lvh.me:7117/v1/asks"], "asks"),
+        (&["http://lvh.me:07117/"], "asks"),
+        (&["wss://user@lvh.me:7117"], "asks"),
+        (&["lvh.me:7117"], "asks"),
+        (&["http://lvh.me:71\t17/", "markdown"], "asks"),
+        (&["http://127.0.0.1:71\n17/"], "denied"),
+        (&["http:mill:7117"], "denied"),
+        (&["  http:\\\\2130706433:7117"], "denied"),
+        (&["localhost", "7117"], "denied"),
+        (&["db.example", "5432"], "denied"),
+        (&["http://other.example:5432/"], "asks"),
+        (&["docs.example", "7117"], "-"),
+        (&["http://lvh.me:8080/", "http://93.184.216.34:7117/"], "-"),
+        (&["http://lvh.me/7117"], "-"),
+        (&["localhost", "8080"], "-"),
+    ];
+    for (values, wanted) in rows {
+        assert_eq!(judged(values), wanted, "{values:?}");
+    }
+}
