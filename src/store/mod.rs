@@ -81,7 +81,7 @@ pub use grants::{Grant, GrantScope, UNDO_MS};
 pub use history::{Found, HistoryRange};
 pub use known_sessions::KnownSession;
 pub use late::{LateCards, SHOWN_WITHIN_MS};
-pub use lease::{DAEMON, Fence, Leader};
+pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
 pub use listing::{ListCursor, Listed};
 pub use log_key::{LogKeyProblem, known_head, log_key_problem};
 pub use outbox::{DrawnCard, Seen, Shown};
