@@ -178,8 +178,8 @@ pub async fn run(
     };
     let settings = (config.log.clone(), config.otel.clone());
     tasks.spawn(log_delivery::deliver(settings, meter, stop.clone()));
-    let (sealer, stops) = (log.clone(), stop.clone());
-    tasks.spawn(async move { sealer.keep_sealed(stops).await });
+    let (sealer, keeps, stops) = (log.clone(), gate.clone(), stop.clone());
+    tasks.spawn(async move { sealer.keep_sealed(|| keeps.keep_ms(), stops).await });
     tasks.spawn(store.clone().watch_tables(stop.clone()));
     tasks.spawn(store.clone().keep_time(stop.clone()));
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });

@@ -159,6 +159,9 @@ fn wrong(ready: &ReadyReply) -> Vec<Wrong> {
     if let Some(key) = &ready.log_key {
         wrong.push(Wrong { what: format!("log key: {}", key.problem), fix: Some(key.fix.clone()) });
     }
+    for log in &ready.log {
+        wrong.push(Wrong { what: format!("log: {}", log.problem), fix: Some(log.fix.clone()) });
+    }
     let doctor = || Some("`countersign doctor` says what to do".to_owned());
     for problem in &ready.problems {
         wrong.push(Wrong { what: problem.clone(), fix: doctor() });

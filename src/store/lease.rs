@@ -62,7 +62,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 let taken = sqlx::query(AssertSqlSafe(sql)).bind(&name).bind(holder);
-                let taken = taken.bind(ms(length)).fetch_optional(&mut *tx).await?;
+                let taken = taken.bind(ms(length)).fetch_optional(&mut **tx).await?;
                 let epoch = taken.map(|row| row.try_get("epoch")).transpose()?;
                 Ok(epoch.map(|epoch| Fence { name, epoch }))
             })
@@ -179,7 +179,7 @@ impl SqlDialect {
 /// before it could be outdated at the commit.
 pub(super) async fn leads(tx: &mut Tx, fence: &Fence) -> Result<bool, StoreError> {
     let row = sqlx::query("SELECT epoch FROM lease WHERE name = $1").bind(&fence.name);
-    let row = row.fetch_optional(&mut *tx).await?;
+    let row = row.fetch_optional(&mut **tx).await?;
     let epoch: Option<i64> = row.map(|row| row.try_get("epoch")).transpose()?;
     Ok(epoch == Some(fence.epoch))
 }

@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 32] = [
+const STEPS: [(i64, &str, &str); 33] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -40,6 +40,7 @@ const STEPS: [(i64, &str, &str); 32] = [
     (31, "review", include_str!("migrations/0031_review.sql")),
     (34, "passkey", include_str!("migrations/0034_passkey.sql")),
     (35, "looks", include_str!("migrations/0035_looks.sql")),
+    (36, "log_proof", include_str!("migrations/0036_log_proof.sql")),
 ];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write

@@ -1,6 +1,6 @@
 //! The store that a backup replaces: what people revoked after the backup stays revoked.
 
-use super::{StoreError, connection::Tx, integrity, pause::pause_of};
+use super::{StoreError, integrity, pause::pause_of};
 use crate::ask::pause::Pause;
 use sqlx::{AnyConnection, Executor, Row};
 use std::path::Path;
@@ -111,7 +111,7 @@ pub(super) async fn bring_over(
     Ok(Since { revoked, tokens, passkeys, closed, paused })
 }
 
-async fn tokens(restored: &mut Tx, now: i64) -> Result<u64, StoreError> {
+async fn tokens(restored: &mut AnyConnection, now: i64) -> Result<u64, StoreError> {
     if !has(restored, "agent_token").await? {
         return Ok(0);
     }
@@ -119,7 +119,7 @@ async fn tokens(restored: &mut Tx, now: i64) -> Result<u64, StoreError> {
     Ok(sqlx::query(TOKENS).bind(now).execute(&mut *restored).await?.rows_affected())
 }
 
-async fn passkeys(restored: &mut Tx) -> Result<u64, StoreError> {
+async fn passkeys(restored: &mut AnyConnection) -> Result<u64, StoreError> {
     if !has(restored, "passkey").await? {
         return Ok(0);
     }
@@ -127,7 +127,7 @@ async fn passkeys(restored: &mut Tx) -> Result<u64, StoreError> {
     Ok(restored.execute(REMOVED_PASSKEYS).await?.rows_affected())
 }
 
-async fn pause(restored: &mut Tx) -> Result<Option<Pause>, StoreError> {
+async fn pause(restored: &mut AnyConnection) -> Result<Option<Pause>, StoreError> {
     if !has(restored, "pause").await? {
         return Ok(None);
     }
@@ -136,14 +136,14 @@ async fn pause(restored: &mut Tx) -> Result<Option<Pause>, StoreError> {
 }
 
 /// Returns whether the grants of the replaced store have this column.
-async fn has_column(restored: &mut Tx, column: &str) -> Result<bool, StoreError> {
+async fn has_column(restored: &mut AnyConnection, column: &str) -> Result<bool, StoreError> {
     let query = "SELECT count(*) FROM pragma_table_info('grants', 'replaced') WHERE name = $1";
     let found = sqlx::query(query).bind(column.to_owned()).fetch_one(&mut *restored).await?;
     Ok(found.try_get::<i64, _>(0)? > 0)
 }
 
 /// Returns whether the replaced store has this table; one of an earlier version may not.
-async fn has(restored: &mut Tx, table: &str) -> Result<bool, StoreError> {
+async fn has(restored: &mut AnyConnection, table: &str) -> Result<bool, StoreError> {
     let query = "SELECT count(*) FROM replaced.sqlite_master WHERE name = $1";
     let found = sqlx::query(query).bind(table.to_owned()).fetch_one(&mut *restored).await?;
     Ok(found.try_get::<i64, _>(0)? > 0)

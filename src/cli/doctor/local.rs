@@ -169,6 +169,14 @@ async fn one_daemon(
     if let Some(problem) = text("/log_key/problem") {
         findings.push(fail("log key", problem, text("/log_key/fix").unwrap_or_default()));
     }
+    for log in ready.get("log").and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| log.get(name).and_then(Value::as_str).map(say::literal);
+        findings.push(fail(
+            "log",
+            text("problem").unwrap_or_default(),
+            text("fix").unwrap_or_default(),
+        ));
+    }
     if let Some(since) = text("/paused/since") {
         let says = format!("everything is paused since {since}: no call is allowed");
         findings.push(warn("paused", says, "countersign resume"));
