@@ -44,7 +44,13 @@ for line in lines:
         content = fields(last, row["seq"], row["at"], row["kind"], row["ask"] or "", row["data"])
         seq, last = row["seq"], row["hash"]
         assert hashlib.sha256(content).hexdigest() == last, f"row {seq} was changed"
-        forgot = max(forgot, json.loads(row["data"])["rows"]) if row["kind"] == "forgot" else forgot
+        data = json.loads(row["data"]) if row["kind"] in ("forgot", "log_broken", "log_key") else {}
+        assert row["kind"] != "log_broken", f"row {seq}: a daemon found the log broken: {data['says']}"
+        if row["kind"] == "forgot":
+            assert row["at"] - data["newest"] >= data["keep_ms"] >= 3600000, f"row {seq}: what was forgotten was not old enough"
+            forgot = max(forgot, data["rows"])
+        joined = row["kind"] == "log_key" and data["how"] == "joined" and sys.argv[2:]
+        assert not joined or data["key"] in sys.argv[2:], f"row {seq}: another key signs this log: {data['key']}"
     else:
         row = read(line, "checkpoint", "head", "at", "key", "signature")
         assert (row["checkpoint"], row["head"]) == (seq, last) and covered != seq, f"the checkpoint of row {seq} does not fit"

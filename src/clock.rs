@@ -1,11 +1,46 @@
 //! The only module that reads the clock.
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use std::{
+    sync::{PoisonError, RwLock},
+    time::Instant,
+};
 
-/// Milliseconds since the Unix epoch.
+/// What the clock of a shared store said at an instant, where this process goes by it.
+static SHARED: RwLock<Option<(i64, Instant)>> = RwLock::new(None);
+/// A reading that differs by less is as good as the one before: time need not jump for it.
+const SAME_MS: i64 = 100;
+
+/// Milliseconds since the Unix epoch: by the clock of the shared store where there is one.
+// INVARIANT: daemons that share a store agree on what time it is, so none expires the asks of
+// others early, whatever its machine's clock says or does.
 #[must_use]
 pub fn now_ms() -> i64 {
+    shared_ms().unwrap_or_else(machine_ms)
+}
+
+/// The same by this machine's clock alone.
+#[must_use]
+pub fn machine_ms() -> i64 {
     now().as_millisecond()
+}
+
+/// From now on goes by a clock that said this at that instant. Between two readings the monotonic
+/// clock counts, so that a jump of the machine's clock changes nothing.
+pub fn go_by(at_ms: i64, read: Instant) {
+    let mut shared = SHARED.write().unwrap_or_else(PoisonError::into_inner);
+    let now = shared.map(since);
+    if now.is_none_or(|now| (since((at_ms, read)) - now).abs() >= SAME_MS) {
+        *shared = Some((at_ms, read));
+    }
+}
+
+fn shared_ms() -> Option<i64> {
+    SHARED.read().unwrap_or_else(PoisonError::into_inner).map(since)
+}
+
+fn since((at_ms, read): (i64, Instant)) -> i64 {
+    at_ms.saturating_add(i64::try_from(read.elapsed().as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(not(test))]

@@ -31,7 +31,7 @@ use crate::{
     connections, digest,
     gate::Gate,
     ids,
-    store::{LogSealer, Tail, private},
+    store::{CLOCK_MS, LogSealer, Tail, private},
 };
 use accounts::Accounts;
 use anyhow::{Context, Result};
@@ -94,6 +94,13 @@ pub async fn run(
     config.daemon.listen = address;
 
     let store = store::open(&config, options.new_store).await?;
+    if let Ok(ahead) = store.clock_ahead().await
+        && ahead.abs() > CLOCK_MS
+        && store.is_shared()
+    {
+        tracing::warn!(ahead_ms = ahead, "this machine's clock is wrong or the database's is; \
+            deadlines go by the database's");
+    }
     let log = Arc::new(LogSealer::open(store.clone(), &config.daemon.state_dir)?);
     log.check_known().await?;
     log.check_key().await?;
@@ -171,9 +178,10 @@ pub async fn run(
     };
     let settings = (config.log.clone(), config.otel.clone());
     tasks.spawn(log_delivery::deliver(settings, meter, stop.clone()));
-    let (sealer, stops) = (log.clone(), stop.clone());
-    tasks.spawn(async move { sealer.keep_sealed(stops).await });
+    let (sealer, keeps, stops) = (log.clone(), gate.clone(), stop.clone());
+    tasks.spawn(async move { sealer.keep_sealed(|| keeps.keep_ms(), stops).await });
     tasks.spawn(store.clone().watch_tables(stop.clone()));
+    tasks.spawn(store.clone().keep_time(stop.clone()));
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();

@@ -73,6 +73,13 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
             .log
             .problem()
             .map(|it| ReadyLogKey { problem: it.says, fix: it.fix.to_owned() }),
+        log: api
+            .store
+            .log_troubles()
+            .await
+            .into_iter()
+            .map(|it| ReadyLogKey { problem: it.says, fix: it.fix })
+            .collect(),
         waiting,
         config: api.config.borrow().clone(),
         daemon: api.gate.daemon().to_owned(),

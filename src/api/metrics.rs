@@ -63,7 +63,7 @@ pub struct Meter {
 }
 
 /// All metrics, in the order in which they are told.
-const METRICS: [Metric; 7] = [
+const METRICS: [Metric; 11] = [
     Metric {
         name: "countersign_asks_open",
         otel_name: "countersign.asks.open",
@@ -120,6 +120,38 @@ const METRICS: [Metric; 7] = [
         kind: MetricKind::Gauge,
         label: Some(ADAPTER),
     },
+    Metric {
+        name: "countersign_log_broken",
+        otel_name: "countersign.log.broken",
+        help: "Whether somebody else wrote to the log, and no approver has accepted that.",
+        unit: "1",
+        kind: MetricKind::Gauge,
+        label: None,
+    },
+    Metric {
+        name: "countersign_log_undelivered",
+        otel_name: "countersign.log.undelivered",
+        help: "Rows of the log that a destination has not taken.",
+        unit: "{row}",
+        kind: MetricKind::Gauge,
+        label: Some("destination"),
+    },
+    Metric {
+        name: "countersign_log_lost",
+        otel_name: "countersign.log.lost",
+        help: "Rows of the log that were deleted before a destination took them.",
+        unit: "{row}",
+        kind: MetricKind::Gauge,
+        label: Some("destination"),
+    },
+    Metric {
+        name: "countersign_clock_ahead_seconds",
+        otel_name: "countersign.clock.ahead",
+        help: "How far this machine's clock is ahead of the database's.",
+        unit: "s",
+        kind: MetricKind::Gauge,
+        label: None,
+    },
 ];
 const ADAPTER: &str = "adapter";
 
@@ -148,6 +180,7 @@ impl Meter {
         let leads = |lease: &String| {
             leaders.iter().any(|leader| leader.lease == *lease && leader.holder == self.daemon)
         };
+        let destinations = self.store.log_destinations().await.unwrap_or_default();
         let leases = self.leases.borrow().clone();
         let leading = leases.iter();
         let leading =
@@ -160,6 +193,10 @@ impl Meter {
             each(&|it| i64::try_from(cards(it)).unwrap_or(i64::MAX)),
             each(&|it| oldest(it).unwrap_or_default() / 1000),
             leading.collect(),
+            one(i64::from(self.store.log_broken().is_some())),
+            destinations.iter().map(|it| (it.name.clone(), it.waiting)).collect(),
+            destinations.iter().map(|it| (it.name.clone(), it.lost)).collect(),
+            one(self.store.clock_ahead().await? / 1000),
         ];
         let all = METRICS.into_iter().zip(values);
         Ok(all.map(|(metric, values)| Measured { metric, values }).collect())
@@ -188,7 +225,10 @@ fn prometheus(all: &[Measured]) -> String {
         let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
         for (of, value) in values {
             let _ = match label {
-                Some(label) => writeln!(text, "{name}{{{label}=\"{of}\"}} {value}"),
+                Some(label) => {
+                    let of = of.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+                    writeln!(text, "{name}{{{label}=\"{of}\"}} {value}")
+                }
                 None => writeln!(text, "{name} {value}"),
             };
         }

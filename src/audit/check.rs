@@ -11,6 +11,8 @@ use std::{collections::BTreeSet, fmt};
 
 /// The most problems that are collected: the rest of a torn log says nothing new.
 const MOST: usize = 100;
+/// Rows are kept for so long at least, whatever the config says.
+const LEAST_KEPT_MS: i64 = 3_600_000;
 
 /// What is wrong with a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,10 @@ pub enum LogProblem {
     Signer(i64, String),
     /// The rows up to this one are gone, and no row says that they were forgotten.
     Forgotten(i64),
+    /// This row says that rows were forgotten which were younger than what is kept.
+    ForgottenEarly(i64),
+    /// This row says that a daemon found the log broken, and how.
+    Broken(i64, String),
     /// No checkpoint covers the rows behind this one.
     Unsigned(i64),
     /// The log does not contain the head that was expected.
@@ -52,6 +58,8 @@ pub struct ProvenLog {
     pub head: LogHead,
     /// The keys that signed its checkpoints.
     pub keys: BTreeSet<PublicKey>,
+    /// How many of the expected heads are of forgotten rows, and so were not compared.
+    pub uncompared: usize,
 }
 
 /// Checks a log while it is read.
@@ -69,7 +77,7 @@ pub struct LogCheck {
     /// How many rows the latest row of the kind `forgot` says are gone.
     announced: i64,
     trusted: BTreeSet<PublicKey>,
-    expected: Vec<LogHead>,
+    expected: BTreeSet<(i64, String)>,
     keys: BTreeSet<PublicKey>,
     problems: Vec<LogProblem>,
 }
@@ -78,7 +86,10 @@ impl LogCheck {
     /// Checks a log; where keys are `trusted`, only their checkpoints count. The log must contain
     /// each of the `expected` heads that it has not forgotten.
     #[must_use]
-    pub fn new(trusted: impl IntoIterator<Item = PublicKey>, expected: Vec<LogHead>) -> Self {
+    pub fn new(
+        trusted: impl IntoIterator<Item = PublicKey>,
+        expected: impl IntoIterator<Item = LogHead>,
+    ) -> Self {
         Self {
             header: None,
             lines: 0,
@@ -87,7 +98,7 @@ impl LogCheck {
             joined: true,
             announced: 0,
             trusted: trusted.into_iter().collect(),
-            expected,
+            expected: expected.into_iter().map(|head| (head.count, head.hash)).collect(),
             keys: BTreeSet::new(),
             problems: Vec::new(),
         }
@@ -127,16 +138,19 @@ impl LogCheck {
         if self.announced < header.forgotten {
             self.wrong(LogProblem::Forgotten(header.forgotten));
         }
-        for expected in std::mem::take(&mut self.expected) {
+        let mut uncompared = 0;
+        for (count, hash) in std::mem::take(&mut self.expected) {
             // One that is forgotten cannot be compared any more.
-            if expected.count >= header.forgotten {
-                self.wrong(LogProblem::Head(expected));
+            if count >= header.forgotten {
+                self.wrong(LogProblem::Head(LogHead { count, hash }));
+            } else {
+                uncompared += 1;
             }
         }
         match self.problems.is_empty() {
             true => {
                 let LogHeader { store, forgotten, .. } = header;
-                Ok(ProvenLog { store, forgotten, head, keys: self.keys })
+                Ok(ProvenLog { store, forgotten, head, keys: self.keys, uncompared })
             }
             false => Err(self.problems),
         }
@@ -166,8 +180,21 @@ impl LogCheck {
         if self.joined && row.hash(&self.last.hash) != hash {
             self.wrong(LogProblem::Changed(row.seq));
         }
-        if row.kind == "forgot" {
-            self.announced = self.announced.max(forgotten(&row.data));
+        match row.kind.as_str() {
+            "forgot" => self.forgot(row),
+            "log_broken" => {
+                let says = text(&row.data, "says");
+                self.wrong(LogProblem::Broken(row.seq, says));
+            }
+            // SECURITY: a daemon whose key is not pinned has rows here, also if its checkpoints
+            // are gone.
+            "log_key" if text(&row.data, "how") == "joined" && !self.trusted.is_empty() => {
+                let key = text(&row.data, "key");
+                if !self.trusted.iter().any(|trusted| trusted.to_string() == key) {
+                    self.wrong(LogProblem::Signer(row.seq, key));
+                }
+            }
+            _ => {}
         }
         self.joined = true;
         self.last = LogHead { count: row.seq, hash };
@@ -195,10 +222,26 @@ impl LogCheck {
         }
     }
 
+    /// A row that says what was forgotten: it counts only for rows that were old enough.
+    fn forgot(&mut self, row: &LogRow) {
+        let number = |name| number(&row.data, name);
+        let (rows, newest, keep) = (number("rows"), number("newest"), number("keep_ms"));
+        match (rows, newest, keep) {
+            (Some(rows), Some(newest), Some(LEAST_KEPT_MS..)) => {
+                if row.at.saturating_sub(newest) < keep.unwrap_or(i64::MAX) {
+                    return self.wrong(LogProblem::ForgottenEarly(row.seq));
+                }
+                self.announced = self.announced.max(rows);
+            }
+            _ => self.wrong(LogProblem::ForgottenEarly(row.seq)),
+        }
+    }
+
     /// Notes that the log contains this head.
     fn found(&mut self) {
-        let last = &self.last;
-        self.expected.retain(|expected| expected != last);
+        if !self.expected.is_empty() {
+            self.expected.remove(&(self.last.count, self.last.hash.clone()));
+        }
     }
 
     fn wrong(&mut self, problem: LogProblem) {
@@ -208,10 +251,14 @@ impl LogCheck {
     }
 }
 
-/// How many rows a row of the kind `forgot` says are gone.
-fn forgotten(data: &str) -> i64 {
+fn number(data: &str, name: &str) -> Option<i64> {
+    serde_json::from_str::<serde_json::Value>(data).ok()?.get(name)?.as_i64()
+}
+
+fn text(data: &str, name: &str) -> String {
     let data: Option<serde_json::Value> = serde_json::from_str(data).ok();
-    data.and_then(|data| data.get("rows")?.as_i64()).unwrap_or_default()
+    let text = data.and_then(|data| Some(data.get(name)?.as_str()?.to_owned()));
+    text.unwrap_or_default()
 }
 
 impl fmt::Display for LogProblem {
@@ -241,6 +288,12 @@ impl fmt::Display for LogProblem {
                 f,
                 "the first {rows} rows are gone, and no row says that they were forgotten"
             ),
+            Self::ForgottenEarly(row) => {
+                write!(f, "row {row} says that rows were forgotten which were not old enough")
+            }
+            Self::Broken(row, says) => {
+                write!(f, "row {row}: a daemon found the log broken: {says}")
+            }
             Self::Unsigned(row) => write!(f, "no checkpoint covers the rows behind row {row}"),
             Self::Head(head) => write!(
                 f,

@@ -2,13 +2,18 @@
 
 use ring::{
     error::Unspecified,
+    hmac,
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
 use std::{fmt, fmt::Write, str::FromStr};
 
-/// A key that signs checkpoints and execution tokens.
-pub struct SigningKey(Ed25519KeyPair);
+/// A key that signs checkpoints and execution tokens, and authenticates rows.
+pub struct SigningKey {
+    pair: Ed25519KeyPair,
+    /// For another purpose, so it is another key, which comes from the same file.
+    rows: hmac::Key,
+}
 
 /// The public half of a [`SigningKey`]: 64 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,19 +37,32 @@ impl SigningKey {
     /// Reads a key that [`Self::generate`] made.
     #[must_use]
     pub fn read(pkcs8: &[u8]) -> Option<Self> {
-        Ed25519KeyPair::from_pkcs8(pkcs8).ok().map(Self)
+        let pair = Ed25519KeyPair::from_pkcs8(pkcs8).ok()?;
+        let whole = hmac::Key::new(hmac::HMAC_SHA256, pkcs8);
+        let rows = hmac::sign(&whole, b"countersign rows 1");
+        Some(Self { pair, rows: hmac::Key::new(hmac::HMAC_SHA256, rows.as_ref()) })
+    }
+
+    /// The MAC, in hex.
+    pub(crate) fn authenticate(&self, message: &[u8]) -> String {
+        hex(hmac::sign(&self.rows, message).as_ref())
+    }
+
+    /// Whether this is the MAC of the message.
+    pub(crate) fn authenticates(&self, message: &[u8], mac: &str) -> bool {
+        unhex(mac).is_some_and(|mac| hmac::verify(&self.rows, message, &mac).is_ok())
     }
 
     /// The public half.
     #[must_use]
     pub fn public(&self) -> PublicKey {
-        PublicKey(hex(self.0.public_key().as_ref()))
+        PublicKey(hex(self.pair.public_key().as_ref()))
     }
 
     /// The signature, in hex.
     #[must_use]
     pub fn sign(&self, message: &[u8]) -> String {
-        hex(self.0.sign(message).as_ref())
+        hex(self.pair.sign(message).as_ref())
     }
 }
 

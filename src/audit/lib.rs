@@ -8,6 +8,7 @@ mod checkpoint;
 mod export;
 mod fields;
 mod key;
+mod proof;
 mod row;
 mod token;
 
@@ -15,5 +16,6 @@ pub use check::{LogCheck, LogProblem, ProvenLog};
 pub use checkpoint::{Checkpoint, LogHead};
 pub use export::{LogHeader, LogLine};
 pub use key::{PublicKey, SigningKey, UnusableKey};
+pub use proof::{RowProof, WrittenRow};
 pub use row::LogRow;
 pub use token::{ExecutionToken, RefusedToken};

@@ -55,6 +55,9 @@ pub async fn tell_notices(mut adapters: Adapters, gate: Arc<Gate>, store: Store)
             let since = pause_sentence(&pause);
             sentences.insert(0, format!("{since}: nothing is allowed until somebody resumes."));
         }
+        if let Some(alarm) = store.log_alarm() {
+            sentences.insert(0, format!("Alarm: {alarm}."));
+        }
         let late = store.late_cards(clock::now_ms() - SHOWN_WITHIN_MS).await.unwrap_or_default();
         sentences.extend(late.iter().map(late_sentence));
         now.iter().for_each(|adapter| adapter.notice(&sentences));

@@ -22,11 +22,11 @@ impl Until {
     fn new(at: Instant) -> Self {
         let left = at.saturating_duration_since(Instant::now()).as_millis();
         let left = i64::try_from(left).unwrap_or(i64::MAX / 2);
-        Self { at, wall_ms: clock::now_ms().saturating_add(left) }
+        Self { at, wall_ms: clock::machine_ms().saturating_add(left) }
     }
 
     fn is_past(self) -> bool {
-        Instant::now() >= self.at || clock::now_ms() >= self.wall_ms
+        Instant::now() >= self.at || clock::machine_ms() >= self.wall_ms
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
         let fence = Fence { name: "chat".into(), epoch: 1 };
         let term = Term::new(fence, None);
         let asleep =
-            Until { at: Instant::now() + Duration::from_secs(10), wall_ms: clock::now_ms() - 1 };
+            Until { at: Instant::now() + Duration::from_secs(10), wall_ms: clock::machine_ms() - 1 };
         *term.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(asleep);
         assert!(!term.holds());
     }

@@ -2,6 +2,7 @@
 
 mod csv;
 mod export;
+mod head;
 mod key;
 mod kinds;
 pub(super) mod verify;
@@ -37,7 +38,8 @@ reviewed (what people said of it), signed_in (to the inbox), saved (a rule), rev
 budget_used, mode, paused, resumed, away, snoozed, back, agent_paused, agent_resumed,
 token_added, token_rotated, token_revoked, passkey_added, passkey_removed, passkey_refused
 (its counter did not rise), config, rules, restored, forgot (old rows were deleted), untraced
-(spans that a collector did not get), log_cut, log_key (the key that signs changed). Without
+(spans that a collector did not get), log_broken (somebody else
+wrote to the log), log_accepted (a person has seen that), log_key (the key that signs changed). Without
 --all and --kind, allowed, shown, config, rules and forgot are left out.
 It reads a stream, which only the daemon's socket and https prove.
 Every event is a row of a chain of hashes that the daemon signs: see docs/log.md.")]
@@ -80,6 +82,8 @@ enum LogCommand {
     Export(export::ExportArgs),
     /// Check an export, or the daemon's log: nothing changed, missing, moved or cut off
     Verify(verify::VerifyArgs),
+    /// Print the signed head of the log, to keep elsewhere as a witness; needs the approver's token
+    Head,
     /// Print the public key with which the daemon signs, or replace it; needs the approver's token
     Key(key::KeyArgs),
 }
@@ -101,7 +105,7 @@ impl LogArgs {
         match &self.command {
             Some(LogCommand::Export(_)) => true,
             Some(LogCommand::Key(args)) => args.decides(),
-            Some(LogCommand::Verify(_)) | None => false,
+            Some(LogCommand::Verify(_) | LogCommand::Head) | None => false,
         }
     }
 }
@@ -110,6 +114,7 @@ pub(super) async fn run(context: &Context, mut args: LogArgs) -> Result<Exit> {
     match args.command.take() {
         Some(LogCommand::Export(args)) => return export::run(context, &args).await,
         Some(LogCommand::Verify(args)) => return verify::run(context, args).await,
+        Some(LogCommand::Head) => return head::run(context).await,
         Some(LogCommand::Key(args)) => return key::run(context, &args).await,
         None if args.json => args.format = LogFormat::Jsonl,
         None => {}

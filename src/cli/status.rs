@@ -6,6 +6,7 @@ use super::{
     token,
     when::when_in_full,
 };
+use crate::store::CLOCK_MS;
 use anyhow::Result;
 use countersign_protocol::{ReadyAdapter, ReadyReply, ReadyState, TokenView};
 
@@ -158,6 +159,9 @@ fn wrong(ready: &ReadyReply) -> Vec<Wrong> {
     if let Some(key) = &ready.log_key {
         wrong.push(Wrong { what: format!("log key: {}", key.problem), fix: Some(key.fix.clone()) });
     }
+    for log in &ready.log {
+        wrong.push(Wrong { what: format!("log: {}", log.problem), fix: Some(log.fix.clone()) });
+    }
     let doctor = || Some("`countersign doctor` says what to do".to_owned());
     for problem in &ready.problems {
         wrong.push(Wrong { what: problem.clone(), fix: doctor() });
@@ -169,6 +173,9 @@ fn wrong(ready: &ReadyReply) -> Vec<Wrong> {
             wrong.push(Wrong { what: format!("{name}: {why}"), fix: doctor() });
         }
     }
+    if let Some((what, fix)) = ready.clock_ahead_ms.and_then(clock) {
+        wrong.push(Wrong { what: format!("clock: {what}"), fix: Some(fix.to_owned()) });
+    }
     let plain = |what: String| Wrong { what, fix: None };
     for late in &ready.late {
         let (cards, since) = (counted(late.cards, "card"), when_in_full(&late.since));
@@ -179,6 +186,16 @@ fn wrong(ready: &ReadyReply) -> Vec<Wrong> {
         wrong.push(plain("the daemon is stopping".to_owned()));
     }
     wrong
+}
+
+/// What is wrong with a clock that is so many milliseconds ahead, and how to fix it.
+pub(super) fn clock(ahead: i64) -> Option<(String, &'static str)> {
+    let seconds = ahead.unsigned_abs() / 1_000;
+    let how = if ahead > 0 { "ahead of" } else { "behind" };
+    let says = format!(
+        "the daemon's clock is {seconds} s {how} the database's; deadlines go by the database's"
+    );
+    (ahead.abs() > CLOCK_MS).then_some((says, "let both keep time by NTP"))
 }
 
 fn counted(count: u64, what: &str) -> String {

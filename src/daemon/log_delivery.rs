@@ -15,13 +15,15 @@ use crate::{
     store::{LogPage, Store, StoreError},
 };
 use std::{path::PathBuf, time::Duration};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// How often it is looked for new rows.
 const LOOK: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts.
 const LONGEST: Duration = Duration::from_secs(60);
+/// How often a destination is noted to be wanted.
+const WANTED: Duration = Duration::from_secs(3_600);
 /// How long this daemon sends for all that share the store, unless it says again that it does.
 const LEASE: Duration = Duration::from_secs(150);
 
@@ -80,12 +82,22 @@ impl LogDelivery {
     /// Sends new rows for as long as it is polled.
     async fn keep(&self) {
         let (name, mut pause) = (self.destination.name(), LOOK);
+        let mut wanted: Option<Instant> = None;
         loop {
+            let mut failed = None;
             match self.send_all(&name).await {
                 Ok(()) => pause = LOOK,
                 Err(why) => {
                     tracing::warn!(destination = name, why, "the log is sent there later");
                     pause = (pause * 2).min(LONGEST);
+                    failed = Some(why);
+                }
+            }
+            // What it has not taken is kept, as long as it is wanted.
+            if failed.is_some() || wanted.is_none_or(|since| since.elapsed() > WANTED) {
+                match self.store.note_log_tried(&name, failed.as_deref()).await {
+                    Ok(()) => wanted = Some(Instant::now()),
+                    Err(error) => tracing::debug!(%error, "that is noted later"),
                 }
             }
             tokio::time::sleep(pause).await;
@@ -124,7 +136,9 @@ impl LogDelivery {
                 LogDestination::Syslog(address) => syslog::send(address, &page.lines).await?,
                 LogDestination::Webhook(webhook) => webhook::post(webhook, &page.lines).await?,
                 LogDestination::Collector(otel) => {
-                    otlp::send(otel, &self.store, &self.daemon, &page.lines, sent == 0).await?;
+                    // What was there before the collector was is not missed.
+                    let first = sent <= page.header.forgotten;
+                    otlp::send(otel, &self.store, &self.daemon, &page.lines, first).await?;
                 }
             }
             let noted = self.store.note_log_sent(name, last).await;

@@ -279,6 +279,12 @@ impl Gate {
         self.retention.forget(stop).await;
     }
 
+    /// For how long settled asks and rows of the log are kept, in milliseconds.
+    #[must_use]
+    pub fn keep_ms(&self) -> i64 {
+        self.retention.in_force.now().settings.keep_ms
+    }
+
     /// Cancels asks whose callers died together with their daemon: nobody would read the answer.
     pub async fn cancel_orphans(&self) {
         self.callers.cancel_orphans().await;

@@ -1,4 +1,4 @@
-//! What nobody needs any more is forgotten: settled asks, events, waiters that left.
+//! What nobody needs any more is forgotten: settled asks, waiters that left.
 
 use super::{in_force::InForce, open_asks::OpenAsks};
 use crate::{clock, store::StoreError};
@@ -8,8 +8,6 @@ use tokio_util::sync::CancellationToken;
 const ROUND: Duration = Duration::from_secs(30);
 /// Between two pages of what is forgotten, so that nothing else waits for it.
 const BREATH: Duration = Duration::from_millis(20);
-/// Events are kept for so long at least: other daemons follow them, and readers come back to them.
-const EVENTS_MS: i64 = 3_600_000;
 
 /// Forgets what is old.
 #[derive(Debug)]
@@ -34,11 +32,6 @@ impl Retention {
     async fn forget_old(&self) -> Result<(), StoreError> {
         let (now, keep) = (clock::now_ms(), self.in_force.now().settings.keep_ms);
         while self.open.store.forget_closed(now - keep).await? > 0 {
-            tokio::time::sleep(BREATH).await;
-        }
-        // By whole hours: what is forgotten is a row of the log, and each round would add one.
-        let before = (now - keep.max(EVENTS_MS)).div_euclid(EVENTS_MS) * EVENTS_MS;
-        while self.open.store.forget_events(before).await? > 0 {
             tokio::time::sleep(BREATH).await;
         }
         Ok(())

@@ -50,6 +50,10 @@ pub struct ReadyReply {
     /// file is gone. Nothing waits for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_key: Option<ReadyLogKey>,
+    /// What is wrong with the log: somebody else wrote to it, it cannot be sealed, or it does not
+    /// reach a destination. Nothing waits for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<ReadyLogKey>,
     /// What waits for an answer; absent while the store fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<ReadyWaiting>,
@@ -74,7 +78,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What is wrong with the key that signs the log.
+/// What is wrong with the log, or with the key that signs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadyLogKey {
     /// What is wrong, in one sentence.

@@ -73,7 +73,7 @@ pub(super) async fn resume(
         "UPDATE agent_token SET paused_at = NULL, paused_why = NULL, pause_ask = NULL, \
          resumed_at = $2 WHERE id = $1 AND paused_at IS NOT NULL RETURNING name",
     );
-    let row = resume.bind(token).bind(now).fetch_optional(&mut *tx).await?;
+    let row = resume.bind(token).bind(now).fetch_optional(&mut **tx).await?;
     let Some(row) = row else { return Ok(false) };
     let data = json!({"token": row.try_get::<String, _>("name")?, "by": by});
     events::append(tx, now, "agent_resumed", None, &data).await?;
@@ -95,7 +95,7 @@ pub(super) async fn reached(
         SqlDialect::Postgres => " FOR UPDATE",
     };
     let row = format!("SELECT * FROM agent_token WHERE id = $1{held}");
-    let row = sqlx::query(AssertSqlSafe(row)).bind(token).fetch_optional(&mut *tx).await?;
+    let row = sqlx::query(AssertSqlSafe(row)).bind(token).fetch_optional(&mut **tx).await?;
     let Some(row) = row else { return Ok(Some(AgentLimit::Paused)) };
     if pause(&row)?.is_some() {
         return Ok(Some(AgentLimit::Paused));
@@ -110,7 +110,7 @@ pub(super) async fn reached(
     if let Some(most) = open {
         let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                      AND state = 'open' AND reviewed IS NULL";
-        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut *tx).await?)? >= most {
+        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut **tx).await?)? >= most {
             return Ok(Some(AgentLimit::Open(most)));
         }
     }
@@ -118,7 +118,7 @@ pub(super) async fn reached(
         let since = since.max(at.saturating_sub(MINUTE_MS));
         let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                      AND reviewed IS NULL";
-        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut *tx).await?)? >= most {
+        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut **tx).await?)? >= most {
             return Ok(Some(AgentLimit::PerMinute(most)));
         }
     }
@@ -126,7 +126,7 @@ pub(super) async fn reached(
         let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                      AND session = $3 AND reviewed IS NULL";
         let count = sqlx::query(count).bind(agent).bind(since).bind(&call.session);
-        if counted(count.fetch_one(&mut *tx).await?)? >= most {
+        if counted(count.fetch_one(&mut **tx).await?)? >= most {
             return Ok(Some(AgentLimit::PerTask(most)));
         }
     }

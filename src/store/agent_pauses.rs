@@ -31,7 +31,7 @@ impl Store {
                      WHERE id = $1 AND paused_at IS NULL AND revoked_at IS NULL",
                 );
                 let pause = pause.bind(&id).bind(new.created_at).bind(&why).bind(&new.id);
-                if pause.execute(&mut *tx).await?.rows_affected() == 0 {
+                if pause.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(None);
                 }
                 let data = json!({"token": name, "why": why, "resumes": new.id});

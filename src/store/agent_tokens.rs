@@ -74,7 +74,7 @@ impl Store {
                 let insert = insert.bind(open).bind(per_minute).bind(per_task);
                 let AgentScope { profile, target } = &new.scope;
                 let insert = insert.bind(profile).bind(target);
-                if insert.execute(&mut *tx).await?.rows_affected() == 0 {
+                if insert.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
                 let data = json!({"token": new.name, "by": new.by,
@@ -111,7 +111,7 @@ impl Store {
                      WHERE name = $1 AND revoked_at IS NULL",
                 );
                 let rotate = rotate.bind(&agent).bind(hash).bind(former_until);
-                if rotate.execute(&mut *tx).await?.rows_affected() == 1 {
+                if rotate.execute(&mut **tx).await?.rows_affected() == 1 {
                     let data = json!({"token": agent, "by": by});
                     events::append(tx, now, "token_rotated", None, &data).await?;
                 }
@@ -141,7 +141,7 @@ impl Store {
                 let revoke = sqlx::query(
                     "UPDATE agent_token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
                 );
-                if revoke.bind(&id).bind(now).execute(&mut *tx).await?.rows_affected() == 0 {
+                if revoke.bind(&id).bind(now).execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
                 // Another agent that gets this name later inherits nothing.
@@ -149,9 +149,9 @@ impl Store {
                     "UPDATE grants SET revoked_at = $2 WHERE agent = $1 \
                      AND scope NOT IN ('always', 'review') AND revoked_at IS NULL",
                 );
-                grants.bind(&name).bind(now).execute(&mut *tx).await?;
+                grants.bind(&name).bind(now).execute(&mut **tx).await?;
                 let modes = sqlx::query("DELETE FROM session WHERE agent = $1");
-                modes.bind(&name).execute(&mut *tx).await?;
+                modes.bind(&name).execute(&mut **tx).await?;
                 let data = json!({"token": name, "by": by});
                 events::append(tx, now, "token_revoked", None, &data).await?;
                 Ok(true)

@@ -239,7 +239,7 @@ pub(super) async fn insert(
     .bind(i64::from(new.body.plan.as_ref().is_some_and(|plan| !plan.everywhere)))
     .bind(first_step.filter(|_| stopped.is_none()).map(|after| new.created_at + after))
     .bind(first_step.filter(|_| stopped.is_some()))
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     if done.rows_affected() == 0 {
         let known = known(tx, call).await?.ok_or(sqlx::Error::RowNotFound)?;
@@ -257,10 +257,10 @@ async fn known(tx: &mut Tx, call: &Call) -> Result<Option<Ask>, StoreError> {
     let Some(key) = &call.key else { return Ok(None) };
     let same = sqlx::query(select!("WHERE agent = $1 AND session = $2 AND key = $3"));
     let same = same.bind(&call.agent).bind(&call.session).bind(key);
-    same.fetch_optional(&mut *tx).await?.as_ref().map(ask).transpose()
+    same.fetch_optional(&mut **tx).await?.as_ref().map(ask).transpose()
 }
 
 pub(super) async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {
-    let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&mut *tx).await?;
+    let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&mut **tx).await?;
     row.as_ref().map(ask).transpose()
 }

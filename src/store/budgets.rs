@@ -45,7 +45,7 @@ impl Store {
                      AND expires_at > $2",
                 );
                 let spend = spend.bind(&grant.id).bind(now).bind(&call);
-                if spend.execute(&mut *tx).await?.rows_affected() == 0 {
+                if spend.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
                 let data = json!({"grant": grant.id, "agent": grant.agent,

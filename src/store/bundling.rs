@@ -44,7 +44,7 @@ impl Store {
                         "SELECT message FROM card WHERE nonce = $1 AND bundle IS NULL \
                          AND gone IS NULL",
                     );
-                    let Some(row) = row.bind(card).fetch_optional(&mut *tx).await? else {
+                    let Some(row) = row.bind(card).fetch_optional(&mut **tx).await? else {
                         continue;
                     };
                     message = message.or(row.try_get::<Option<String>, _>("message")?);
@@ -52,7 +52,7 @@ impl Store {
                         "UPDATE card SET bundle = $2, joined = 0, shown = 0, message = NULL, \
                          attempts = 0 WHERE nonce = $1",
                     );
-                    moved.bind(card).bind(&nonce).execute(&mut *tx).await?;
+                    moved.bind(card).bind(&nonce).execute(&mut **tx).await?;
                     free += 1;
                 }
                 if free == 0 {
@@ -64,7 +64,7 @@ impl Store {
                          attempts, due_at, created_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $6)",
                     );
                     let insert = insert.bind(&nonce).bind(&adapter).bind(&target).bind(&crowd);
-                    insert.bind(message).bind(now).execute(&mut *tx).await?;
+                    insert.bind(message).bind(now).execute(&mut **tx).await?;
                 }
                 Ok(Some(nonce))
             })
@@ -91,14 +91,14 @@ impl Store {
                      RETURNING nonce, message, revision, attempts",
                 );
                 let count = count.bind(&nonce).bind(&fence.name).bind(fence.epoch);
-                let Some(row) = count.fetch_optional(&mut *tx).await? else { return Ok(None) };
+                let Some(row) = count.fetch_optional(&mut **tx).await? else { return Ok(None) };
                 let row = bundle_row(&row)?;
                 let join = sqlx::query(
                     "UPDATE card SET joined = $2 WHERE bundle = $1 AND joined = 0 \
                      AND ask IN (SELECT id FROM ask WHERE state = 'open')",
                 );
-                join.bind(&nonce).bind(row.revision).execute(&mut *tx).await?;
-                let found = sqlx::query(MEMBERS).bind(&nonce).fetch_all(&mut *tx).await?;
+                join.bind(&nonce).bind(row.revision).execute(&mut **tx).await?;
+                let found = sqlx::query(MEMBERS).bind(&nonce).fetch_all(&mut **tx).await?;
                 Ok(Some(Bundle { row, members: found.iter().filter_map(member).collect() }))
             })
         })
@@ -127,9 +127,9 @@ impl Store {
                     let deposed = sqlx::query(
                         "UPDATE bundle SET message = coalesce(message, $2) WHERE nonce = $1",
                     );
-                    deposed.bind(nonce).bind(message).execute(&mut *tx).await?;
+                    deposed.bind(nonce).bind(message).execute(&mut **tx).await?;
                     let again = sqlx::query("UPDATE card SET shown = 0 WHERE bundle = $1");
-                    again.bind(nonce).execute(&mut *tx).await?;
+                    again.bind(nonce).execute(&mut **tx).await?;
                     return Ok(false);
                 }
                 let posted = message.is_some();
@@ -138,7 +138,7 @@ impl Store {
                      due_at = $4 WHERE nonce = $1",
                 );
                 let noted = noted.bind(nonce).bind(message).bind(i64::from(muted));
-                noted.bind(rests_until).execute(&mut *tx).await?;
+                noted.bind(rests_until).execute(&mut **tx).await?;
                 let now = clock::now_ms();
                 let late = |it: &&Member| posted && it.joined > 0 && late::is_late(&it.ask, now);
                 let late = shown.members.iter().filter(late).map(|it| it.ask.id.clone());
@@ -150,7 +150,7 @@ impl Store {
                     );
                     let version = member.ask.version + i64::from(moved.contains(&member.ask.id));
                     let seen = i64::from(posted && member.joined > 0);
-                    card.bind(&member.card).bind(version).bind(seen).execute(&mut *tx).await?;
+                    card.bind(&member.card).bind(version).bind(seen).execute(&mut **tx).await?;
                 }
                 Ok(true)
             })
@@ -187,9 +187,9 @@ impl Store {
                      due_at = (SELECT created_at FROM ask WHERE id = card.ask) WHERE bundle = $1 \
                      AND ask IN (SELECT id FROM ask WHERE state = 'open')",
                 );
-                apart.bind(&nonce).execute(&mut *tx).await?;
+                apart.bind(&nonce).execute(&mut **tx).await?;
                 let gone = sqlx::query("UPDATE bundle SET gone = $2 WHERE nonce = $1");
-                gone.bind(&nonce).bind(why).execute(&mut *tx).await?;
+                gone.bind(&nonce).bind(why).execute(&mut **tx).await?;
                 Ok(())
             })
         })
@@ -203,6 +203,6 @@ pub(super) async fn forget(tx: &mut Tx, before: i64) -> Result<(), StoreError> {
         "DELETE FROM bundle WHERE created_at < $1 AND NOT EXISTS \
          (SELECT 1 FROM card WHERE card.bundle = bundle.nonce)",
     );
-    empty.bind(before).execute(&mut *tx).await?;
+    empty.bind(before).execute(&mut **tx).await?;
     Ok(())
 }

@@ -216,7 +216,7 @@ pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &[NewCard]) -> Result<()
     let query = new.iter().fold(query, |query, card| {
         query.bind(card.nonce.clone()).bind(card.adapter.clone()).bind(card.target.clone())
     });
-    query.execute(&mut *tx).await?;
+    query.execute(&mut **tx).await?;
     Ok(())
 }
 
@@ -231,7 +231,7 @@ pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
          held = coalesce(gone, held), gone = NULL WHERE ask = $1",
     )
     .bind(ask)
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
@@ -245,7 +245,7 @@ pub(super) async fn want_open(tx: &mut Tx) -> Result<(), StoreError> {
          held = coalesce(gone, held), gone = NULL \
          WHERE ask IN (SELECT id FROM ask WHERE state = 'open')",
     )
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -52,7 +52,7 @@ impl Store {
                 if let State::Cancelled(_) = ended.state {
                     closing = closing.bind(ended.attached.as_str());
                 }
-                if closing.execute(&mut *tx).await?.rows_affected() == 0 {
+                if closing.execute(&mut **tx).await?.rows_affected() == 0 {
                     return lost(tx, &ended.id).await;
                 }
                 for grant in &grants {
@@ -89,7 +89,7 @@ impl Store {
                      WHERE id = $1 AND state = 'open' AND deadline_at <= $3",
                 );
                 let expiring = expiring.bind(&id).bind(write("answer", &answer)?).bind(answer.at);
-                if expiring.execute(&mut *tx).await?.rows_affected() == 0 {
+                if expiring.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
                 ended(tx, &id, "expired", &answer).await?;
@@ -123,7 +123,7 @@ impl Store {
                 .bind(further.version - 1)
                 .bind(write("progress", &further.progress)?)
                 .bind(now)
-                .execute(&mut *tx)
+                .execute(&mut **tx)
                 .await?;
                 if done.rows_affected() == 0 {
                     return lost(tx, &further.id).await;
@@ -161,7 +161,7 @@ impl Store {
                 .bind(moved.version - 1)
                 .bind(deadline_at)
                 .bind(was)
-                .execute(&mut *tx)
+                .execute(&mut **tx)
                 .await?;
                 if done.rows_affected() == 0 {
                     return lost(tx, &moved.id).await;

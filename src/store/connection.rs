@@ -1,17 +1,81 @@
 //! A connection to SQLite or PostgreSQL: its setup, and where the two engines differ.
 
-use super::StoreError;
+use super::{StoreError, log_rows::LogRows};
+use crate::audit::WrittenRow;
 use futures::future::BoxFuture;
 use sqlx::{
     Any, AnyConnection, Connection, Executor,
     any::{AnyArguments, AnyConnectOptions},
     query::Query,
 };
-use std::time::Duration;
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::time::timeout;
 
-/// A connection inside a transaction.
-pub(super) type Tx = AnyConnection;
+/// A connection for transactions, which proves the rows of the log that are written on it.
+pub(super) struct Tx {
+    connection: AnyConnection,
+    rows: Arc<LogRows>,
+    /// The numbers of those in the transaction.
+    written: Vec<i64>,
+}
+
+impl Tx {
+    pub(super) fn new(connection: AnyConnection, rows: Arc<LogRows>) -> Self {
+        Self { connection, rows, written: Vec::new() }
+    }
+
+    /// The proof of a row of the log that is written next.
+    pub(super) fn prove(&mut self, row: &WrittenRow<'_>) -> String {
+        let (number, proof) = self.rows.prove(row);
+        self.written.push(number);
+        proof
+    }
+
+    /// The rows of the log that were written since this was asked.
+    pub(super) fn take_written(&mut self) -> Vec<i64> {
+        std::mem::take(&mut self.written)
+    }
+
+    /// The work was committed.
+    pub(super) fn was_committed(&mut self) {
+        self.rows.committed(&std::mem::take(&mut self.written));
+    }
+
+    /// The work was rolled back.
+    pub(super) fn was_undone(&mut self) {
+        self.rows.settled(&std::mem::take(&mut self.written));
+    }
+
+    pub(super) async fn close(self) -> Result<(), sqlx::Error> {
+        self.connection.close().await
+    }
+}
+
+impl fmt::Debug for Tx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tx").field("written", &self.written).finish_non_exhaustive()
+    }
+}
+
+impl Deref for Tx {
+    type Target = AnyConnection;
+
+    fn deref(&self) -> &AnyConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut AnyConnection {
+        &mut self.connection
+    }
+}
+
 /// A query with its bound values.
 pub(super) type ReadQuery<'q> = Query<'q, Any, AnyArguments>;
 pub(super) type Statement = ReadQuery<'static>;

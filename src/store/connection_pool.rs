@@ -4,9 +4,12 @@
 //! use did, and other pools reuse a connection that was dropped in the middle of a transaction.
 //! Here a connection is returned only after success.
 
-use super::connection::{ConnectionTimeouts, ReadQuery, SqlDialect, connect};
+use super::{
+    connection::{ConnectionTimeouts, ReadQuery, SqlDialect, Tx, connect},
+    log_rows::LogRows,
+};
 use sqlx::{
-    AnyConnection, Connection,
+    Connection,
     any::{AnyConnectOptions, AnyRow},
 };
 use std::{
@@ -32,6 +35,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 pub(super) struct ConnectionPool {
     options: AnyConnectOptions,
     dialect: SqlDialect,
+    rows: Arc<LogRows>,
     patience: Duration,
     most: u32,
     permits: Arc<Semaphore>,
@@ -40,7 +44,7 @@ pub(super) struct ConnectionPool {
 }
 
 /// Idle connections with the time of their last use, most recently used last.
-type Free = Arc<Mutex<Vec<(AnyConnection, Instant)>>>;
+type Free = Arc<Mutex<Vec<(Tx, Instant)>>>;
 
 impl ConnectionPool {
     /// Creates an empty pool: each connection is made when it is first needed.
@@ -48,6 +52,7 @@ impl ConnectionPool {
         options: &AnyConnectOptions,
         dialect: SqlDialect,
         limits: ConnectionTimeouts,
+        rows: &Arc<LogRows>,
     ) -> Self {
         let most = match dialect {
             SqlDialect::Sqlite => TO_A_FILE,
@@ -56,6 +61,7 @@ impl ConnectionPool {
         Self {
             options: options.clone(),
             dialect,
+            rows: rows.clone(),
             patience: limits.patience,
             most,
             permits: Arc::new(Semaphore::new(most as usize)),
@@ -83,7 +89,7 @@ impl ConnectionPool {
     /// All rows of the query; it sees everything that was committed before.
     pub(super) async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
         let mut pooled = self.acquire().await?;
-        let rows = query.fetch_all(&mut pooled.connection).await?;
+        let rows = query.fetch_all(&mut *pooled.connection).await?;
         pooled.give_back();
         Ok(rows)
     }
@@ -91,7 +97,7 @@ impl ConnectionPool {
     /// The first row of the query.
     pub(super) async fn first(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
         let mut pooled = self.acquire().await?;
-        let row = query.fetch_optional(&mut pooled.connection).await?;
+        let row = query.fetch_optional(&mut *pooled.connection).await?;
         pooled.give_back();
         Ok(row)
     }
@@ -109,19 +115,19 @@ impl ConnectionPool {
     }
 
     /// Connects, and retries while the server restarts.
-    async fn connect(&self) -> Result<AnyConnection, sqlx::Error> {
+    async fn connect(&self) -> Result<Tx, sqlx::Error> {
         let until = Instant::now() + self.patience;
         loop {
             match connect(&self.options, self.dialect).await {
                 Err(error) if is_starting(&error) && Instant::now() + AGAIN < until => {
                     sleep(AGAIN).await;
                 }
-                done => return done,
+                done => return Ok(Tx::new(done?, self.rows.clone())),
             }
         }
     }
 
-    async fn idle(&self) -> Option<AnyConnection> {
+    async fn idle(&self) -> Option<Tx> {
         loop {
             // The most recently used one, so that the others stay idle and few need a ping.
             let (mut connection, since) = lock(&self.free).pop()?;
@@ -136,7 +142,7 @@ impl ConnectionPool {
 /// A connection in use. If it is dropped without [`give_back`](Self::give_back), it is closed,
 /// which rolls its transaction back.
 pub(super) struct PooledConnection {
-    pub(super) connection: AnyConnection,
+    pub(super) connection: Tx,
     free: Free,
     _permit: OwnedSemaphorePermit,
 }
@@ -161,6 +167,6 @@ fn is_starting(error: &sqlx::Error) -> bool {
     }
 }
 
-fn lock(free: &Free) -> MutexGuard<'_, Vec<(AnyConnection, Instant)>> {
+fn lock(free: &Free) -> MutexGuard<'_, Vec<(Tx, Instant)>> {
     free.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -58,14 +58,14 @@ impl Store {
                 let insert = "INSERT INTO digest (due_at, adapter, target, content, sent) \
                               VALUES ($1, $2, $3, $4, 0) ON CONFLICT DO NOTHING";
                 let first = sqlx::query(insert).bind(due_at).bind("").bind("").bind("[]");
-                if first.execute(&mut *tx).await?.rows_affected() == 0 {
+                if first.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
                 let earlier = sqlx::query("DELETE FROM digest WHERE due_at < $1").bind(due_at);
-                earlier.execute(&mut *tx).await?;
+                earlier.execute(&mut **tx).await?;
                 for NewDigest { adapter, target, content } in &digests {
                     let row = sqlx::query(insert).bind(due_at).bind(adapter).bind(target);
-                    row.bind(content).execute(&mut *tx).await?;
+                    row.bind(content).execute(&mut **tx).await?;
                 }
                 Ok(true)
             })

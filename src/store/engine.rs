@@ -7,10 +7,13 @@ use super::{
     connection::{ConnectionTimeouts, ReadQuery, SqlDialect, Tx, Work, connect, execute},
     connection_pool::{ConnectionPool, PooledConnection},
     identity::identify,
-    integrity, migrations, private,
+    integrity,
+    log_rows::LogRows,
+    migrations, private,
     remembered::Remembered,
     writer::{Writer, Writing},
 };
+use crate::audit::SigningKey;
 use sqlx::{
     Connection,
     any::{AnyConnectOptions, AnyRow},
@@ -30,6 +33,8 @@ pub(super) struct Engine {
     /// The store's id.
     pub(super) id: Arc<str>,
     options: AnyConnectOptions,
+    /// The rows of the log that this daemon writes.
+    pub(super) rows: Arc<LogRows>,
     pool: Arc<Mutex<ConnectionPool>>,
     file: Option<OwnedFile>,
     #[cfg(test)]
@@ -92,12 +97,21 @@ impl Engine {
                 timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?
             }
         };
+        let id: Arc<str> = id.into();
+        // A key of its own until the daemon's is read, which comes before it writes a row.
+        let own = SigningKey::generate().ok().and_then(|key| SigningKey::read(&key));
+        let own = own.ok_or_else(|| StoreError::LogKey {
+            file: database.file().unwrap_or(Path::new("")).to_owned(),
+            why: "the system has no randomness".to_owned(),
+        })?;
+        let rows = Arc::new(LogRows::new(id.clone(), own));
         #[cfg(test)]
         let faults = Faults::default();
         let file = match owned {
             Some(owned) => Some(OwnedFile {
                 writer: Writer::start(Writing {
-                    connection: first,
+                    connection: Tx::new(first, rows.clone()),
+                    rows: rows.clone(),
                     options: options.clone(),
                     #[cfg(test)]
                     faults: faults.clone(),
@@ -109,12 +123,14 @@ impl Engine {
                 None
             }
         };
-        let pool = Arc::new(Mutex::new(ConnectionPool::new(&options, dialect, limits)));
+        let pool = ConnectionPool::new(&options, dialect, limits, &rows);
+        let pool = Arc::new(Mutex::new(pool));
         Ok(Self {
             dialect,
             limits,
-            id: id.into(),
+            id,
             options,
+            rows,
             pool,
             file,
             #[cfg(test)]
@@ -175,7 +191,10 @@ impl Engine {
         let committed = timeout(self.limits.longest, commit).await;
         let committed = committed.map_or(Err(StoreError::Late), |committed| Ok(committed?));
         match self.replace_dead(committed, began) {
-            Ok(()) => pooled.give_back(),
+            Ok(()) => {
+                pooled.connection.was_committed();
+                pooled.give_back();
+            }
             Err(error) => return Err(StoreError::Uncertain(error.to_string())),
         }
         Ok(done)
@@ -202,7 +221,7 @@ impl Engine {
         {
             let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
             if pool.since <= began {
-                *pool = ConnectionPool::new(&self.options, self.dialect, self.limits);
+                *pool = ConnectionPool::new(&self.options, self.dialect, self.limits, &self.rows);
             }
         }
         done
@@ -219,6 +238,7 @@ where
     match work(&mut pooled.connection).await {
         Ok(done) => Ok((pooled, done)),
         Err(error) => {
+            pooled.connection.was_undone();
             // A connection that cannot roll back is dropped, which closes it and ends its
             // transaction.
             if execute(&mut pooled.connection, "ROLLBACK").await.is_ok() {

@@ -1,6 +1,6 @@
 //! Creates a fresh store on each engine, for tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
-use super::{Database, Store};
+use super::{Database, LogSealer, Store};
 use crate::secret::Secret;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
@@ -58,6 +58,14 @@ pub(crate) async fn on_both(test: impl AsyncFn(Store)) {
 }
 
 impl Store {
+    /// Seals its log with a key in a folder of its own.
+    pub(crate) async fn sealed(&self) -> (LogSealer, tempfile::TempDir) {
+        let state = tempfile::tempdir().unwrap();
+        let sealer = LogSealer::open(self.clone(), state.path()).unwrap();
+        sealer.check_known().await.unwrap();
+        (sealer, state)
+    }
+
     /// Changes the stored call of an ask, as a failing disk may.
     pub(crate) async fn damage(&self, ask: &str, from: &str, to: &str) {
         let damage = sqlx::query("UPDATE ask SET body = replace(body, $2, $3) WHERE id = $1");

@@ -4,6 +4,7 @@ use super::{
     Store, StoreError, Tx,
     rows::{read, write},
 };
+use crate::audit::WrittenRow;
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
@@ -175,12 +176,15 @@ pub(super) async fn append(
     ask: Option<&str>,
     data: &Value,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO event (at, kind, ask, data) VALUES ($1, $2, $3, $4)")
+    let data = write("data", data)?;
+    let proof = tx.prove(&WrittenRow { at, kind, ask, data: &data });
+    sqlx::query("INSERT INTO event (at, kind, ask, data, proof) VALUES ($1, $2, $3, $4, $5)")
         .bind(at)
         .bind(kind)
         .bind(ask)
-        .bind(write("data", data)?)
-        .execute(&mut *tx)
+        .bind(data)
+        .bind(proof)
+        .execute(&mut **tx)
         .await?;
     Ok(())
 }
@@ -188,17 +192,19 @@ pub(super) async fn append(
 pub(super) async fn append_all(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
     for events in events.chunks(TOGETHER) {
         let row = |at: usize| {
-            let [at, kind, ask, data] = [1, 2, 3, 4].map(|field| at * 4 + field);
-            format!("(${at}, ${kind}, ${ask}, ${data})")
+            let [at, kind, ask, data, proof] = [1, 2, 3, 4, 5].map(|field| at * 5 + field);
+            format!("(${at}, ${kind}, ${ask}, ${data}, ${proof})")
         };
         let rows: Vec<_> = (0..events.len()).map(row).collect();
-        let sql = format!("INSERT INTO event (at, kind, ask, data) VALUES {}", rows.join(", "));
+        let sql =
+            format!("INSERT INTO event (at, kind, ask, data, proof) VALUES {}", rows.join(", "));
         let mut insert = sqlx::query(AssertSqlSafe(sql));
         for NewEvent { at, kind, ask, data } in events {
-            insert = insert.bind(*at).bind(kind.clone()).bind(ask.clone());
-            insert = insert.bind(write("data", data)?);
+            let data = write("data", data)?;
+            let proof = tx.prove(&WrittenRow { at: *at, kind, ask: ask.as_deref(), data: &data });
+            insert = insert.bind(*at).bind(kind.clone()).bind(ask.clone()).bind(data).bind(proof);
         }
-        insert.execute(&mut *tx).await?;
+        insert.execute(&mut **tx).await?;
     }
     Ok(())
 }

@@ -173,7 +173,7 @@ impl Store {
                 )
                 .bind(&gone.id)
                 .bind(now)
-                .execute(&mut *tx)
+                .execute(&mut **tx)
                 .await?;
                 let data = json!({"grant": gone.id, "rule": gone.rule.to_string(), "by": by});
                 let ask = Some(gone.ask.as_str()).filter(|ask| !ask.is_empty());
@@ -242,7 +242,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(grant.owner.as_ref().map(|owner| owner.as_str().to_owned()))
     .bind(grant.created_at + UNDO_MS)
     .bind(&grant.digest)
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -27,7 +27,7 @@ impl Store {
                 for card in &new {
                     let said = sqlx::query("UPDATE card SET instead = $2 WHERE nonce = $1");
                     let said = said.bind(card.nonce.clone()).bind(instead.clone());
-                    if said.execute(&mut *tx).await?.rows_affected() > 0 {
+                    if said.execute(&mut **tx).await?.rows_affected() > 0 {
                         to.push(format!("{}/{}", card.adapter, card.target));
                     }
                 }

@@ -1,14 +1,14 @@
 //! The store's own id, created with the store. It distinguishes daemons that use one bot with
 //! different stores.
 
-use super::{StoreError, connection::Tx};
+use super::StoreError;
 use crate::ids;
-use sqlx::Row;
+use sqlx::{AnyConnection, Row};
 
 /// Reads the id, or creates one if there is none yet.
 // Runs on the connection that opens the store: a pooled one would stay idle afterwards, and be dead
 // once the server restarts.
-pub(super) async fn identify(connection: &mut Tx) -> Result<String, StoreError> {
+pub(super) async fn identify(connection: &mut AnyConnection) -> Result<String, StoreError> {
     if let Some(id) = known(connection).await? {
         return Ok(id);
     }
@@ -21,7 +21,7 @@ pub(super) async fn identify(connection: &mut Tx) -> Result<String, StoreError> 
     Ok(known(connection).await?.ok_or(sqlx::Error::RowNotFound)?)
 }
 
-async fn known(connection: &mut Tx) -> Result<Option<String>, StoreError> {
+async fn known(connection: &mut AnyConnection) -> Result<Option<String>, StoreError> {
     let row = sqlx::query("SELECT value FROM meta WHERE name = 'store_id'");
     let row = row.fetch_optional(&mut *connection).await?;
     Ok(row.map(|row| row.try_get("value")).transpose()?)

@@ -3,8 +3,8 @@
 //! SQLite notices damage only in pages that it happens to read. It also accepts any complete prefix
 //! of the write-ahead log and does not report which commits are missing.
 
-use super::{StoreError, connection::Tx};
-use sqlx::{Executor, Row};
+use super::StoreError;
+use sqlx::{AnyConnection, Executor, Row};
 use std::{
     fs::File,
     io::{BufReader, Read},
@@ -23,7 +23,7 @@ const INDEX_VERSION: u32 = 3_007_000;
 
 /// Checks the structure of all pages.
 // FAIL-CLOSED: the daemon does not work on a damaged file.
-pub(super) async fn check_pages(connection: &mut Tx, file: &Path) -> Result<(), StoreError> {
+pub(super) async fn check_pages(connection: &mut AnyConnection, file: &Path) -> Result<(), StoreError> {
     let size = file.metadata().map_or(0, |file| file.len());
     if size > LARGEST {
         tracing::info!(

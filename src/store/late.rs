@@ -78,11 +78,11 @@ pub(super) async fn start(tx: &mut Tx, asks: &[String]) -> Result<HashSet<String
              RETURNING deadline_at, created_at",
         );
         let start = start.bind(ask).bind(now).bind(LATE_MS);
-        let Some(row) = start.fetch_optional(&mut *tx).await? else { continue };
+        let Some(row) = start.fetch_optional(&mut **tx).await? else { continue };
         let want = sqlx::query(
             "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1) WHERE ask = $1",
         );
-        want.bind(ask).execute(&mut *tx).await?;
+        want.bind(ask).execute(&mut **tx).await?;
         let (until, since): (i64, i64) = (row.try_get("deadline_at")?, row.try_get("created_at")?);
         let was = until - (now - since);
         let data = json!({"deadline_at": until, "was": was, "shown_at": now});

@@ -1,9 +1,19 @@
 //! Leases: the daemon that leads, until when, and the epoch that fences off its predecessors.
 
 use super::{Store, StoreError, Tx, connection::SqlDialect};
+use crate::clock;
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// How far clocks may differ before somebody has to know, in milliseconds.
+pub const CLOCK_MS: i64 = 2_000;
+/// The time between two readings of the database's clock: the longest for which a machine that
+/// slept goes by a time that is past.
+const READ_CLOCK: Duration = Duration::from_secs(5);
+/// A reply that takes longer says too little of what time it is.
+const SLOW: Duration = Duration::from_secs(2);
 
 /// The prefix of the lease that shows that a daemon is alive; the holder's name follows.
 pub const DAEMON: &str = "daemon/";
@@ -52,7 +62,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 let taken = sqlx::query(AssertSqlSafe(sql)).bind(&name).bind(holder);
-                let taken = taken.bind(ms(length)).fetch_optional(&mut *tx).await?;
+                let taken = taken.bind(ms(length)).fetch_optional(&mut **tx).await?;
                 let epoch = taken.map(|row| row.try_get("epoch")).transpose()?;
                 Ok(epoch.map(|epoch| Fence { name, epoch }))
             })
@@ -114,18 +124,35 @@ impl Store {
         rows.iter().map(|row| Ok(row.try_get("holder")?)).collect()
     }
 
-    /// The number of milliseconds by which this machine's clock is ahead of the database's.
+    /// The number of milliseconds by which this machine's clock is ahead of the database's. On a
+    /// store that daemons share, this process goes by the database's clock from then on.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn clock_ahead(&self) -> Result<i64, StoreError> {
         let sql = format!("SELECT {} AS now", self.engine.dialect.now());
-        let before = crate::clock::now_ms();
+        let (before, asked) = (clock::machine_ms(), Instant::now());
         let row = self.one(sqlx::query(AssertSqlSafe(sql))).await?;
+        let took = asked.elapsed();
         // The middle of the query's duration, so that half of the round trip does not count as a
         // difference.
-        let here = before.midpoint(crate::clock::now_ms());
-        Ok(here - row.try_get::<i64, _>("now")?)
+        let here = before.midpoint(clock::machine_ms());
+        let there: i64 = row.try_get("now")?;
+        // In unit tests time follows tokio's clock instead.
+        if self.is_shared() && took < SLOW && !cfg!(test) {
+            clock::go_by(there, asked + took / 2);
+        }
+        Ok(here - there)
+    }
+
+    /// Goes by the database's clock where daemons share the store, until `stop` is cancelled.
+    pub async fn keep_time(self, stop: CancellationToken) {
+        while self.is_shared() && !stop.is_cancelled() {
+            if let Err(error) = self.clock_ahead().await {
+                tracing::debug!(%error, "the database's clock is read later");
+            }
+            let _ = stop.run_until_cancelled(tokio::time::sleep(READ_CLOCK)).await;
+        }
     }
 
     /// Ends the leases of earlier daemons of a file. The daemon that has the file open is the only
@@ -152,7 +179,7 @@ impl SqlDialect {
 /// before it could be outdated at the commit.
 pub(super) async fn leads(tx: &mut Tx, fence: &Fence) -> Result<bool, StoreError> {
     let row = sqlx::query("SELECT epoch FROM lease WHERE name = $1").bind(&fence.name);
-    let row = row.fetch_optional(&mut *tx).await?;
+    let row = row.fetch_optional(&mut **tx).await?;
     let epoch: Option<i64> = row.map(|row| row.try_get("epoch")).transpose()?;
     Ok(epoch == Some(fence.epoch))
 }

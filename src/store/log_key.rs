@@ -1,7 +1,11 @@
 //! The file of the key that signs the log, and the note which key signed last.
 
-use super::{Store, StoreError, private};
-use crate::audit::{LogHead, PublicKey, SigningKey};
+use super::{
+    Store, StoreError,
+    log_state::{known_head, known_key},
+    private,
+};
+use crate::audit::{PublicKey, SigningKey};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -13,9 +17,8 @@ use std::{
 /// The file with the signing key, in the state folder.
 // SECURITY: the folder is closed to other users, and the guardrail keeps agents out of it.
 pub(super) const KEY: &str = "log.key";
-/// The file with the newest head that was signed, and with which key: a store that was cut off or
-/// put back is noticed, and so is another key.
-pub(super) const HEAD: &str = "log.head";
+/// The file with the key that it replaced.
+const BEFORE: &str = "log.key.before";
 /// The kind of events about the key.
 pub(super) const EVENT: &str = "log_key";
 /// How many of the newest events about keys are looked at; daemons that share a store have a few
@@ -93,7 +96,35 @@ pub(super) enum KeyHistory {
 
 /// Reads the key of this state folder.
 pub(super) fn read_key(state: &Path) -> KeyFile {
+    read_key_in(&state.join(KEY))
+}
+
+/// Reads the key that this one replaced.
+pub(super) fn read_key_before(state: &Path) -> Option<SigningKey> {
+    match read_key_in(&state.join(BEFORE)) {
+        KeyFile::Holds(key) => Some(key),
+        KeyFile::Gone | KeyFile::Unusable(_) => None,
+    }
+}
+
+/// Keeps the key that is about to be replaced: rows that it proved may not be sealed yet.
+pub(super) fn keep_key(state: &Path) -> io::Result<()> {
     let text = match fs::read_to_string(state.join(KEY)) {
+        Ok(text) => text,
+        // A file that is gone cannot be kept; that is a problem of its own.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    private::write(&state.join(BEFORE), &text)
+}
+
+/// Deletes the key that was replaced: nothing that it proved is left to be sealed.
+pub(super) fn forget_key_before(state: &Path) {
+    let _ = fs::remove_file(state.join(BEFORE));
+}
+
+fn read_key_in(file: &Path) -> KeyFile {
+    let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return KeyFile::Gone,
         Err(error) => return KeyFile::Unusable(error.to_string()),
@@ -119,24 +150,6 @@ pub(super) fn next_key_file(state: &Path) -> PathBuf {
     state.join("log.key.next")
 }
 
-/// Notes what was signed last, and with which key.
-pub(super) fn write_head(state: &Path, head: &LogHead, key: &PublicKey) -> io::Result<()> {
-    private::write(&state.join(HEAD), &format!("{head}\n{key}\n"))
-}
-
-/// The newest head that a daemon with this state folder signed, as far as its file tells.
-#[must_use]
-pub fn known_head(state: &Path) -> Option<LogHead> {
-    fs::read_to_string(state.join(HEAD)).ok()?.lines().next()?.parse().ok()
-}
-
-/// The key with which a daemon with this state folder signed last, as far as its file tells:
-/// earlier versions noted none.
-pub(super) fn known_key(state: &Path) -> Option<String> {
-    let key: PublicKey = fs::read_to_string(state.join(HEAD)).ok()?.lines().nth(1)?.parse().ok()?;
-    Some(key.to_string())
-}
-
 /// What is wrong with the key of this folder, as its files alone tell.
 #[must_use]
 pub fn log_key_problem(state: &Path) -> Option<LogKeyProblem> {
@@ -144,7 +157,7 @@ pub fn log_key_problem(state: &Path) -> Option<LogKeyProblem> {
     let signed = known.is_some() || known_head(state).is_some();
     match read_key(state) {
         KeyFile::Holds(key) => match known {
-            Some(known) if known != key.public().to_string() => Some(other_key(state)),
+            Some(known) if known != key.public() => Some(other_key(state)),
             _ => None,
         },
         KeyFile::Gone if signed => Some(LogKeyProblem {

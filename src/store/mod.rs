@@ -37,7 +37,10 @@ mod late;
 mod lease;
 mod listing;
 mod log_key;
+mod log_rows;
 mod log_sent;
+mod log_state;
+mod log_trouble;
 mod migrations;
 mod outbox;
 mod outdated;
@@ -54,6 +57,7 @@ mod retention;
 mod reviews;
 mod rows;
 mod sealer;
+mod sealing;
 mod sessions;
 mod shared;
 mod steps;
@@ -81,9 +85,11 @@ pub use grants::{Grant, GrantScope, UNDO_MS};
 pub use history::{Found, HistoryRange};
 pub use known_sessions::KnownSession;
 pub use late::{LateCards, SHOWN_WITHIN_MS};
-pub use lease::{DAEMON, Fence, Leader};
+pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
 pub use listing::{ListCursor, Listed};
-pub use log_key::{LogKeyProblem, known_head, log_key_problem};
+pub use log_key::{LogKeyProblem, log_key_problem};
+pub use log_sent::LogDestinationState;
+pub use log_state::{LogBreak, known_head};
 pub use outbox::{DrawnCard, Seen, Shown};
 pub use owed_text::OwedText;
 pub use passkeys::{PasskeyStored, PasskeyUse, StoredPasskey};
@@ -250,7 +256,7 @@ impl Store {
     /// Runs one statement in its own transaction; returns the number of changed rows.
     async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
         self.write(move |tx| {
-            Box::pin(async move { Ok(statement.execute(&mut *tx).await?.rows_affected()) })
+            Box::pin(async move { Ok(statement.execute(&mut **tx).await?.rows_affected()) })
         })
         .await
     }

@@ -128,7 +128,7 @@ impl Store {
                          WHERE nonce = $1 AND shown < wanted",
                     )
                     .bind(nonce)
-                    .execute(&mut *tx)
+                    .execute(&mut **tx)
                     .await?;
                 }
                 Ok(())
@@ -154,7 +154,7 @@ impl Store {
         );
         let held = held.bind(adapter.to_owned()).bind(target.to_owned()).bind(why.to_owned());
         let rows =
-            self.write(move |tx| Box::pin(async move { Ok(held.fetch_all(tx).await?) })).await?;
+            self.write(move |tx| Box::pin(async move { Ok(held.fetch_all(&mut **tx).await?) })).await?;
         rows.iter().map(|row| Ok(row.try_get("ask")?)).collect()
     }
 
@@ -206,7 +206,7 @@ impl Store {
                      (SELECT 1 FROM card WHERE card.bundle = bundle.nonce AND shown < wanted)",
                 ] {
                     let moved = sqlx::query(statement).bind(&adapter).bind(&old).bind(&new);
-                    moved.execute(&mut *tx).await?;
+                    moved.execute(&mut **tx).await?;
                 }
                 Ok(())
             })
@@ -262,7 +262,7 @@ async fn note(
         let seen = i64::from(shown.seen != Seen::No);
         query.bind(shown.version).bind(i64::from(shown.muted)).bind(seen)
     });
-    Ok(query.execute(&mut *tx).await?.rows_affected())
+    Ok(query.execute(&mut **tx).await?.rows_affected())
 }
 
 #[cfg(test)]

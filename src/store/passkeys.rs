@@ -105,7 +105,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 let own = sqlx::query("SELECT count(*) AS own FROM passkey WHERE owner = $1");
-                let own = own.bind(new.owner.clone()).fetch_one(&mut *tx).await?;
+                let own = own.bind(new.owner.clone()).fetch_one(&mut **tx).await?;
                 if own.try_get::<i64, _>("own")? >= most {
                     return Ok(PasskeyStored::TooMany);
                 }
@@ -119,7 +119,7 @@ impl Store {
                 let insert = insert.bind(new.handle).bind(new.public_key).bind(new.algorithm);
                 let insert = insert.bind(i64::from(new.counter));
                 let insert = insert.bind(i64::from(new.backup_eligible)).bind(new.created_at);
-                if insert.execute(&mut *tx).await?.rows_affected() == 0 {
+                if insert.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(PasskeyStored::Taken);
                 }
                 events::append(tx, new.created_at, "passkey_added", None, &event).await?;
@@ -151,7 +151,7 @@ impl Store {
                      AND (counter < $2 OR (counter = 0 AND $2 = 0))",
                 );
                 let rise = rise.bind(id.clone()).bind(i64::from(counter)).bind(now);
-                if rise.execute(&mut *tx).await?.rows_affected() == 1 {
+                if rise.execute(&mut **tx).await?.rows_affected() == 1 {
                     events::append(tx, now, "signed_in", None, &event).await?;
                     return Ok(PasskeyUse::Done);
                 }
@@ -181,7 +181,7 @@ impl Store {
         let removed = self.write(move |tx| {
             Box::pin(async move {
                 let delete = sqlx::query("DELETE FROM passkey WHERE id = $1").bind(id);
-                if delete.execute(&mut *tx).await?.rows_affected() == 0 {
+                if delete.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
                 events::append(tx, now, "passkey_removed", None, &event).await?;
@@ -201,7 +201,7 @@ impl Store {
 
 async fn is_stored(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     let one = sqlx::query("SELECT id FROM passkey WHERE id = $1").bind(id.to_owned());
-    Ok(one.fetch_optional(&mut *tx).await?.is_some())
+    Ok(one.fetch_optional(&mut **tx).await?.is_some())
 }
 
 fn passkey(row: &AnyRow) -> Result<StoredPasskey, StoreError> {

@@ -44,7 +44,7 @@ impl Store {
                     .bind(new.mode.name())
                     .bind(by)
                     .bind(since)
-                    .execute(&mut *tx)
+                    .execute(&mut **tx)
                     .await?;
                 let stopped = sqlx::query(
                     "UPDATE ask SET left_ms = CASE WHEN deadline_at IS NULL THEN -1 \
@@ -53,7 +53,7 @@ impl Store {
                      ELSE step_at - $1 END, step_at = NULL, version = version + 1 \
                      WHERE state = 'open' AND left_ms IS NULL",
                 );
-                stopped.bind(new.since).execute(&mut *tx).await?;
+                stopped.bind(new.since).execute(&mut **tx).await?;
                 cards::want_open(tx).await?;
                 let data = json!({"how": new.mode, "by": new.by});
                 events::append(tx, new.since, "paused", None, &data).await?;
@@ -79,14 +79,14 @@ impl Store {
                     return Ok(None);
                 }
                 let off = sqlx::query("UPDATE pause SET how = NULL WHERE id = 1");
-                off.execute(&mut *tx).await?;
+                off.execute(&mut **tx).await?;
                 let runs = sqlx::query(
                     "UPDATE ask SET deadline_at = CASE WHEN left_ms < 0 THEN NULL \
                      ELSE $1 + left_ms END, left_ms = NULL, step_at = $1 + step_left_ms, \
                      step_left_ms = NULL, version = version + 1 \
                      WHERE state = 'open' AND left_ms IS NOT NULL",
                 );
-                runs.bind(now).execute(&mut *tx).await?;
+                runs.bind(now).execute(&mut **tx).await?;
                 cards::want_open(tx).await?;
                 events::append(tx, now, "resumed", None, &json!({ "by": by })).await?;
                 Ok(before)
@@ -104,7 +104,7 @@ pub(super) async fn held(tx: &mut Tx, dialect: SqlDialect) -> Result<Option<Paus
 }
 
 async fn locked(tx: &mut Tx, lock: &str) -> Result<Option<Pause>, StoreError> {
-    let row = sqlx::query(AssertSqlSafe(format!("{ROW}{lock}"))).fetch_one(&mut *tx).await?;
+    let row = sqlx::query(AssertSqlSafe(format!("{ROW}{lock}"))).fetch_one(&mut **tx).await?;
     pause_of(&row)
 }
 

@@ -76,7 +76,7 @@ impl Store {
                     "INSERT INTO presence (person, how, until_at) VALUES ($1, $2, $3) \
                      ON CONFLICT (person, how) DO UPDATE SET until_at = excluded.until_at",
                 );
-                set.bind(person.clone()).bind(how.name()).bind(until).execute(&mut *tx).await?;
+                set.bind(person.clone()).bind(how.name()).bind(until).execute(&mut **tx).await?;
                 let data = json!({"person": person, "until": until});
                 events::append(tx, now, how.name(), None, &data).await
             })
@@ -95,7 +95,7 @@ impl Store {
         let back = self.write(move |tx| {
             Box::pin(async move {
                 let back = sqlx::query("DELETE FROM presence WHERE person = $1 AND until_at > $2");
-                let back = back.bind(person.clone()).bind(now).execute(&mut *tx).await?;
+                let back = back.bind(person.clone()).bind(now).execute(&mut **tx).await?;
                 if back.rows_affected() == 0 {
                     return Ok(false);
                 }

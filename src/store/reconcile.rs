@@ -53,7 +53,7 @@ async fn try_anew(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreE
     )
     .bind(adapter)
     .bind(target)
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
@@ -66,7 +66,7 @@ async fn take_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
     )
     .bind(adapter)
     .bind(target)
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
@@ -94,7 +94,7 @@ async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreErro
     .bind(target)
     .bind(OVERTAKEN)
     .bind(OVERTAKEN_MS)
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
@@ -119,7 +119,7 @@ async fn fill_up(
     .bind(adapter)
     .bind(target)
     .bind(most_routed)
-    .fetch_all(&mut *tx)
+    .fetch_all(&mut **tx)
     .await?;
     for row in bare {
         let nonce = crate::ids::nonce();
@@ -141,7 +141,7 @@ async fn refresh(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
     )
     .bind(adapter)
     .bind(target)
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The store that this installation had: its id in a file of the state folder. A store that is gone
 //! or replaced is noticed, instead of silently replaced by an empty one.
 
-use super::{Database, StoreError, connection::Tx, private};
-use sqlx::Row;
+use super::{Database, StoreError, private};
+use sqlx::{AnyConnection, Row};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -37,6 +37,11 @@ impl Remembered {
             return Err(StoreError::Marker { file, why: "it holds no id of a store".to_owned() });
         }
         Ok(Self { file, id })
+    }
+
+    /// The state folder.
+    pub(super) fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("."))
     }
 
     /// Knows no store: the one that is found becomes this installation's.
@@ -83,7 +88,7 @@ impl Remembered {
     /// Checks that the known store's tables exist and have its id, before any table is created.
     pub(super) async fn check_tables(
         &self,
-        connection: &mut Tx,
+        connection: &mut AnyConnection,
         database: &Database,
     ) -> Result<(), StoreError> {
         let Some(known) = &self.id else { return Ok(()) };
@@ -111,7 +116,7 @@ impl Remembered {
 }
 
 /// The id in the tables; `None` if there are no tables.
-async fn id_in(connection: &mut Tx) -> Result<Option<String>, StoreError> {
+async fn id_in(connection: &mut AnyConnection) -> Result<Option<String>, StoreError> {
     let row = sqlx::query("SELECT value FROM meta WHERE name = 'store_id'");
     match row.fetch_optional(&mut *connection).await {
         Ok(row) => Ok(row.map(|row| row.try_get("value")).transpose()?),
@@ -126,7 +131,7 @@ async fn id_in(connection: &mut Tx) -> Result<Option<String>, StoreError> {
     }
 }
 
-async fn has_asks(connection: &mut Tx) -> bool {
+async fn has_asks(connection: &mut AnyConnection) -> bool {
     sqlx::query("SELECT 1 FROM ask LIMIT 1").fetch_optional(connection).await.is_ok()
 }
 

@@ -1,6 +1,6 @@
 //! The store that a backup replaces: what people revoked after the backup stays revoked.
 
-use super::{StoreError, connection::Tx, integrity, pause::pause_of};
+use super::{StoreError, integrity, pause::pause_of};
 use crate::ask::pause::Pause;
 use sqlx::{AnyConnection, Executor, Row};
 use std::path::Path;
@@ -109,17 +109,17 @@ pub(super) async fn bring_over(
     Ok(Since { revoked, tokens, passkeys, closed, paused })
 }
 
-async fn tokens(restored: &mut Tx, now: i64) -> Result<u64, StoreError> {
+async fn tokens(restored: &mut AnyConnection, now: i64) -> Result<u64, StoreError> {
     restored.execute(TOKEN_PAUSES).await?;
     Ok(sqlx::query(TOKENS).bind(now).execute(&mut *restored).await?.rows_affected())
 }
 
-async fn passkeys(restored: &mut Tx) -> Result<u64, StoreError> {
+async fn passkeys(restored: &mut AnyConnection) -> Result<u64, StoreError> {
     restored.execute(COUNTERS).await?;
     Ok(restored.execute(REMOVED_PASSKEYS).await?.rows_affected())
 }
 
-async fn pause(restored: &mut Tx) -> Result<Option<Pause>, StoreError> {
+async fn pause(restored: &mut AnyConnection) -> Result<Option<Pause>, StoreError> {
     let row = "SELECT how, paused_by, since FROM replaced.pause WHERE id = 1";
     pause_of(&restored.fetch_one(row).await?)
 }

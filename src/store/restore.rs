@@ -3,14 +3,18 @@
 use super::{
     BackupError, Database, Remembered, Since, Store, StoreError, backup,
     engine::own,
+    log_key::{KeyFile, read_key},
+    log_state::{LogState, StateFile},
     private::{self, beside},
     replaced,
 };
+use crate::audit::SigningKey;
 use serde_json::json;
 use sqlx::{Connection, Row};
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The reason why nothing was restored. The store is as it was.
@@ -98,9 +102,10 @@ pub async fn restore(
     let part = beside(file, ".restoring");
     let done = prepared(file, from, &part, known, now).await;
     let done = match done {
-        Ok(restored) => {
-            swap(file, &part, now).map(|replaced| RestoredStore { replaced, ..restored })
-        }
+        Ok((restored, log)) => swap(file, &part, now).map(|replaced| {
+            known_from_now_on(log);
+            RestoredStore { replaced, ..restored }
+        }),
         Err(error) => Err(error),
     };
     for end in ["", "-wal", "-shm", "-journal", ".lock"] {
@@ -116,7 +121,7 @@ async fn prepared(
     part: &Path,
     known: &Remembered,
     now: i64,
-) -> Result<RestoredStore, RestoreError> {
+) -> Result<(RestoredStore, Option<RestoredLog>), RestoreError> {
     let unreadable = |why: String| RestoreError::Unreadable { at: from.to_owned(), why };
     let refused = |source| RestoreError::Refused { at: from.to_owned(), source };
     match backup::copy(&Database::Sqlite(from.to_owned()), part).await {
@@ -127,6 +132,7 @@ async fn prepared(
     }
     let copy = Database::Sqlite(part.to_owned());
     let store = Store::open_as(&copy, known).await.map_err(refused)?;
+    let log = restored_log(&store, known.folder()).await.map_err(refused)?;
     let since = match file.exists() {
         true => Some(bring_over(&copy, file, now).await),
         false => None,
@@ -137,7 +143,47 @@ async fn prepared(
     // Everything is in the one file that takes the store's name.
     match fs::metadata(beside(part, "-wal")) {
         Ok(log) if log.len() > 0 => Err(unreadable("its copy could not be completed".to_owned())),
-        _ => Ok(RestoredStore { open, overdue, replaced: None, since }),
+        _ => Ok((RestoredStore { open, overdue, replaced: None, since }, log)),
+    }
+}
+
+/// What the daemon is to know of the log from then on.
+struct RestoredLog {
+    known: LogState,
+    key: Arc<SigningKey>,
+    folder: PathBuf,
+}
+
+/// The log of the backup, if it ends as a daemon with this state folder sealed it. What is written
+/// to it from now on has the proof of that daemon's key.
+// SECURITY: a backup that somebody changed is not sealed anew: then the daemon finds at its start
+// that the log does not go on where it ended.
+async fn restored_log(store: &Store, folder: &Path) -> Result<Option<RestoredLog>, StoreError> {
+    let KeyFile::Holds(key) = read_key(folder) else { return Ok(None) };
+    let key = Arc::new(key);
+    store.engine.rows.prove_with(key.clone());
+    let before = match LogState::read(folder) {
+        StateFile::Holds(known, by) if known.store == store.id() => Some((known, by)),
+        StateFile::Holds(..) | StateFile::Gone => None,
+        StateFile::Unusable => return Ok(None),
+    };
+    let mut known = LogState { store: store.id().to_owned(), ..LogState::default() };
+    if let Some((LogState { keys, broken, .. }, by)) = before {
+        (known.keys, known.broken) = (keys, broken);
+        known.keys.insert(by);
+    }
+    let Some((head, forgotten, signer)) = store.signed_end().await? else { return Ok(None) };
+    if signer != key.public() && !known.keys.contains(&signer) {
+        return Ok(None);
+    }
+    (known.head, known.forgotten) = (Some(head), Some(forgotten));
+    Ok(Some(RestoredLog { known, key, folder: folder.to_owned() }))
+}
+
+fn known_from_now_on(log: Option<RestoredLog>) {
+    let Some(RestoredLog { known, key, folder }) = log else { return };
+    if let Err(error) = known.write(&folder, &key) {
+        tracing::warn!(%error, "the head of the log was not written down");
     }
 }
 

@@ -43,7 +43,7 @@ impl Store {
                     Inserted::Known(_) | Inserted::OverLimit(_) => return Ok(None),
                 };
                 let mark = sqlx::query("UPDATE ask SET reviewed = $2 WHERE id = $1");
-                mark.bind(&ask.id).bind(&review.agent).execute(&mut *tx).await?;
+                mark.bind(&ask.id).bind(&review.agent).execute(&mut **tx).await?;
                 let data = about(&ask, &review);
                 events::append(tx, new.created_at, "review", Some(&ask.id), &data).await?;
                 Ok(Some(ask))
@@ -57,11 +57,11 @@ impl Store {
 
 async fn has_room(tx: &mut Tx, agent: &str, most: OpenReviews) -> Result<bool, StoreError> {
     let all = "SELECT count(*) AS asks FROM ask WHERE state = 'open' AND reviewed IS NOT NULL";
-    if counted(sqlx::query(all).fetch_one(&mut *tx).await?)? >= most.of_all {
+    if counted(sqlx::query(all).fetch_one(&mut **tx).await?)? >= most.of_all {
         return Ok(false);
     }
     let of_agent = "SELECT count(*) AS asks FROM ask WHERE state = 'open' AND reviewed = $1";
-    let open = sqlx::query(of_agent).bind(agent.to_owned()).fetch_one(&mut *tx).await?;
+    let open = sqlx::query(of_agent).bind(agent.to_owned()).fetch_one(&mut **tx).await?;
     Ok(counted(open)? < most.of_agent)
 }
 
@@ -116,7 +116,7 @@ async fn revoke(tx: &mut Tx, ask: &Ask, id: &str, answer: &Answer) -> Result<boo
          WHERE id = $1 AND revoked_at IS NULL RETURNING *",
     );
     let revoke = revoke.bind(id.to_owned()).bind(answer.at);
-    let Some(row) = revoke.fetch_optional(&mut *tx).await? else { return Ok(false) };
+    let Some(row) = revoke.fetch_optional(&mut **tx).await? else { return Ok(false) };
     let gone = grants::grant(&row)?;
     let data = json!({"grant": gone.id, "rule": gone.rule.to_string(), "by": answer.by,
         "review": ask.id});
@@ -132,7 +132,7 @@ async fn store(tx: &mut Tx, ask: &Ask, rule: &Rule, answer: &Answer) -> Result<(
          AND tool = $1 AND pattern = $2",
     );
     let same = same.bind(rule.tool.clone()).bind(rule.pattern.clone());
-    if same.fetch_optional(&mut *tx).await?.is_some() {
+    if same.fetch_optional(&mut **tx).await?.is_some() {
         return Ok(());
     }
     let rule = Grant {

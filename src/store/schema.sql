@@ -163,12 +163,13 @@ CREATE INDEX grant_digest ON grants (digest) WHERE digest IS NOT NULL AND spent_
 
 -- What happened, in order: the log and the event stream.
 CREATE TABLE event (
-    id   INTEGER PRIMARY KEY AUTOINCREMENT,
-    at   BIGINT NOT NULL,
-    kind TEXT NOT NULL,
-    ask  TEXT,
-    data TEXT NOT NULL,           -- JSON
-    seq  BIGINT                   -- its number in the log; NULL until it is in the chain
+    id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    at    BIGINT NOT NULL,
+    kind  TEXT NOT NULL,
+    ask   TEXT,
+    data  TEXT NOT NULL,           -- JSON
+    seq   BIGINT,                 -- its number in the log; NULL until it is in the chain
+    proof TEXT                    -- which daemon wrote it, and its proof: only such events join the log
 );
 CREATE INDEX event_at ON event (at);
 CREATE UNIQUE INDEX event_seq ON event (seq);
@@ -202,10 +203,15 @@ CREATE TABLE log_checkpoint (
     key       TEXT NOT NULL,
     signature TEXT NOT NULL
 );
--- The last row of the log that each destination has taken.
+-- The last row of the log that each destination has taken. A destination is wanted while daemons try it; what
+-- it lacks is kept for a while.
 CREATE TABLE log_sent (
     destination TEXT PRIMARY KEY,
-    seq         BIGINT NOT NULL
+    seq         BIGINT NOT NULL,
+    tried_at    BIGINT NOT NULL DEFAULT 0,
+    since       BIGINT,                      -- when its oldest row that was not taken was tried first
+    why         TEXT,                        -- why it took none
+    lost        BIGINT NOT NULL DEFAULT 0    -- rows that it never got
 );
 
 -- Who is away, or wants no direct messages for a while.

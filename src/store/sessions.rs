@@ -74,7 +74,7 @@ impl Store {
                 .bind(&session)
                 .bind(&mode)
                 .bind(now)
-                .execute(&mut *tx)
+                .execute(&mut **tx)
                 .await?;
                 let data = json!({"agent": agent, "session": session, "mode": mode});
                 events::append(tx, now, "mode", None, &data).await
@@ -105,13 +105,13 @@ impl Store {
                 .bind(&agent)
                 .bind(&session)
                 .bind(now)
-                .execute(&mut *tx)
+                .execute(&mut **tx)
                 .await?;
                 threads::session_ended(tx, &agent, &session).await?;
                 sqlx::query("DELETE FROM session WHERE agent = $1 AND session = $2")
                     .bind(&agent)
                     .bind(&session)
-                    .execute(&mut *tx)
+                    .execute(&mut **tx)
                     .await?;
                 Ok(())
             })

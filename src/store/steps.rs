@@ -128,7 +128,7 @@ impl Store {
                      AND (deadline_at IS NULL OR deadline_at > $4)",
                 );
                 let step = step.bind(id.clone()).bind(done).bind(next_at).bind(now);
-                let step = step.bind(i64::from(changes)).execute(&mut *tx).await?;
+                let step = step.bind(i64::from(changes)).execute(&mut **tx).await?;
                 if step.rows_affected() == 0 {
                     return Ok(false);
                 }
@@ -140,7 +140,7 @@ impl Store {
                             "UPDATE card SET reminders = reminders + 1 WHERE ask = $1 \
                              AND gone IS NULL",
                         );
-                        wanted.bind(id.clone()).execute(&mut *tx).await?;
+                        wanted.bind(id.clone()).execute(&mut **tx).await?;
                         json!({ "step": done })
                     }
                     TakenStep::Escalation { groups, cards: new } => {

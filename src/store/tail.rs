@@ -166,12 +166,15 @@ mod tests {
     #[tokio::test]
     async fn however_many_events_are_forgotten_it_is_one_gap_at_most() {
         on_both(async |store| {
+            let (log, _state) = store.sealed().await;
             for at in 1..=30 {
                 store.note(at, "old", None, &Value::Null).await.unwrap();
             }
+            log.seal().await.unwrap();
             let oldest = store.events_after(0, 1).await.unwrap().first().unwrap().id;
             store.note(50, "kept", None, &Value::Null).await.unwrap();
-            assert_eq!(store.forget_events(40).await.unwrap(), 30);
+            log.seal().await.unwrap();
+            assert_eq!(log.forget_before(40, 0).await.unwrap(), 30);
             let mut tail = Tail::after(oldest);
             assert_eq!(kinds(&mut tail, &store).await, ["kept", "forgot"]);
             assert_eq!(tail.gaps.len(), 1, "{tail:?}");
@@ -184,14 +187,17 @@ mod tests {
     #[tokio::test]
     async fn a_reader_whose_place_is_gone_learns_it_and_goes_on_with_what_is_kept() {
         on_both(async |store| {
+            let (log, _state) = store.sealed().await;
             for at in 1..=3 {
                 store.note(at, "old", None, &Value::Null).await.unwrap();
             }
+            log.seal().await.unwrap();
             let newest = store.events_after(0, 9).await.unwrap().last().unwrap().id;
             for kind in ["kept", "kept too"] {
                 store.note(9, kind, None, &Value::Null).await.unwrap();
             }
-            assert_eq!(store.forget_events(5).await.unwrap(), 3);
+            log.seal().await.unwrap();
+            assert_eq!(log.forget_before(5, 0).await.unwrap(), 3);
             let Resumed::Forgotten(mut tail) =
                 Tail::resume_after(&store, newest - 1).await.unwrap()
             else {

@@ -84,7 +84,7 @@ impl Store {
                 );
                 let new = new.bind(ids::nonce()).bind(&key.adapter).bind(&key.target);
                 let new = new.bind(&key.agent).bind(&key.session).bind(name).bind(now);
-                new.execute(&mut *tx).await?;
+                new.execute(&mut **tx).await?;
                 let count = sqlx::query(
                     "UPDATE thread SET refused = NULL, attempts = CASE WHEN place IS NULL \
                      THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 \
@@ -93,7 +93,7 @@ impl Store {
                 );
                 let count = count.bind(&key.adapter).bind(&key.target);
                 let count = count.bind(&key.agent).bind(&key.session);
-                let row = thread(&count.fetch_one(&mut *tx).await?)?;
+                let row = thread(&count.fetch_one(&mut **tx).await?)?;
                 let attempts = row.attempts.saturating_sub(i64::from(row.place.is_none()));
                 Ok(Some(ThreadRow { attempts, ..row }))
             })
@@ -153,7 +153,7 @@ impl Store {
                 );
                 let lost = lost.bind(&key.adapter).bind(&key.target).bind(&key.agent);
                 let lost = lost.bind(&key.session).bind(ids::nonce()).bind(LOST).bind(why);
-                lost.execute(&mut *tx).await?;
+                lost.execute(&mut **tx).await?;
                 for statement in [
                     "UPDATE card SET message = NULL, shown = 0, attempts = 0 WHERE adapter = $1 \
                      AND target = $2 AND gone IS NULL AND ask IN (SELECT id FROM ask \
@@ -164,7 +164,7 @@ impl Store {
                      AND ask.agent = $3 AND ask.session = $4)",
                 ] {
                     let again = sqlx::query(statement).bind(&key.adapter).bind(&key.target);
-                    again.bind(&key.agent).bind(&key.session).execute(&mut *tx).await?;
+                    again.bind(&key.agent).bind(&key.session).execute(&mut **tx).await?;
                 }
                 Ok(())
             })
@@ -239,7 +239,7 @@ pub(super) async fn session_ended(
     session: &str,
 ) -> Result<(), StoreError> {
     let ended = sqlx::query("UPDATE thread SET used_at = 0 WHERE agent = $1 AND session = $2");
-    ended.bind(agent.to_owned()).bind(session.to_owned()).execute(&mut *tx).await?;
+    ended.bind(agent.to_owned()).bind(session.to_owned()).execute(&mut **tx).await?;
     Ok(())
 }
 
@@ -249,7 +249,7 @@ pub(super) async fn forget(tx: &mut Tx, before: i64) -> Result<(), StoreError> {
         "DELETE FROM thread WHERE used_at < $1 AND (closed = 1 OR place IS NULL) AND NOT EXISTS \
          (SELECT 1 FROM ask WHERE ask.agent = thread.agent AND ask.session = thread.session)",
     );
-    old.bind(before).execute(&mut *tx).await?;
+    old.bind(before).execute(&mut **tx).await?;
     Ok(())
 }
 

@@ -33,7 +33,7 @@ impl Store {
                 )
                 .bind(&after.id)
                 .bind(undone.at)
-                .execute(&mut *tx)
+                .execute(&mut **tx)
                 .await?;
                 end_window(tx, &after.id).await?;
                 events::append(tx, undone.at, "undone", Some(&after.id), &data).await?;
@@ -116,13 +116,13 @@ pub(super) async fn replace(tx: &mut Tx, after: &Ask) -> Result<bool, StoreError
     .bind(&after.id)
     .bind(after.version - 1)
     .bind(write("answer", &after.answer())?)
-    .execute(&mut *tx)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() == 1)
 }
 
 async fn end_window(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     let over = sqlx::query("UPDATE grants SET undo_until = NULL WHERE ask = $1");
-    over.bind(ask).execute(&mut *tx).await?;
+    over.bind(ask).execute(&mut **tx).await?;
     cards::want(tx, ask).await
 }

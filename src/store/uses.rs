@@ -32,7 +32,7 @@ impl Store {
                          WHERE id = $1",
                     );
                     let add = add.bind(id).bind(i64::try_from(used).unwrap_or(i64::MAX));
-                    add.bind(last_at).bind(last_call).execute(&mut *tx).await?;
+                    add.bind(last_at).bind(last_call).execute(&mut **tx).await?;
                 }
                 Ok(())
             })

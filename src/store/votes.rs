@@ -36,7 +36,7 @@ impl Store {
                 .bind(voted.version - 1)
                 .bind(write("votes", &voted.votes)?)
                 .bind(now)
-                .execute(&mut *tx)
+                .execute(&mut **tx)
                 .await?;
                 if done.rows_affected() == 0 {
                     return Ok(lost(fetch(tx, &voted.id).await?));

@@ -9,9 +9,10 @@ use super::fault_injection::Faults;
 use super::{
     StoreError,
     connection::{SqlDialect, Tx, Work, connect, execute},
+    log_rows::LogRows,
 };
 use futures::future::BoxFuture;
-use sqlx::{AnyConnection, Connection, any::AnyConnectOptions};
+use sqlx::any::AnyConnectOptions;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -48,7 +49,8 @@ enum CommitOutcome {
 
 /// The connection that writes, and the options to replace it.
 pub(super) struct Writing {
-    pub(super) connection: AnyConnection,
+    pub(super) connection: Tx,
+    pub(super) rows: Arc<LogRows>,
     pub(super) options: AnyConnectOptions,
     #[cfg(test)]
     pub(super) faults: Faults,
@@ -166,13 +168,17 @@ impl Writing {
             self.execute("BEGIN IMMEDIATE").await?;
             for run in runs {
                 if let CommitOutcome::Undo(_) = run(&mut self.connection).await {
+                    self.connection.was_undone();
                     return self.execute("ROLLBACK").await;
                 }
             }
-            return self.commit("COMMIT").await;
+            self.commit("COMMIT").await?;
+            self.connection.was_committed();
+            return Ok(());
         }
         // Each statement costs a round trip to the connection's thread, so two are sent as one.
         let mut next = "BEGIN IMMEDIATE; SAVEPOINT job";
+        let mut written = Vec::new();
         for run in runs {
             self.execute(next).await?;
             next = "RELEASE job; SAVEPOINT job";
@@ -180,11 +186,15 @@ impl Writing {
                 // Some failures, such as a full disk, roll the whole transaction back. Then this
                 // statement fails, and the earlier jobs must not be committed or reported as if
                 // they still were in it.
+                self.connection.was_undone();
                 let undone = self.execute("ROLLBACK TO job").await;
                 undone.map_err(|error| why.unwrap_or(error))?;
             }
+            written.extend(self.connection.take_written());
         }
-        self.commit("RELEASE job; COMMIT").await
+        self.commit("RELEASE job; COMMIT").await?;
+        self.rows.committed(&written);
+        Ok(())
     }
 
     async fn commit(&mut self, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
@@ -202,11 +212,14 @@ impl Writing {
 
     /// Recovers after a failed commit: rolls back, and replaces a broken connection.
     async fn recover(&mut self) {
+        // Whether its rows were committed is not certain, so they are neither missed nor foreign.
+        let _ = self.connection.take_written();
         let _ = self.execute("ROLLBACK").await;
         // A missing file is not created again: it would be an empty store.
         let mut options = self.options.clone();
         options.database_url.set_query(Some("mode=rw"));
         if let Ok(new) = connect(&options, SqlDialect::Sqlite).await {
+            let new = Tx::new(new, self.rows.clone());
             let _ = std::mem::replace(&mut self.connection, new).close().await;
         }
     }

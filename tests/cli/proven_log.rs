@@ -78,14 +78,24 @@ async fn what_happened_is_proven_by_an_export_and_a_second_implementation_agrees
     assert!(proven.stdout.contains(&format!("key   {key}\n")), "{proven:?}");
     assert_ne!(script, Some(false), "the script disagrees");
     let head = proven.stdout.lines().find_map(|line| line.strip_prefix("head  ")).unwrap();
-    let pinned = ["--key", &key, "--expect", head];
+    let signed = run(&daemon, &["log", "head"]).await.stdout;
+    let file = daemon.dir.path().join("witness").display().to_string();
+    fs::write(&file, format!("{head}\n{signed}\n{}\n", lines[2])).unwrap();
+    let pinned = ["--key", &key, "--witness", head];
     assert_eq!(verify(&daemon, &lines, &pinned).await.0.code, Some(0));
     let other = ["--key", &"0".repeat(64)];
     let refused = verify(&daemon, &lines, &other).await.0;
     assert_eq!(refused.code, Some(6), "{refused:?}");
     assert!(refused.stdout.contains("was signed by another key"), "{refused:?}");
-    let live = run(&daemon, &["log", "verify", "--expect", head]).await;
-    assert_eq!(live.code, Some(0), "{live:?}");
+    for witness in [head, signed.trim(), &file] {
+        let live = run(&daemon, &["log", "verify", "--witness", witness]).await;
+        assert_eq!(live.code, Some(0), "{witness}: {live:?}");
+    }
+    let other = head.replace(head.split_once(':').unwrap().1, &"0".repeat(64));
+    let cut = run(&daemon, &["log", "verify", "--witness", &other]).await;
+    assert_eq!(cut.code, Some(6), "{cut:?}");
+    fs::write(&file, "nothing\n").unwrap();
+    assert_eq!(run(&daemon, &["log", "verify", "--witness", &file]).await.code, Some(1));
 }
 
 #[tokio::test]
@@ -159,14 +169,15 @@ async fn a_store_that_was_put_back_is_noted_and_an_agent_gets_no_log() {
     let over = run(&daemon, &["log", "export", daemon.config().to_str().unwrap()]).await;
     assert_eq!(over.code, Some(1), "it writes over another file: {over:?}");
     assert!(daemon.stop().await);
-    // As a backup does that is older than the last head.
+    // The daemon does not go by what it did not sign.
     let head = daemon.dir.path().join("state/log.head");
     fs::write(&head, format!("999:{}\n", "0".repeat(64))).unwrap();
     daemon.run().await;
-    let lines = export(&daemon, "back.jsonl", &["log_cut"]).await;
-    let cut = rows(&lines.join("\n")).into_iter().find(|row| kind(row) == "log_cut").unwrap();
-    let data: Value = serde_json::from_str(cut["data"].as_str().unwrap()).unwrap();
-    assert_eq!(data["count"], 999);
+    let lines = export(&daemon, "back.jsonl", &["log_broken"]).await;
+    let (found, script) = verify(&daemon, &lines, &[]).await;
+    assert_eq!(found.code, Some(6), "{found:?}");
+    assert!(found.stdout.contains("log.head in the state folder is not as"), "{found:?}");
+    assert_ne!(script, Some(true), "the script finds nothing");
 }
 
 /// The rows about the key: how, and which.

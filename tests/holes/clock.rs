@@ -1,7 +1,10 @@
-//! Row 21: where silence approves, a clock that jumps forward approves nothing.
+//! Row 21: where silence approves, a clock that jumps forward approves nothing. Issue 28, row 15: a
+//! daemon whose clock is ahead expires nobody's asks.
 
 use crate::{
     daemon::{AGENT, Daemon, shell},
+    postgres::Postgres,
+    process::run,
     telegram_server::GROUP,
     world::World,
 };
@@ -104,4 +107,47 @@ async fn row_21_silence_that_denies_goes_by_the_clock_as_it_is() {
     assert_eq!(reply["applied"], false, "{reply}");
     let ask = daemon.get(&format!("/v1/asks/{ask}"), AGENT).await.1;
     assert_eq!((&ask["state"], &ask["verdict"]), (&json!("expired"), &json!("deny")));
+}
+
+#[tokio::test]
+async fn row_15_a_daemon_whose_clock_is_ahead_goes_by_the_databases_and_says_so() {
+    let Some(postgres) = Postgres::fresh().await else { return };
+    let config = format!("[policy]\ntimeout = \"5m\"\n{}", postgres.config());
+    let daemon = Daemon::start(&config).await;
+    let ask = daemon.ask(&shell("git push one")).await;
+    for ahead in [11 * 60, -11 * 60] {
+        let mut wrong = Daemon::prepared("", &config, &[]);
+        wrong.late_by(ahead);
+        if !wrong.run_by_late_clock().await {
+            return;
+        }
+        // An ask there wakes its reaper, and its own deadline is counted by the same clock.
+        let before = jiff::Timestamp::now();
+        let theirs = wrong.ask(&shell(&format!("git push {ahead}"))).await;
+        let until: jiff::Timestamp = deadline(&wrong, &theirs).await.parse().unwrap();
+        let left = until.duration_since(before).as_secs();
+        assert!((295..=330).contains(&left), "{left} s");
+        let mut short = shell(&format!("git push short {ahead}"));
+        short["expires_in_s"] = json!(1);
+        let short = wrong.ask(&short).await;
+        assert_eq!(wrong.ask_reaches(&short, "expired").await["verdict"], "deny");
+        assert_eq!(daemon.read(&ask).await["state"], "open", "nobody's time is over");
+        assert_eq!(daemon.read(&theirs).await["state"], "open");
+        let ms = wrong.get("/readyz", AGENT).await.1["clock_ahead_ms"].as_i64().unwrap();
+        assert!((ms - ahead * 1_000).abs() < 30_000, "{ms}");
+        let how = if ahead > 0 { "s ahead of" } else { "s behind" };
+        for command in ["status", "doctor"] {
+            let told = run(&wrong, &[command]).await.stdout;
+            assert!(told.contains(how) && told.contains("NTP"), "{command}: {told}");
+        }
+        let metrics = wrong.http.get(format!("{}/metrics", wrong.url)).send().await.unwrap();
+        let metrics = metrics.text().await.unwrap();
+        assert!(!metrics.contains("countersign_clock_ahead_seconds 0\n"), "{metrics}");
+        assert!(wrong.stop().await);
+    }
+    assert!(!run(&daemon, &["status"]).await.stdout.contains("clock"));
+    let (_, reply) = daemon.answer(&ask, &json!({"decision": "approve"})).await;
+    assert_eq!(reply["applied"], true, "{reply}");
+    drop(daemon);
+    postgres.drop().await;
 }

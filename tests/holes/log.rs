@@ -1,11 +1,16 @@
-//! Row 12: one event is one line of the log, whatever was written into it.
+//! Row 12: one event is one line of the log, whatever was written into it. Issue 28, row 14: the log
+//! signs no other past.
 
 use crate::{
     daemon::{AGENT, Daemon, LONG, shell},
+    postgres::Postgres,
+    process::run,
     telegram_server::{ANA, EVE, GROUP, Person},
     world::World,
 };
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use sqlx::{AnyConnection, AssertSqlSafe, Connection, Row};
 use std::process::Stdio;
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -115,4 +120,331 @@ async fn row_12_one_event_of_the_stream_is_one_event() {
     assert_eq!(data["id"], ask.as_str());
     let metrics = daemon.http.get(format!("{}/metrics", daemon.url)).send().await.unwrap();
     assert!(!metrics.text().await.unwrap().contains("forged"));
+}
+
+/// A daemon and the database of its store, as somebody has it who has no key.
+struct Victim {
+    daemon: Daemon,
+    postgres: Option<Postgres>,
+}
+
+impl Victim {
+    async fn on(postgres: Option<Postgres>) -> Self {
+        let config = postgres.as_ref().map(Postgres::config).unwrap_or_default();
+        Self { daemon: Daemon::start(&config).await, postgres }
+    }
+
+    /// One of each engine, where there is a server.
+    async fn each() -> Vec<Self> {
+        let mut victims = vec![Self::on(None).await];
+        if let Some(postgres) = Postgres::fresh().await {
+            victims.push(Self::on(Some(postgres)).await);
+        }
+        victims
+    }
+
+    async fn database(&self) -> AnyConnection {
+        sqlx::any::install_default_drivers();
+        let file = self.daemon.dir.path().join("state/countersign.db");
+        let file = format!("sqlite:{}", file.display());
+        let url = self.postgres.as_ref().map_or(file, Postgres::url);
+        AnyConnection::connect(&url).await.unwrap()
+    }
+
+    async fn execute(&self, sql: &str) {
+        let mut database = self.database().await;
+        sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
+    }
+
+    /// Calls that are answered, sealed.
+    async fn works(&self, words: &str) {
+        let ask = self.daemon.ask(&shell(&format!("git push {words}"))).await;
+        let no = json!({"decision": "deny"});
+        assert_eq!(self.daemon.answer(&ask, &no).await.0, 200);
+        assert_eq!(run(&self.daemon, &["log", "head"]).await.code, Some(0));
+    }
+
+    async fn key(&self) -> String {
+        run(&self.daemon, &["log", "key"]).await.stdout.trim().to_owned()
+    }
+
+    /// Writes the chain anew from a row on, and takes the newest checkpoints away.
+    async fn rehash(&self, from: i64) {
+        let mut database = self.database().await;
+        let store = "SELECT value FROM meta WHERE name = 'store_id'";
+        let store: String = sqlx::query(store).fetch_one(&mut database).await.unwrap().get(0);
+        let mut last = hash(&["countersign log 1", &store]);
+        let rows = "SELECT seq, at, kind, coalesce(ask, '') AS ask, data FROM event \
+             WHERE seq > 0 ORDER BY seq";
+        let mut count: i64 = 0;
+        for row in sqlx::query(rows).fetch_all(&mut database).await.unwrap() {
+            count = row.get("seq");
+            let (seq, at) = (count.to_string(), row.get::<i64, _>("at").to_string());
+            let [kind, ask, data] = ["kind", "ask", "data"].map(|name| row.get::<String, _>(name));
+            last = hash(&[&last, &seq, &at, &kind, &ask, &data]);
+            let write = "INSERT INTO log_hash (seq, hash) VALUES ($1, $2) \
+                 ON CONFLICT (seq) DO UPDATE SET hash = excluded.hash";
+            let write = sqlx::query(write).bind(count).bind(last.clone());
+            if count >= from {
+                write.execute(&mut database).await.unwrap();
+            }
+        }
+        let end = sqlx::query("UPDATE log_end SET count = $1, hash = $2 WHERE id = 1");
+        end.bind(count).bind(last).execute(&mut database).await.unwrap();
+        let cut = sqlx::query("DELETE FROM log_checkpoint WHERE seq >= $1");
+        cut.bind(from).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
+    }
+
+    /// Every surface says that the log is broken, and how.
+    async fn all_say(&self, says: &str, key: &str) {
+        let daemon = &self.daemon;
+        let ready = daemon.until("/readyz", |ready| ready["log"].is_array()).await;
+        assert!(ready["log"][0]["problem"].as_str().unwrap().contains(says), "{ready}");
+        for command in ["status", "doctor"] {
+            let told = run(daemon, &[command]).await;
+            assert_eq!(told.code, Some(1), "{command}: {told:?}");
+            assert!(told.stdout.contains(says), "{command}: {told:?}");
+        }
+        let metrics = daemon.http.get(format!("{}/metrics", daemon.url)).send().await.unwrap();
+        assert!(metrics.text().await.unwrap().contains("\ncountersign_log_broken 1\n"));
+        self.is_not_proven(says, key).await;
+    }
+
+    async fn is_not_proven(&self, says: &str, key: &str) {
+        let verdict = run(&self.daemon, &["log", "verify", "--key", key]).await;
+        assert_eq!(verdict.code, Some(6), "{verdict:?}");
+        assert!(verdict.stdout.contains(says), "{verdict:?}");
+        let file = self.daemon.dir.path().join("export.jsonl");
+        let _ = std::fs::remove_file(&file);
+        let file = file.to_str().unwrap();
+        assert_eq!(run(&self.daemon, &["log", "export", file]).await.code, Some(0));
+        let verdict = run(&self.daemon, &["log", "verify", file, "--key", key]).await;
+        assert_eq!(verdict.code, Some(6), "{verdict:?}");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/verify_log.py");
+        let script = tokio::process::Command::new("python3").args([script, file, key]).output();
+        assert!(!script.await.is_ok_and(|said| said.status.success()), "the script disagrees");
+    }
+
+    async fn is_proven(&self, keys: &[&str]) {
+        let keys = keys.iter().flat_map(|key| ["--key", key]);
+        let verdict = run(&self.daemon, &["log", "verify"].into_iter().chain(keys).collect::<Vec<_>>());
+        let verdict = verdict.await;
+        assert_eq!(verdict.code, Some(0), "{verdict:?}");
+        let ready = self.daemon.get("/readyz", AGENT).await.1;
+        assert_eq!(ready["log"], Value::Null, "{ready}");
+    }
+
+    async fn end(self) {
+        let Self { daemon, postgres } = self;
+        drop(daemon);
+        if let Some(postgres) = postgres {
+            postgres.drop().await;
+        }
+    }
+}
+
+fn hash(fields: &[&str]) -> String {
+    let bytes: String =
+        fields.iter().map(|field| format!("{}:{field},", field.len())).collect();
+    Sha256::digest(bytes.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What somebody does who can write to the database, and what the daemon says of it.
+#[derive(Debug, Clone, Copy)]
+enum Attack {
+    WrittenAnew,
+    Copied,
+    Forgot,
+    CutOff,
+}
+
+impl Attack {
+    const ALL: [Self; 4] = [Self::WrittenAnew, Self::Copied, Self::Forgot, Self::CutOff];
+
+    async fn on(self, victim: &Victim) {
+        match self {
+            Self::WrittenAnew => {
+                victim
+                    .execute("UPDATE event SET data = replace(data, 'deny', 'allow') WHERE seq > 1")
+                    .await;
+                victim.rehash(2).await;
+            }
+            Self::Copied => {
+                victim
+                    .execute(
+                        "INSERT INTO event (at, kind, ask, data, proof) SELECT at, kind, ask, \
+                         data, proof FROM event WHERE kind = 'answered' AND seq > 0",
+                    )
+                    .await;
+            }
+            Self::Forgot => {
+                victim
+                    .execute(
+                        "UPDATE log_end SET forgotten = 3, forgotten_hash = \
+                         (SELECT hash FROM log_hash WHERE seq = 3); \
+                         DELETE FROM event WHERE seq <= 3; DELETE FROM log_hash WHERE seq <= 3; \
+                         DELETE FROM log_checkpoint WHERE seq <= 3; \
+                         INSERT INTO event (at, kind, data) SELECT max(at), 'forgot', \
+                         '{\"rows\":3,\"newest\":0,\"keep_ms\":3600000}' FROM event",
+                    )
+                    .await;
+            }
+            Self::CutOff => {
+                victim
+                    .execute(
+                        "DELETE FROM event WHERE seq > 3; DELETE FROM log_hash WHERE seq > 3; \
+                         DELETE FROM log_checkpoint WHERE seq > 3; UPDATE log_end SET count = 3, \
+                         hash = (SELECT hash FROM log_hash WHERE seq = 3)",
+                    )
+                    .await;
+            }
+        }
+    }
+
+    fn says(self) -> &'static str {
+        match self {
+            Self::WrittenAnew => "rows were written that no daemon of this log sealed",
+            Self::Copied => "a row was added, copied or changed by somebody who is no daemon",
+            Self::Forgot => "rows at the beginning of the log were deleted before their time",
+            Self::CutOff => "the end of the log was cut off",
+        }
+    }
+}
+
+#[tokio::test]
+async fn row_14_what_is_done_to_the_database_of_a_running_daemon_is_an_alarm_that_stays() {
+    for attack in Attack::ALL {
+        for mut victim in Victim::each().await {
+            victim.works("one").await;
+            victim.works("two").await;
+            let key = victim.key().await;
+            victim.is_proven(&[&key]).await;
+            let witness = run(&victim.daemon, &["log", "head"]).await.stdout;
+            attack.on(&victim).await;
+            victim.all_say(attack.says(), &key).await;
+            victim.works("three").await;
+            // Nothing that is sealed later launders it, nor does a restart.
+            assert!(victim.daemon.stop().await);
+            victim.daemon.run().await;
+            victim.works("four").await;
+            victim.all_say(attack.says(), &key).await;
+            let witnessed =
+                run(&victim.daemon, &["log", "verify", "--witness", witness.trim()]).await;
+            assert_eq!(witnessed.code, Some(6), "{witnessed:?}");
+            // An approver ends the alarm; the verdict stays.
+            let accepted = run(&victim.daemon, &["log", "key", "--accept"]).await;
+            assert_eq!(accepted.code, Some(0), "{accepted:?}");
+            assert_eq!(victim.daemon.get("/readyz", AGENT).await.1["log"], Value::Null);
+            victim.is_not_proven(attack.says(), &key).await;
+            victim.end().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn row_14_what_is_done_to_the_database_at_rest_is_an_alarm_that_stays() {
+    for attack in Attack::ALL {
+        for mut victim in Victim::each().await {
+            victim.works("one").await;
+            victim.works("two").await;
+            let key = victim.key().await;
+            assert!(victim.daemon.stop().await);
+            attack.on(&victim).await;
+            victim.daemon.run().await;
+            victim.all_say(attack.says(), &key).await;
+            victim.works("three").await;
+            victim.all_say(attack.says(), &key).await;
+            victim.end().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn row_14_what_happens_to_honest_people_leaves_the_log_proven() {
+    for mut victim in Victim::each().await {
+        victim.works("one").await;
+        let copy = victim.daemon.dir.path().join("copy.db").display().to_string();
+        if victim.postgres.is_none() {
+            assert_eq!(run(&victim.daemon, &["backup", &copy]).await.code, Some(0));
+        }
+        let old = victim.key().await;
+        for _ in 0..3 {
+            // Killed at some moment between what was committed and what was sealed.
+            let ask = victim.daemon.ask(&shell("git push killed")).await;
+            victim.daemon.answer(&ask, &json!({"decision": "deny"})).await;
+            victim.daemon.kill().await;
+            victim.daemon.run().await;
+            victim.is_proven(&[&old]).await;
+        }
+        assert_eq!(run(&victim.daemon, &["log", "key", "--rotate"]).await.code, Some(0));
+        victim.works("two").await;
+        let new = victim.key().await;
+        victim.is_proven(&[&old, &new]).await;
+        assert!(victim.daemon.stop().await);
+        victim.daemon.run().await;
+        victim.is_proven(&[&old, &new]).await;
+        if victim.postgres.is_none() {
+            assert!(victim.daemon.stop().await);
+            assert_eq!(run(&victim.daemon, &["restore", &copy]).await.code, Some(0));
+            victim.daemon.run().await;
+            victim.works("three").await;
+            victim.is_proven(&[&old, &new]).await;
+        }
+        victim.end().await;
+    }
+}
+
+#[tokio::test]
+async fn row_14_three_daemons_make_one_log_and_who_pins_two_of_their_keys_is_told_of_the_third() {
+    let Some(postgres) = Postgres::fresh().await else { return };
+    let config = postgres.config();
+    let first = Victim::on(Some(postgres)).await;
+    first.works("one").await;
+    let mut keys = vec![first.key().await];
+    let mut others = Vec::new();
+    for _ in 0..2 {
+        let mut other = Daemon::start(&config).await;
+        let ask = other.ask(&shell("git push there")).await;
+        other.answer(&ask, &json!({"decision": "deny"})).await;
+        keys.push(run(&other, &["log", "key"]).await.stdout.trim().to_owned());
+        assert_eq!(run(&other, &["log", "head"]).await.code, Some(0));
+        other.kill().await;
+        other.run().await;
+        others.push(other);
+        first.works("meanwhile").await;
+    }
+    let pinned: Vec<&str> = keys.iter().map(String::as_str).collect();
+    first.is_proven(&pinned).await;
+    let two = run(&first.daemon, &["log", "verify", "--key", pinned[0], "--key", pinned[1]]).await;
+    assert_eq!(two.code, Some(6), "{two:?}");
+    assert!(two.stdout.contains(pinned[2]), "{two:?}");
+    // What is done to the database, each of them says.
+    Attack::WrittenAnew.on(&first).await;
+    first.daemon.until("/readyz", |ready| ready["log"].is_array()).await;
+    for other in &others {
+        other.until("/readyz", |ready| ready["log"].is_array()).await;
+    }
+    drop(others);
+    first.end().await;
+}
+
+#[tokio::test]
+async fn row_14_a_clock_that_goes_back_leaves_the_log_proven() {
+    let mut daemon = Daemon::prepared("", "", &[]);
+    daemon.late_by(7_200);
+    if !daemon.run_by_late_clock().await {
+        return;
+    }
+    let mut victim = Victim { daemon, postgres: None };
+    victim.works("one").await;
+    victim.daemon.late_by(-7_200);
+    victim.works("two").await;
+    let key = victim.key().await;
+    victim.is_proven(&[&key]).await;
+    assert!(victim.daemon.stop().await);
+    assert!(victim.daemon.run_by_late_clock().await);
+    victim.works("three").await;
+    victim.is_proven(&[&key]).await;
 }

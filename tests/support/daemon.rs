@@ -134,6 +134,34 @@ impl Daemon {
         self.run_by(command).await;
     }
 
+    /// The same by a clock that is later by so many seconds as it says in the file `late` of its
+    /// home, once that exists; whether there is a C compiler to make that clock.
+    #[allow(dead_code, reason = "not every test program has need of it")]
+    pub async fn run_by_late_clock(&mut self) -> bool {
+        let [clock, late] = ["clock.so", "late"].map(|name| self.dir.path().join(name));
+        if !clock.exists() {
+            let mut made = Command::new("cc");
+            made.args(["-shared", "-fPIC", "-o"]).arg(&clock).arg("tests/support/late_clock.c");
+            if !made.status().await.is_ok_and(|made| made.success()) {
+                println!("skipped: no C compiler for this platform's clock");
+                return false;
+            }
+        }
+        let mut serve = self.command(&["serve"]);
+        serve.env("LD_PRELOAD", &clock).env("LATE_CLOCK", &late);
+        self.run_by(serve).await;
+        true
+    }
+
+    /// Sets the clock of a daemon that runs by a late one.
+    #[allow(dead_code, reason = "not every test program has need of it")]
+    pub fn late_by(&self, seconds: i64) {
+        // At once, because the daemon reads it all the time.
+        let [new, late] = ["late.new", "late"].map(|name| self.dir.path().join(name));
+        std::fs::write(&new, seconds.to_string()).unwrap();
+        std::fs::rename(new, late).unwrap();
+    }
+
     async fn run_by(&mut self, mut command: Command) {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
         let mut child = command.spawn().unwrap();

@@ -8,6 +8,7 @@ use super::*;
 use crate::key::SigningKey;
 
 const STORE: &str = "ab12cd34";
+const HOUR: i64 = 3_600_000;
 
 fn key() -> SigningKey {
     SigningKey::read(&SigningKey::generate().unwrap()).unwrap()
@@ -32,8 +33,9 @@ fn log(key: &SigningKey, rows: i64, forgotten: i64) -> Vec<String> {
     for seq in 1..=rows {
         let row = match (seq == rows, forgotten) {
             (true, 1..) => {
-                let (kind, data) = ("forgot".to_owned(), format!("{{\"rows\":{forgotten}}}"));
-                LogRow { kind, data, ..row(seq) }
+                let old = row(forgotten).at;
+                let data = format!("{{\"rows\":{forgotten},\"newest\":{old},\"keep_ms\":{HOUR}}}");
+                LogRow { kind: "forgot".to_owned(), data, at: old + HOUR, ..row(seq) }
             }
             _ => row(seq),
         };
@@ -74,7 +76,7 @@ fn a_log_as_it_was_written_is_proven() {
         let lines = log(&key, rows, forgotten);
         let store = STORE.to_owned();
         let keys = BTreeSet::from([key.public()]);
-        let proven = ProvenLog { store, forgotten, head: head(&lines), keys };
+        let proven = ProvenLog { store, forgotten, head: head(&lines), keys, uncompared: 0 };
         assert_eq!(check(&lines), Ok(proven), "{rows} {forgotten}");
     }
 }
@@ -171,4 +173,53 @@ fn rows_of_another_store_and_forgotten_rows_that_no_row_tells_of_are_found() {
     lines[0] = LogHeader::new(STORE, origin, head(&lines)).line();
     lines.drain(1..3);
     assert_eq!(check(&lines).unwrap_err(), [LogProblem::Forgotten(2)]);
+}
+
+/// A log that ends with this row.
+fn ending(key: &SigningKey, kind: &str, at: i64, data: &str) -> Vec<String> {
+    let mut lines = log(key, 3, 0);
+    let last = head(&lines);
+    let (kind, data) = (kind.to_owned(), data.to_owned());
+    let row = LogRow { seq: 4, at, kind, ask: None, data };
+    let end = LogHead { count: 4, hash: row.hash(&last.hash) };
+    lines.push(LogLine::Row(row, end.hash.clone()).line());
+    lines.push(LogLine::Checkpoint(Checkpoint::sign(key, STORE, end.clone(), 9)).line());
+    let origin = LogHead { count: 0, hash: LogRow::origin(STORE) };
+    lines[0] = LogHeader::new(STORE, origin, end).line();
+    lines
+}
+
+#[test]
+fn a_row_that_says_that_the_log_was_broken_stays_in_the_verdict() {
+    let lines = ending(&key(), "log_broken", 1, "{\"row\":2,\"says\":\"row 2 was changed\"}");
+    let broken = LogProblem::Broken(4, "row 2 was changed".to_owned());
+    assert_eq!(check(&lines), Err(vec![broken]));
+}
+
+#[test]
+fn rows_that_were_not_old_enough_are_not_forgotten() {
+    let key = key();
+    let kept = format!("{{\"rows\":0,\"newest\":1000,\"keep_ms\":{HOUR}}}");
+    assert!(check(&ending(&key, "forgot", 1000 + HOUR, &kept)).is_ok());
+    let early = Err(vec![LogProblem::ForgottenEarly(4)]);
+    assert_eq!(check(&ending(&key, "forgot", 999 + HOUR, &kept)), early);
+    // Nor by a row that does not say how old they were, or keeps for no time.
+    for data in ["{\"rows\":3}", "{\"rows\":3,\"newest\":1,\"keep_ms\":1000}", "{}", ""] {
+        assert_eq!(check(&ending(&key, "forgot", i64::MAX, data)), early, "{data}");
+    }
+}
+
+#[test]
+fn a_key_that_joined_and_is_not_pinned_is_named_also_without_its_checkpoints() {
+    let (ours, theirs) = (key(), key());
+    let data = format!("{{\"key\":\"{}\",\"was\":null,\"how\":\"joined\"}}", theirs.public());
+    let lines = ending(&ours, "log_key", 1, &data);
+    let with = |keys: Vec<PublicKey>| {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        check_bytes(LogCheck::new(keys, Vec::new()), text.as_bytes())
+    };
+    let named = LogProblem::Signer(4, theirs.public().to_string());
+    assert_eq!(with(vec![ours.public()]), Err(vec![named]));
+    assert!(with(vec![ours.public(), theirs.public()]).is_ok());
+    assert!(with(Vec::new()).is_ok());
 }

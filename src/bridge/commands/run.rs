@@ -109,6 +109,7 @@ impl CommandRun<'_> {
         if let Some(pause) = self.store.pause().await? {
             lines.push(words(format!("{}; /resume ends it.", pause_sentence(&pause))));
         }
+        lines.extend(self.store.log_alarm().map(|alarm| words(line(&format!("Alarm: {alarm}")))));
         let rules = self.gate.rules_problem();
         lines.extend(rules.map(|problem| words(format!("Rules: {problem}"))));
         let missing = self.store.missing_threads(clock::now_ms() - NOTED_MS).await?;

@@ -5,7 +5,7 @@ use super::{
     fix::Repair,
 };
 use crate::{
-    cli::{Context, say, token},
+    cli::{Context, say, status, token},
     client::{Client, ClientError},
     config::{ClientSettings, Config, Server},
     daemon,
@@ -169,6 +169,14 @@ async fn one_daemon(
     if let Some(problem) = text("/log_key/problem") {
         findings.push(fail("log key", problem, text("/log_key/fix").unwrap_or_default()));
     }
+    for log in ready.get("log").and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| log.get(name).and_then(Value::as_str).map(say::literal);
+        findings.push(fail(
+            "log",
+            text("problem").unwrap_or_default(),
+            text("fix").unwrap_or_default(),
+        ));
+    }
     if let Some(since) = text("/paused/since") {
         let says = format!("everything is paused since {since}: no call is allowed");
         findings.push(warn("paused", says, "countersign resume"));
@@ -242,11 +250,9 @@ fn late(ready: &Value) -> Vec<DoctorCheck> {
     all.into_iter().flatten().map(one).collect()
 }
 
-/// Compares the clocks: each daemon measures deadlines by its own.
+/// Compares the clocks: daemons that share a store go by the database's.
 fn clock(ready: &Value) -> Option<DoctorCheck> {
     let ahead = ready.get("clock_ahead_ms").and_then(Value::as_i64)?;
-    (ahead.abs() > 2_000).then(|| {
-        let says = format!("the daemon's clock is {ahead} ms ahead of the database's");
-        warn("clock", says, "let both keep time by NTP")
-    })
+    let (says, fix) = status::clock(ahead)?;
+    Some(warn("clock", says, fix))
 }

@@ -12,7 +12,8 @@ pub(super) struct KeyArgs {
     /// Let the daemon make another key; the old one signs that it did
     #[arg(long, conflicts_with = "accept")]
     rotate: bool,
-    /// Accept the key that signs now, though nobody rotated it: it is no problem any more
+    /// Accept the key that signs now, though nobody rotated it, and end the alarm of a broken log;
+    /// `log verify` goes on saying so
     #[arg(long)]
     accept: bool,
 }

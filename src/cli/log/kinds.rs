@@ -1,7 +1,7 @@
 //! The kinds of events.
 
 /// All of them.
-const KINDS: [&str; 45] = [
+const KINDS: [&str; 46] = [
     "asked",
     "shown",
     "voted",
@@ -45,7 +45,8 @@ const KINDS: [&str; 45] = [
     "restored",
     "forgot",
     "untraced",
-    "log_cut",
+    "log_broken",
+    "log_accepted",
     "log_key",
 ];
 

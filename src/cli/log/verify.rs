@@ -1,8 +1,8 @@
 //! `countersign log verify [FILE]`: checks an export, or the daemon's own log.
 
-use super::export::each_line;
+use super::{export::each_line, head::witnessed};
 use crate::{
-    audit::{LogCheck, LogHead, LogProblem, ProvenLog, PublicKey},
+    audit::{LogCheck, LogProblem, ProvenLog, PublicKey},
     cli::{Context, Exit, say, token},
     store::known_head,
 };
@@ -16,8 +16,9 @@ use std::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A file needs no daemon and no secret. The log is proven up to its last checkpoint. The holder of the
-signing key could have written it, so pin the key with --key, and keep a head that an earlier check
-printed, elsewhere: with --expect it is found if rows were cut off or written anew since.
+signing key could have written it, so pin the key with --key, and keep heads elsewhere: what
+`countersign log head` prints, or what [log] sends out. With --witness it is found if rows were cut
+off or written anew since.
 The exit code is 0 if the log is proven, and 6 if not.")]
 pub(super) struct VerifyArgs {
     /// An export; without one, the log of the running daemon, with the approver's token
@@ -25,15 +26,20 @@ pub(super) struct VerifyArgs {
     /// Only checkpoints of this key count; the key, or a file with it. Repeat it for several
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
-    /// The log must contain this head; repeat it for several
-    #[arg(long, value_name = "COUNT:HASH")]
-    expect: Vec<LogHead>,
+    /// The log must contain this head, or every head in this file: what `log head` printed, or what
+    /// was sent to a file or a webhook. Repeat it for several
+    #[arg(long, value_name = "HEAD|FILE", alias = "expect")]
+    witness: Vec<String>,
 }
 
 pub(super) async fn run(context: &Context, args: VerifyArgs) -> Result<Exit> {
     let keys = args.key.iter().map(|key| public_key(key)).collect::<Result<Vec<_>>>()?;
     let pinned = !keys.is_empty();
-    let mut expected = args.expect;
+    let mut expected = Vec::new();
+    for witness in &args.witness {
+        expected.extend(witnessed(witness)?);
+    }
+    let witnesses = expected.len();
     let checked = match &args.file {
         Some(file) => in_file(file, LogCheck::new(keys, expected))?,
         None => {
@@ -49,7 +55,7 @@ pub(super) async fn run(context: &Context, args: VerifyArgs) -> Result<Exit> {
         }
     };
     match checked {
-        Ok(log) => proven(&log, pinned),
+        Ok(log) => proven(&log, pinned, witnesses),
         Err(problems) => unproven(&problems),
     }
 }
@@ -77,8 +83,8 @@ fn in_file(file: &Path, mut check: LogCheck) -> Result<Result<ProvenLog, Vec<Log
     Ok(check.end())
 }
 
-fn proven(log: &ProvenLog, pinned: bool) -> Result<Exit> {
-    let ProvenLog { store, forgotten, head, keys } = log;
+fn proven(log: &ProvenLog, pinned: bool, witnesses: usize) -> Result<Exit> {
+    let ProvenLog { store, forgotten, head, keys, uncompared } = log;
     say::out(&format!("Proven: rows {} to {} of the store {store}", forgotten + 1, head.count))?;
     if *forgotten > 0 {
         say::out(&format!("Rows 1 to {forgotten} were forgotten, as row and hash say."))?;
@@ -87,6 +93,12 @@ fn proven(log: &ProvenLog, pinned: bool) -> Result<Exit> {
         say::out(&format!("key   {key}"))?;
     }
     say::out(&format!("head  {head}"))?;
+    if witnesses > 0 {
+        say::out(&format!("Heads given: {witnesses}. The log has {}.", witnesses - uncompared))?;
+    }
+    if *uncompared > 0 {
+        say::aside(&format!("Of forgotten rows, and so not compared: {uncompared}."));
+    }
     if !pinned {
         say::aside("The holder of that key wrote the log. Pin it: --key KEY");
     }

@@ -50,6 +50,10 @@ pub(super) fn told(kind: &str, event: &EventView) -> String {
             let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
             format!("{}: {key}… signs{by}", text("how").unwrap_or("?"))
         }
+        ("log_broken" | "log_accepted", _) => {
+            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
+            format!("{}{by}", text("says").unwrap_or("?"))
+        }
         ("mode", _) => format!("is in the mode {} now", text("mode").unwrap_or("?")),
         (_, Some(ask)) => match by {
             Some(by) => format!("by {by}: {}", command(ask)),

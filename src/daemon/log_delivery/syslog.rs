@@ -65,7 +65,7 @@ async fn send_messages(address: &SyslogAddress, messages: &[String]) -> std::io:
 fn message(host: &str, row: &LogRow, hash: &str) -> String {
     let LogRow { seq, at, kind, ask, data } = row;
     // A warning for what was refused, information for the rest.
-    let warns = matches!(kind.as_str(), "ruled" | "refused" | "log_cut" | "log_key");
+    let warns = matches!(kind.as_str(), "ruled" | "refused" | "log_broken" | "log_key");
     let severity = if warns { 4 } else { 6 };
     let priority = 13 * 8 + severity;
     let (at, ask) = (clock::rfc3339(*at), ask.as_deref().unwrap_or("-"));

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-use super::{super::log_key::HEAD, *};
+use super::*;
 use crate::store::engines::on_both;
 use std::os::unix::fs::PermissionsExt;
 
@@ -23,24 +23,32 @@ async fn the_key_is_made_once_for_its_owner_alone_and_never_replaced() {
 }
 
 #[tokio::test]
-async fn a_store_that_was_put_back_is_noted_in_its_log() {
-    on_both(async |store| {
-        let state = tempfile::tempdir().unwrap();
-        store.note(1, "one", None, &Value::Null).await.unwrap();
-        let sealer = LogSealer::open(store.clone(), state.path()).unwrap();
-        sealer.seal().await.unwrap();
-        let head = known_head(state.path()).unwrap();
-        assert_eq!(head.count, 1);
-        LogSealer::open(store.clone(), state.path()).unwrap().check_known().await.unwrap();
-        assert_eq!(store.events_after(0, 9).await.unwrap().len(), 1, "it is all there");
-        let lost = LogHead { count: 7, hash: "0".repeat(64) };
-        fs::write(state.path().join(HEAD), lost.to_string()).unwrap();
-        LogSealer::open(store.clone(), state.path()).unwrap().check_known().await.unwrap();
-        let noted = store.events_after(0, 9).await.unwrap().pop().unwrap();
-        let data = json!({"count": 7, "hash": lost.hash});
-        assert_eq!((noted.kind.as_str(), noted.data), ("log_cut", data));
-    })
-    .await;
+async fn a_daemon_that_does_not_know_any_more_where_its_log_ended_says_so() {
+    for damage in ["gone", "changed"] {
+        on_both(async |store| {
+            let (log, state) = store.sealed().await;
+            store.note(1, "one", None, &Value::Null).await.unwrap();
+            log.seal().await.unwrap();
+            let file = state.path().join("log.head");
+            match damage {
+                "gone" => fs::remove_file(&file).unwrap(),
+                _ => fs::write(&file, "1:ab\n").unwrap(),
+            }
+            let again = LogSealer::open(store.clone(), state.path()).unwrap();
+            again.check_known().await.unwrap();
+            let broken = store.log_broken().unwrap();
+            assert!(broken.says.starts_with("log.head"), "{broken:?}");
+            let noted = store.events_after(0, 9).await.unwrap().pop().unwrap();
+            assert_eq!(noted.kind, BROKEN);
+            // An approver who has seen it ends the alarm, for good.
+            again.accept(&json!({"name": "Ana"})).await.unwrap();
+            assert_eq!(store.log_broken(), None);
+            let again = LogSealer::open(store.clone(), state.path()).unwrap();
+            again.check_known().await.unwrap();
+            assert_eq!(store.log_broken(), None);
+        })
+        .await;
+    }
 }
 
 /// What the events about keys say: how, and whether the key is ours.
@@ -179,10 +187,6 @@ async fn the_files_alone_tell_of_a_key_that_is_gone_or_another() {
         assert!(problem().unwrap().says.contains("holds another key"));
         fs::remove_file(&file).unwrap();
         assert!(problem().unwrap().says.contains("is gone"));
-        // An earlier version noted no key: that one signed is still known.
-        let head = known_head(state.path()).unwrap();
-        fs::write(state.path().join(HEAD), format!("{head}\n")).unwrap();
-        assert!(problem().is_some() && known_key(state.path()).is_none());
     })
     .await;
 }
