@@ -49,11 +49,8 @@ impl Sink for GuardrailJudge<'_> {
     }
 
     fn values(&mut self, values: &[&str]) {
-        match self.own.addresses.judge_values(values) {
-            Some(GuardrailHit::Denied(reason)) => self.denies(reason),
-            Some(GuardrailHit::Asks(reason)) => self.asks(|| reason),
-            None => {}
-        }
+        let hit = self.own.addresses.judge_values(values);
+        self.takes(hit);
     }
 
     fn command(&mut self, argv: &[Word<'_>]) {

@@ -213,7 +213,7 @@ impl<'c> Seen<'c> {
         let walks = usage == Usage::Walks && !matches!(files, Files::Edited);
         let dynamic = |word: &Word<'_>| word.kind == WordKind::Dynamic;
         for (_, word) in access::of_command(argv) {
-            self.word(&word.text, dynamic(word), walks);
+            self.word(&word.text, dynamic(&word), walks);
         }
         if let Some((_, path)) = access::implied(argv) {
             self.word(path, false, true);
@@ -364,7 +364,7 @@ impl Sink for Seen<'_> {
                         self.unread |= unread::is_unread(argv, true, dirs);
                     }
                 }
-                Inner::Unknown => self.unread = true,
+                Inner::Unknown | Inner::File => self.unread = true,
                 Inner::Script { .. } | Inner::Input(_) => {}
             }
         }
