@@ -40,7 +40,7 @@ impl Language {
         for _ in 0..chance.below(4) {
             let at = boundary(&script, chance.below(script.len() + 1));
             match chance.below(4) {
-                // Without a character, from here to the end of another script, or with one more piece.
+                // A character less, the end of another script, or a piece more.
                 0 if at < script.len() => drop(script.remove(at)),
                 1 => {
                     let other = chance.pick(self.scripts);

@@ -22,8 +22,7 @@ const WORDS: Words = "\
     numbers strings nulls scalars normals finites infinite nan isnan isinfinite isnormal sort \
     sort_by group_by min max min_by max_by unique unique_by reverse first last nth limit until \
     while repeat recurse recurse_down walk transpose combinations IN INDEX path paths leaf_paths \
-    getpath \
-    setpath delpaths del pick to_entries from_entries with_entries tostream fromstream \
+    getpath setpath delpaths del pick to_entries from_entries with_entries tostream fromstream \
     truncate_stream input inputs input_line_number debug now date dateadd datesub todate \
     fromdate todateiso8601 fromdateiso8601 strftime strptime strflocaltime mktime gmtime \
     localtime isvalid";
