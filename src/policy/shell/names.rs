@@ -24,7 +24,7 @@ pub(super) struct Variables<'a> {
 
 /// The state of what is proven.
 #[derive(Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct VariablesMark {
     proven: usize,
     own: usize,
 }
@@ -35,12 +35,12 @@ const MAX_NAMES: usize = 64;
 impl<'a> Variables<'a> {
     /// Returns a mark for [`Variables::leave`]. What is proven after it may never have run
     /// (branches, loops, subshells, functions).
-    pub(super) fn enter(&self) -> Mark {
-        Mark { proven: self.proven.len(), own: self.own.len() }
+    pub(super) fn enter(&self) -> VariablesMark {
+        VariablesMark { proven: self.proven.len(), own: self.own.len() }
     }
 
     /// Forgets everything proven since `mark`.
-    pub(super) fn leave(&mut self, mark: Mark) {
+    pub(super) fn leave(&mut self, mark: VariablesMark) {
         self.proven.truncate(mark.proven);
         self.own.truncate(mark.own);
     }

@@ -92,8 +92,8 @@ const DATA: &str = "json jsonl yaml yml toml xml txt csv ini cfg conf";
 #[must_use]
 pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
     let path = clean(path, dirs);
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let below = |folder: &str| folders.split('/').any(|part| part.eq_ignore_ascii_case(folder));
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let below = |folder: &str| path.split('/').any(|part| part.eq_ignore_ascii_case(folder));
     is_named(name)
         || FOLDERS.iter().any(|folder| below(folder))
             && !(below(".ssh") && matches!(name, "config" | "known_hosts"))
@@ -130,11 +130,11 @@ fn is_pattern(text: &str) -> bool {
 }
 
 fn matches(pattern: &str, of: PatternOf) -> bool {
-    let (folders, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
+    let name = pattern.rsplit('/').next().unwrap_or(pattern);
     let meets = |part: &str, rule: &str| meets(part.as_bytes(), rule.as_bytes());
     // A bare star stands for any folder, as a search through it does.
     let stars = |part: &str| part.bytes().all(|b| b == b'*');
-    let below = |folder: &str| folders.split('/').any(|part| !stars(part) && meets(part, folder));
+    let below = |folder: &str| pattern.split('/').any(|part| !stars(part) && meets(part, folder));
     if pattern.contains(UNKNOWN) || FOLDERS.iter().any(|folder| below(folder)) {
         return true;
     }
@@ -292,6 +292,9 @@ mod tests {
             "SECRETS.yml",
             "src/../.env",
             ".ssh/id_x",
+            ".ssh",
+            "x/.AWS",
+            "~/.gnupg/",
         ] {
             assert!(secret(path, Directories::default()), "{path}");
         }
