@@ -6,7 +6,7 @@ use super::programs::{self, Usage};
 use super::site::{Bases, Operand, Sink};
 use crate::facts::paths::Directories;
 use crate::facts::programs::description::Role;
-use crate::facts::programs::input::{Texts, has_role, reads_program, texts};
+use crate::facts::programs::input::{Texts, has_role, is_interpreter, reads_program, texts};
 use crate::facts::working_directory::{WorkingDirectory, after_cd};
 use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Via, Word, WordKind};
@@ -19,6 +19,9 @@ const MAX_DEPTH: u32 = 4;
 const MOST_BEHIND: usize = 8_000;
 /// Bytes of a script that count as one word.
 const BYTES: usize = 4;
+
+/// Words with which a program runs another one.
+const WAYS: &[&str] = &["system", "exec", "popen", "Popen", "spawn", "subprocess", "`", "qx"];
 
 /// Passes every command of a text to a sink.
 pub(super) struct Commands<'s, 'p, S> {
@@ -151,6 +154,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         self.sink.site(&operands, bases);
         self.sink.command(&command.argv);
         self.given(&command.argv, behind.as_ref());
+        self.programmed(name, command.argv.get(1..).unwrap_or_default(), bases, depth);
         // A variable may name a program to run (`GIT_PAGER=…`).
         if !command.argv.is_empty() {
             command.assigns.iter().for_each(|assign| self.sink.given("", &assign.value.text));
@@ -177,6 +181,24 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
                 self.sink.given(name, &word.text);
             }
         }
+    }
+
+    /// Checks the texts in an interpreter's program that runs commands (`awk 'BEGIN {system("…")}'`).
+    fn programmed(&mut self, name: &str, args: &[Word<'_>], bases: &Bases<'_>, depth: u32) {
+        let runs = |word: &Word<'_>| WAYS.iter().any(|way| word.text.contains(way));
+        let is_programmed = is_interpreter(name) || has_role(name, Role::Programmed);
+        if self.is_guess || depth >= MAX_DEPTH || !is_programmed || !args.iter().any(runs) {
+            return;
+        }
+        self.is_guess = true;
+        for text in args.iter().map(|word| &*word.text) {
+            let plain = text.replace("\\\"", "\u{1}");
+            let strings = plain.split(['"', '`', '\'']).map(|part| part.replace('\u{1}', "\""));
+            for text in strings.chain([text.to_owned()]).filter(|it| it.contains(' ')) {
+                self.script(&text, Dialect::Bash, bases, depth);
+            }
+        }
+        self.is_guess = false;
     }
 
     /// Checks the program that a command reads from its input; a shell's has a dialect.
@@ -237,6 +259,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let (name, words) = argv.split_first().map_or(("", argv), |(first, words)| {
             (base(first.literal().unwrap_or_default()), words)
         });
+        self.programmed(name, words, bases, depth);
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
             None if reads_program(name, words) => self.input(None, command, bases, depth),

@@ -224,6 +224,11 @@ impl<'w, 'a, 'v> Reader<'w, 'a, 'v> {
         };
         let glued = (!more.is_empty()).then_some(OptionValue { text: more, word });
         let value = match takes {
+            // In a cluster without a dash, values are the words behind it, in order.
+            Takes::Value if !word.text.starts_with('-') => {
+                self.cluster = glued.map(|rest| (rest.text, word));
+                self.following()
+            }
             Takes::Nothing => {
                 self.cluster = glued.map(|rest| (rest.text, word));
                 None

@@ -32,6 +32,8 @@ pub(crate) fn texts(name: &str) -> Texts {
     match program.runs {
         _ if roles.iter().any(|role| program.is(*role)) => Texts::Runs,
         Runs::Nothing if OTHERS.contains(&name) => Texts::Runs,
+        // Its command `e` runs one; most of its scripts do not.
+        Runs::Nothing if matches!(name, "sed" | "gsed") => Texts::MayRun,
         Runs::Nothing => Texts::Keeps,
         Runs::Parts(_)
         | Runs::Package
