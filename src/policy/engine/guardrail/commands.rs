@@ -6,7 +6,9 @@ use super::programs::{self, Usage};
 use super::site::{Bases, Operand, Sink};
 use crate::facts::paths::Directories;
 use crate::facts::programs::description::Role;
-use crate::facts::programs::input::{Texts, has_role, is_interpreter, reads_program, texts};
+use crate::facts::programs::input::{
+    Texts, has_role, is_interpreter, makes_program, reads_program, texts,
+};
 use crate::facts::working_directory::{WorkingDirectory, after_cd};
 use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Via, Word, WordKind};
@@ -111,7 +113,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     }
 
     fn command(&mut self, command: &Command<'_>, bases: &Bases<'_>, depth: u32) {
-        let name = command.argv.first().and_then(Word::literal).map(base).unwrap_or_default();
+        let name = name_of(&command.argv);
         let mut operands = Vec::with_capacity(command.argv.len() + command.redirects.len());
         let (usage, walks_here) = programs::usage(&command.argv);
         let behind = unwrap(&command.argv);
@@ -161,6 +163,9 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
+            None if makes_program(name, command.argv.get(1..).unwrap_or_default()) => {
+                self.unseen("is a program that is made when it runs");
+            }
             None if reads_program(name, command.argv.get(1..).unwrap_or_default()) => {
                 self.input(None, command, bases, depth);
             }
@@ -183,7 +188,8 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
-    /// Checks the texts in an interpreter's program that runs commands (`awk 'BEGIN {system("…")}'`).
+    /// Checks the texts in an interpreter's program that runs commands: `awk 'BEGIN
+    /// {system("…")}'`.
     fn programmed(&mut self, name: &str, args: &[Word<'_>], bases: &Bases<'_>, depth: u32) {
         let runs = |word: &Word<'_>| WAYS.iter().any(|way| word.text.contains(way));
         let is_programmed = is_interpreter(name) || has_role(name, Role::Programmed);
@@ -215,7 +221,13 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let given = last.filter(|it| it.op != RedirectOp::Read).and_then(|it| it.target.literal());
         match (given, dialect) {
             (Some(text), Some(dialect)) => self.script(text, dialect, bases, depth),
-            // The text was checked with the redirects; a file is named.
+            (Some(text), None) if has_role(name_of(&command.argv), Role::Recipes) => {
+                // A makefile doubles the dollars of its recipes.
+                let was_guess = std::mem::replace(&mut self.is_guess, true);
+                self.script(&text.replace("$$", "$"), Dialect::Bash, bases, depth);
+                self.is_guess = was_guess;
+            }
+            // The text was checked with the redirects.
             (Some(_), None) => {}
             (None, None) if last.is_some_and(|it| it.op == RedirectOp::Read) => {}
             (None, _) if last.is_none() && !command.pipe.reads() && !is_shell => {}
@@ -256,12 +268,13 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         if open && usage != Usage::Names && behind.is_none() {
             self.unseen("gets names that are only known when it runs");
         }
-        let (name, words) = argv.split_first().map_or(("", argv), |(first, words)| {
-            (base(first.literal().unwrap_or_default()), words)
-        });
+        let (name, words) = (name_of(argv), argv.get(1..).unwrap_or_default());
         self.programmed(name, words, bases, depth);
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
+            None if makes_program(name, words) => {
+                self.unseen("is a program that is made when it runs");
+            }
             None if reads_program(name, words) => self.input(None, command, bases, depth),
             None => {}
         }
@@ -322,6 +335,10 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let scan = shell::scan_as(text, dialect);
         self.text(text, &scan, bases, depth + 1);
     }
+}
+
+fn name_of<'w>(argv: &'w [Word<'_>]) -> &'w str {
+    argv.first().and_then(Word::literal).map(base).unwrap_or_default()
 }
 
 fn operand<'o>(word: &'o Word<'_>, usage: Usage) -> Operand<'o> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::inner::{Inner, Unwrapped, guesses};
 use super::shells;
 use crate::facts::programs;
-use crate::facts::programs::getopt::{Arg, Reader, Syntax, Valued};
+use crate::facts::programs::getopt::{Arg, OptionReader, Syntax, Valued};
 use crate::facts::programs::name::base;
 use crate::facts::programs::runs::{Passage, Runs, Wrapper};
 use crate::shell::{Dialect, Word};
@@ -19,7 +19,7 @@ pub(super) fn behind<'w, 'a>(
 ) -> Option<Unwrapped<'w, 'a>> {
     let mut passage = wrapper.passage;
     let (mut is_emptied, mut filled) = (false, None);
-    let mut options = Reader::new(syntax, args, Valued::default());
+    let mut options = OptionReader::new(syntax, args, Valued::default());
     let mut rest = args;
     loop {
         let arg = options.next();

@@ -35,6 +35,7 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::WalksHere),
     // A jq program can print the environment and read other files.
     Program::named("jq")
+        .written_out()
         .reads(&[reading("acCejMnrRsS", "", JQ, Operands::Jq)])
         .versions("--version")
         .beyond(&[
