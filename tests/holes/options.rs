@@ -12,8 +12,17 @@ async fn verdict(daemon: &Daemon, mode: &str, command: &str) -> String {
     daemon.call(&call).await.1["verdict"].as_str().unwrap().to_owned()
 }
 
+/// Notes a command that has another verdict.
+async fn is(wrong: &mut Vec<String>, daemon: &Daemon, mode: &str, command: &str, wanted: &str) {
+    let verdict = verdict(daemon, mode, command).await;
+    if verdict != wanted {
+        wrong.push(format!("{mode}: {command}: {verdict}"));
+    }
+}
+
 #[tokio::test]
 async fn row_2_no_option_of_a_wrapper_hides_a_command_from_the_built_in_rules() {
+    let mut wrong = Vec::new();
     let daemon = Daemon::start("").await;
     for command in [
         "env --s='touch x' ls",
@@ -62,7 +71,7 @@ async fn row_2_no_option_of_a_wrapper_hides_a_command_from_the_built_in_rules() 
         "bash -Z -c ls",
     ] {
         for mode in ["default", "plan"] {
-            assert_eq!(verdict(&daemon, mode, command).await, "ask", "{mode}: {command}");
+            is(&mut wrong, &daemon, mode, command, "ask").await;
         }
     }
     for command in [
@@ -80,15 +89,16 @@ async fn row_2_no_option_of_a_wrapper_hides_a_command_from_the_built_in_rules() 
         "stdbuf --out=L cat x",
         "ls | xargs --no-run-if-empty -n 1 echo",
         "command -v ls",
-        "find . -name x -exec cat {} ';'",
     ] {
-        assert_eq!(verdict(&daemon, "plan", command).await, "allow", "{command}");
+        is(&mut wrong, &daemon, "plan", command, "allow").await;
     }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 /// A rule with a wildcard covers no option that writes, runs or leaves the project.
 #[tokio::test]
 async fn row_2_no_wildcard_covers_an_option_by_its_beginning() {
+    let mut wrong = Vec::new();
     let programs = [
         "sort", "split", "cp", "mv", "make", "sed", "gawk", "tar", "install", "ln", "rg", "git",
         "curl", "wget", "date", "shuf", "wc", "grep", "rm", "cargo", "env", "timeout", "echo",
@@ -160,7 +170,7 @@ async fn row_2_no_wildcard_covers_an_option_by_its_beginning() {
         "env --s='touch x' ls",
         "timeout --s echo touch x",
     ] {
-        assert_eq!(verdict(&daemon, "default", command).await, "ask", "{command}");
+        is(&mut wrong, &daemon, "default", command, "ask").await;
     }
     for command in [
         "sort -t, -k2 -rn x",
@@ -189,12 +199,14 @@ async fn row_2_no_wildcard_covers_an_option_by_its_beginning() {
         "cargo run --release -- --config x",
         "timeout --kill-after=5 60 echo x",
     ] {
-        assert_eq!(verdict(&daemon, "default", command).await, "allow", "{command}");
+        is(&mut wrong, &daemon, "default", command, "allow").await;
     }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn row_2_a_deny_looks_at_every_word_behind_an_option_that_is_not_known() {
+    let mut wrong = Vec::new();
     let rules = r#"{"*": "allow", "bash": {"rm *": "deny"}}"#;
     let daemon = Daemon::start_with("", &[("permissions.jsonc", rules)]).await;
     for command in [
@@ -211,12 +223,14 @@ async fn row_2_a_deny_looks_at_every_word_behind_an_option_that_is_not_known() {
         "bash -oc pipefail 'rm -rf x'",
         "bash -c - 'rm -rf x'",
     ] {
-        assert_eq!(verdict(&daemon, "default", command).await, "deny", "{command}");
+        is(&mut wrong, &daemon, "default", command, "deny").await;
     }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn row_2_what_is_critical_is_so_by_every_beginning() {
+    let mut wrong = Vec::new();
     let daemon = Daemon::start_with("", &[("permissions.jsonc", r#"{"*": "allow"}"#)]).await;
     for command in [
         "rm --r -f /",
@@ -233,10 +247,11 @@ async fn row_2_what_is_critical_is_so_by_every_beginning() {
         "mount --bin a b",
         "swapoff --al",
     ] {
-        assert_eq!(verdict(&daemon, "default", command).await, "ask", "{command}");
+        is(&mut wrong, &daemon, "default", command, "ask").await;
     }
     for command in ["git push origin main", "git clean -n", "git gc --prune=2.weeks.ago", "rm -r x"]
     {
-        assert_eq!(verdict(&daemon, "default", command).await, "allow", "{command}");
+        is(&mut wrong, &daemon, "default", command, "allow").await;
     }
+    assert_eq!(wrong, Vec::<String>::new());
 }

@@ -6,7 +6,9 @@ use super::programs::{self, Usage};
 use super::site::{Bases, Operand, Sink};
 use crate::facts::paths::Directories;
 use crate::facts::programs::description::Role;
-use crate::facts::programs::input::{Texts, has_role, reads_program, texts};
+use crate::facts::programs::input::{
+    Texts, has_role, is_interpreter, makes_program, reads_program, texts,
+};
 use crate::facts::working_directory::{WorkingDirectory, after_cd};
 use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Via, Word, WordKind};
@@ -19,6 +21,9 @@ const MAX_DEPTH: u32 = 4;
 const MOST_BEHIND: usize = 8_000;
 /// Bytes of a script that count as one word.
 const BYTES: usize = 4;
+
+/// Words with which a program runs another one.
+const WAYS: &[&str] = &["system", "exec", "popen", "Popen", "spawn", "subprocess", "`", "qx"];
 
 /// Passes every command of a text to a sink.
 pub(crate) struct Commands<'s, 'p, S> {
@@ -115,7 +120,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     }
 
     fn command(&mut self, command: &Command<'_>, bases: &Bases<'_>, depth: u32) {
-        let name = command.argv.first().and_then(Word::literal).map(base).unwrap_or_default();
+        let name = name_of(&command.argv);
         let mut operands = Vec::with_capacity(command.argv.len() + command.redirects.len());
         let (usage, walks_here) = programs::usage(&command.argv);
         let behind = unwrap(&command.argv);
@@ -159,12 +164,16 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         self.sink.whole(command);
         self.sink.command(&command.argv);
         self.given(&command.argv, behind.as_ref());
+        self.programmed(name, command.argv.get(1..).unwrap_or_default(), bases, depth);
         // A variable may name a program to run (`GIT_PAGER=…`).
         if !command.argv.is_empty() {
             command.assigns.iter().for_each(|assign| self.sink.given("", &assign.value.text));
         }
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
+            None if makes_program(name, command.argv.get(1..).unwrap_or_default()) => {
+                self.unseen("is a program that is made when it runs");
+            }
             None if reads_program(name, command.argv.get(1..).unwrap_or_default()) => {
                 self.input(None, command, bases, depth);
             }
@@ -187,6 +196,25 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
+    /// Checks the texts in an interpreter's program that runs commands: `awk 'BEGIN
+    /// {system("…")}'`.
+    fn programmed(&mut self, name: &str, args: &[Word<'_>], bases: &Bases<'_>, depth: u32) {
+        let runs = |word: &Word<'_>| WAYS.iter().any(|way| word.text.contains(way));
+        let is_programmed = is_interpreter(name) || has_role(name, Role::Programmed);
+        if self.is_guess || depth >= MAX_DEPTH || !is_programmed || !args.iter().any(runs) {
+            return;
+        }
+        self.is_guess = true;
+        for text in args.iter().map(|word| &*word.text) {
+            let plain = text.replace("\\\"", "\u{1}");
+            let strings = plain.split(['"', '`', '\'']).map(|part| part.replace('\u{1}', "\""));
+            for text in strings.chain([text.to_owned()]).filter(|it| it.contains(' ')) {
+                self.script(&text, Dialect::Bash, bases, depth);
+            }
+        }
+        self.is_guess = false;
+    }
+
     /// Checks the program that a command reads from its input; a shell's has a dialect.
     fn input(
         &mut self,
@@ -201,7 +229,13 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let given = last.filter(|it| it.op != RedirectOp::Read).and_then(|it| it.target.literal());
         match (given, dialect) {
             (Some(text), Some(dialect)) => self.script(text, dialect, bases, depth),
-            // The text was checked with the redirects; a file is named.
+            (Some(text), None) if has_role(name_of(&command.argv), Role::Recipes) => {
+                // A makefile doubles the dollars of its recipes.
+                let was_guess = std::mem::replace(&mut self.is_guess, true);
+                self.script(&text.replace("$$", "$"), Dialect::Bash, bases, depth);
+                self.is_guess = was_guess;
+            }
+            // The text was checked with the redirects.
             (Some(_), None) => {}
             (None, None) if last.is_some_and(|it| it.op == RedirectOp::Read) => {}
             (None, _) if last.is_none() && !command.pipe.reads() && !is_shell => {}
@@ -242,11 +276,13 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         if open && usage != Usage::Names && behind.is_none() {
             self.opened();
         }
-        let (name, words) = argv.split_first().map_or(("", argv), |(first, words)| {
-            (base(first.literal().unwrap_or_default()), words)
-        });
+        let (name, words) = (name_of(argv), argv.get(1..).unwrap_or_default());
+        self.programmed(name, words, bases, depth);
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
+            None if makes_program(name, words) => {
+                self.unseen("is a program that is made when it runs");
+            }
             None if reads_program(name, words) => self.input(None, command, bases, depth),
             None => {}
         }
@@ -307,6 +343,10 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let scan = shell::scan_as(text, dialect);
         self.text(text, &scan, bases, depth + 1);
     }
+}
+
+fn name_of<'w>(argv: &'w [Word<'_>]) -> &'w str {
+    argv.first().and_then(Word::literal).map(base).unwrap_or_default()
 }
 
 fn operand<'o>(word: &'o Word<'_>, usage: Usage) -> Operand<'o> {

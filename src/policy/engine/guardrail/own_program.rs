@@ -1,6 +1,8 @@
 //! The bridge's own program: which of its command lines an agent may run. They are read as the
 //! program's own parser reads them; an unreadable one is denied.
 
+use std::borrow::Cow;
+
 use super::reach::GuardrailHit;
 use crate::facts::programs::input::{Texts, is_interpreter, texts};
 use crate::facts::wrappers::{base, unwrap};
@@ -168,7 +170,17 @@ impl OwnProgram {
     }
 
     fn is_in(&self, text: &str) -> bool {
-        self.names.iter().any(|own| !own.contains('/') && has_word(text, own))
+        let text = bare(text);
+        self.names.iter().any(|own| !own.contains('/') && has_word(&text, own))
+    }
+}
+
+/// Removes what a shell or a small language takes away: `'counter'sign`, `c\ountersign`.
+fn bare(text: &str) -> Cow<'_, str> {
+    const MARKS: [char; 3] = ['\'', '"', '\\'];
+    match text.contains(MARKS) {
+        true => Cow::Owned(text.replace(MARKS, "")),
+        false => Cow::Borrowed(text),
     }
 }
 
@@ -180,6 +192,7 @@ fn answering(text: &str) -> Option<&'static str> {
         "token" => ["add", "rotate", "revoke"].iter().any(|it| has_word(text, it)),
         _ => does == OwnCommand::Decides,
     };
+    let text = &*bare(text);
     let mut found = COMMANDS.iter().filter(|(command, _)| has_word(text, command));
     found.find(|(command, does)| decides(command, *does)).map(|(command, _)| *command)
 }

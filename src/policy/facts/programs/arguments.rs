@@ -1,7 +1,7 @@
 //! The words behind a program's name, and how options are found among them.
 
 use super::description::Program;
-use super::getopt::{Arg, OptionValue, Reader, Syntax, Valued};
+use super::getopt::{Arg, OptionReader, OptionValue, Syntax, Valued};
 use super::words::{Words, listed};
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
@@ -29,7 +29,7 @@ pub(crate) struct Arguments<'w, 'a> {
 impl<'w, 'a> Arguments<'w, 'a> {
     pub(crate) fn new(words: &'w [Word<'a>]) -> Self {
         let dirs = Directories::default();
-        let syntax = Syntax::Unknown;
+        let syntax = Syntax::Partly("");
         Self { words, open: false, dirs, redirects: &[], sub: "", valued: "", global: "", syntax }
     }
 
@@ -40,11 +40,11 @@ impl<'w, 'a> Arguments<'w, 'a> {
 
     /// Reads the words as the program does. `letters` and `list` have options with a value, for a
     /// program whose options are not known.
-    fn read<'v>(&self, letters: &'v str, list: &'v str) -> Reader<'w, 'a, 'v>
+    fn read<'v>(&self, letters: &'v str, list: &'v str) -> OptionReader<'w, 'a, 'v>
     where
         'w: 'v,
     {
-        Reader::new(self.syntax, self.words, Valued { letters, lists: [list, self.valued] })
+        OptionReader::new(self.syntax, self.words, Valued { letters, lists: [list, self.valued] })
     }
 
     /// Returns true when an option of the list may be given. The letters of `values` take a value.
@@ -91,7 +91,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
         match self.syntax {
             Syntax::Getopt(_) => self.short(letters, ""),
             // Which letters take the rest of the word as a value is not known.
-            Syntax::Unknown | Syntax::WrittenOut => self.before_end().any(|word| {
+            Syntax::Partly(_) | Syntax::WrittenOut => self.before_end().any(|word| {
                 let flags = word.text.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
                 flags.is_some_and(|flags| flags.contains(|c| letters.contains(c)))
             }),

@@ -55,7 +55,7 @@ impl Program {
         Self {
             names,
             roles: &[],
-            syntax: Syntax::Unknown,
+            syntax: Syntax::Partly(""),
             global: "",
             plain: "",
             reads: &[],
@@ -84,6 +84,11 @@ impl Program {
     /// Names all of its options.
     pub(crate) const fn options(self, getopt: Getopt) -> Self {
         Self { syntax: Syntax::Getopt(getopt), ..self }
+    }
+
+    /// Names long options that are beginnings of others.
+    pub(crate) const fn whole(self, longs: Words) -> Self {
+        Self { syntax: Syntax::Partly(longs), ..self }
     }
 
     /// States that it accepts long options only as they are written out.

@@ -1,14 +1,14 @@
 //! Options as programs read them: the one place that knows how an option may be written.
 
-use super::words::{Words, each};
+use super::words::{Words, each, listed};
 use crate::shell::Word;
 
 /// The way in which a program reads its options.
 #[derive(Clone, Copy)]
 pub(crate) enum Syntax {
-    /// Not known. A beginning of a long option may stand for it, and a `--` behind an option may be
-    /// its value.
-    Unknown,
+    /// Not known, but for these long options. A beginning of another one may stand for it, and a
+    /// `--` behind an option may be its value.
+    Partly(Words),
     /// Long options are written out, and `--` ends them.
     WrittenOut,
     /// All of its options are known.
@@ -38,7 +38,7 @@ pub(crate) enum Takes {
 
 /// The meaning of a long option as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum Resolved {
     One(&'static str, Takes),
     /// A beginning of several options, which the program refuses.
     Several,
@@ -48,8 +48,8 @@ pub(crate) enum Meaning {
 impl Getopt {
     /// Resolves a long option as glibc does: its whole name, or a beginning of one option only.
     // Names of one meaning are no ambiguity.
-    pub(crate) fn resolve(self, written: &str) -> Meaning {
-        let mut found = Meaning::Unknown;
+    pub(crate) fn resolve(self, written: &str) -> Resolved {
+        let mut found = Resolved::Unknown;
         for item in self.longs.split_ascii_whitespace() {
             let names = item.trim_end_matches(['=', '?']);
             let takes = match item.as_bytes().last() {
@@ -59,12 +59,12 @@ impl Getopt {
             };
             let name = names.split('|').next().unwrap_or(names);
             if names.split('|').any(|one| one == written) {
-                return Meaning::One(name, takes);
+                return Resolved::One(name, takes);
             }
             if names.split('|').any(|one| one.starts_with(written)) {
                 found = match found {
-                    Meaning::Unknown => Meaning::One(name, takes),
-                    Meaning::One(..) | Meaning::Several => Meaning::Several,
+                    Resolved::Unknown => Resolved::One(name, takes),
+                    Resolved::One(..) | Resolved::Several => Resolved::Several,
                 };
             }
         }
@@ -105,7 +105,10 @@ impl<'w, 'a> Arg<'w, 'a> {
     /// Returns true when this may be an option of the list (`-o --output`).
     // FAIL-CLOSED: what is not known for certain may be any option that it can stand for.
     pub(crate) fn may_be(&self, syntax: Syntax, list: &str) -> bool {
-        let is_whole = !matches!(syntax, Syntax::Unknown);
+        let is_whole = |name: &str| match syntax {
+            Syntax::Partly(whole) => listed(whole, name),
+            Syntax::WrittenOut | Syntax::Getopt(_) => true,
+        };
         let long = |name: &str, is_whole: bool| {
             let mut names = each(list).filter_map(|option| option.strip_prefix(b"--"));
             match is_whole {
@@ -116,7 +119,7 @@ impl<'w, 'a> Arg<'w, 'a> {
         let short = |letter: char| each(list).any(|option| option == [b'-', letter as u8]);
         match self {
             Self::Short(letter, _) => letter.is_ascii() && short(*letter),
-            Self::Long(name, _) => long(name, is_whole),
+            Self::Long(name, _) => long(name, is_whole(name)),
             Self::Unclear(text) => match text.strip_prefix("--") {
                 Some(name) => long(name.split('=').next().unwrap_or(name), false),
                 None => text.chars().skip(1).any(|c| c.is_ascii() && short(c)),
@@ -144,7 +147,7 @@ pub(crate) struct Valued<'v> {
 
 /// Reads the words behind a program's name.
 #[derive(Clone)]
-pub(crate) struct Reader<'w, 'a, 'v> {
+pub(crate) struct OptionReader<'w, 'a, 'v> {
     syntax: Syntax,
     valued: Valued<'v>,
     /// The words that are left.
@@ -157,7 +160,7 @@ pub(crate) struct Reader<'w, 'a, 'v> {
     is_waiting: bool,
 }
 
-impl<'w, 'a, 'v> Reader<'w, 'a, 'v> {
+impl<'w, 'a, 'v> OptionReader<'w, 'a, 'v> {
     pub(crate) fn new(syntax: Syntax, words: &'w [Word<'a>], valued: Valued<'v>) -> Self {
         let mut reader = Self {
             syntax,
@@ -185,13 +188,13 @@ impl<'w, 'a, 'v> Reader<'w, 'a, 'v> {
         };
         let (name, takes) = match self.syntax {
             Syntax::Getopt(getopt) => match getopt.resolve(name) {
-                Meaning::One(_, Takes::Nothing) if glued.is_some() => {
+                Resolved::One(_, Takes::Nothing) if glued.is_some() => {
                     return Arg::Unclear(&word.text);
                 }
-                Meaning::One(name, takes) => (name, takes),
-                Meaning::Several | Meaning::Unknown => return Arg::Unclear(&word.text),
+                Resolved::One(name, takes) => (name, takes),
+                Resolved::Several | Resolved::Unknown => return Arg::Unclear(&word.text),
             },
-            Syntax::Unknown | Syntax::WrittenOut => {
+            Syntax::Partly(_) | Syntax::WrittenOut => {
                 let is_valued = Arg::Long(name, None);
                 let takes = self.valued.lists.iter().any(|it| is_valued.may_be(self.syntax, it));
                 (name, if takes { Takes::Value } else { Takes::Maybe })
@@ -213,7 +216,7 @@ impl<'w, 'a, 'v> Reader<'w, 'a, 'v> {
                 Some(takes) => takes,
                 None => return Some(Arg::Unclear(&word.text)),
             },
-            Syntax::Unknown | Syntax::WrittenOut => {
+            Syntax::Partly(_) | Syntax::WrittenOut => {
                 let is_valued = |it: &&str| Arg::Short(letter, None).may_be(self.syntax, it);
                 let known = self.valued.letters.contains(letter);
                 match known || self.valued.lists.iter().any(is_valued) {
@@ -224,6 +227,11 @@ impl<'w, 'a, 'v> Reader<'w, 'a, 'v> {
         };
         let glued = (!more.is_empty()).then_some(OptionValue { text: more, word });
         let value = match takes {
+            // In a cluster without a dash, values are the words behind it, in order.
+            Takes::Value if !word.text.starts_with('-') => {
+                self.cluster = glued.map(|rest| (rest.text, word));
+                self.following()
+            }
             Takes::Nothing => {
                 self.cluster = glued.map(|rest| (rest.text, word));
                 None
@@ -242,7 +250,7 @@ impl<'w, 'a, 'v> Reader<'w, 'a, 'v> {
     }
 }
 
-impl<'w, 'a> Iterator for Reader<'w, 'a, '_> {
+impl<'w, 'a> Iterator for OptionReader<'w, 'a, '_> {
     type Item = Arg<'w, 'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -258,7 +266,7 @@ impl<'w, 'a> Iterator for Reader<'w, 'a, '_> {
             // `-` alone is the standard input and counts as an operand.
             None => Some(Arg::Operand(word)),
             Some("-") => {
-                let is_end = !was_waiting || !matches!(self.syntax, Syntax::Unknown);
+                let is_end = !was_waiting || !matches!(self.syntax, Syntax::Partly(_));
                 self.behind_end = is_end.then_some(more.len());
                 self.next()
             }

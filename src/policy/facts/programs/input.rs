@@ -32,6 +32,8 @@ pub(crate) fn texts(name: &str) -> Texts {
     match program.runs {
         _ if roles.iter().any(|role| program.is(*role)) => Texts::Runs,
         Runs::Nothing if OTHERS.contains(&name) => Texts::Runs,
+        // Its command `e` runs one; most of its scripts do not.
+        Runs::Nothing if matches!(name, "sed" | "gsed") => Texts::MayRun,
         Runs::Nothing => Texts::Keeps,
         Runs::Parts(_)
         | Runs::Package
@@ -52,6 +54,17 @@ pub(crate) fn has_role(name: &str, role: Role) -> bool {
 
 pub(crate) fn is_interpreter(name: &str) -> bool {
     has_role(name, Role::Interpreter) || has_role(name, Role::Shell)
+}
+
+/// Returns true when the program of an interpreter comes from another command: `python3 <(./gen)`,
+/// `make -f <(./gen)`.
+pub(crate) fn makes_program(name: &str, args: &[Word<'_>]) -> bool {
+    let is_made = |word: &Word<'_>| word.text.starts_with("<(");
+    let args = Arguments::new(args);
+    match has_role(name, Role::Recipes) || has_role(name, Role::Programmed) || name == "sed" {
+        true => args.given("-f --file --makefile").iter().any(|file| is_made(file.word)),
+        false => is_interpreter(name) && args.operands("").first().is_some_and(|it| is_made(it)),
+    }
 }
 
 /// Returns true for an interpreter that reads its program from standard input.

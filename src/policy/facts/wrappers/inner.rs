@@ -68,8 +68,8 @@ impl Unwrapped<'_, '_> {
     }
 }
 
-/// Returns guesses for a wrapper with unknown options: any word may be the inner command, and a word
-/// with blanks, or the value of an option with blanks, may be a text for a shell.
+/// Returns guesses for a wrapper with unknown options: any word may be the inner command, and a
+/// word with blanks, or the value of an option with blanks, may be a text for a shell.
 pub(super) fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
     let command = |at: usize| {
         let argv = args.get(at..).filter(|it| it.first().is_some_and(|w| !is_option(&w.text)))?;

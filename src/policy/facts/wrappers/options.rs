@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use super::inner::{Inner, Unwrapped, guesses};
-use super::unwrap;
-use crate::facts::programs::getopt::{Arg, Reader, Syntax, Valued};
-use crate::facts::programs::runs::{Passage, Wrapper};
+use super::shells;
+use crate::facts::programs;
+use crate::facts::programs::getopt::{Arg, OptionReader, Syntax, Valued};
+use crate::facts::programs::name::base;
+use crate::facts::programs::runs::{Passage, Runs, Wrapper};
 use crate::shell::{Dialect, Word};
 
 /// Skips a wrapper's own options and operands.
@@ -17,7 +19,7 @@ pub(super) fn behind<'w, 'a>(
 ) -> Option<Unwrapped<'w, 'a>> {
     let mut passage = wrapper.passage;
     let (mut is_emptied, mut filled) = (false, None);
-    let mut options = Reader::new(syntax, args, Valued::default());
+    let mut options = OptionReader::new(syntax, args, Valued::default());
     let mut rest = args;
     loop {
         let arg = options.next();
@@ -116,20 +118,23 @@ fn split<'w, 'a>(
     found
 }
 
-/// Returns true when a placeholder decides what runs (`xargs -I{} {}`, `find -exec sh -c {} ;`).
+/// Returns true when a placeholder decides what runs (`xargs -I{} {}`, `find -exec sh -c {} ;`). It
+/// may as soon as it stands behind a program that runs others, but for a shell's operands.
 pub(super) fn fills(argv: &[Word<'_>], placeholder: &str) -> bool {
-    let holds = |text: &str| text.contains(placeholder);
-    let Some(first) = argv.first() else { return false };
-    holds(&first.text)
-        || unwrap(argv).is_some_and(|found| {
-            found.inner.iter().any(|inner| match inner {
-                Inner::Argv { argv, .. } => fills(argv, placeholder),
-                Inner::Script { text, .. } => holds(text),
-                Inner::Input(_) | Inner::Unknown => false,
-                Inner::File => {
-                    let mut words = argv.iter().skip(1).filter(|it| !it.text.starts_with('-'));
-                    words.next().is_some_and(|file| holds(&file.text))
-                }
-            })
-        })
+    let holds = |word: &Word<'_>| word.text.contains(placeholder);
+    let Some((first, args)) = argv.split_first() else { return false };
+    let Some(program) = first.literal().map(base).and_then(programs::of) else {
+        return holds(first);
+    };
+    let script = |args| match shells::shell(base(&first.text), args)?.inner.first()? {
+        Inner::Script { text, .. } => Some(text.contains(placeholder)),
+        // The options of a shell may be in the way of its script.
+        _ => Some(args.iter().take(2).any(holds)),
+    };
+    holds(first)
+        || match program.runs {
+            Runs::Nothing => false,
+            Runs::Shell => script(args).unwrap_or_default(),
+            _ => args.iter().any(holds),
+        }
 }

@@ -1,11 +1,16 @@
 //! The programs of this machine judge how their options are read.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests fail by panicking"
+)]
 
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Getopt, Meaning, Syntax, Takes};
+use super::{Getopt, Resolved, Syntax, Takes};
 use crate::facts::programs;
 
 /// Programs that answer `--=`, a beginning of all their options, with an error that names them.
@@ -16,11 +21,12 @@ const JUDGES: &str = "\
 fn options(name: &str) -> Getopt {
     match programs::exact(name).unwrap().syntax {
         Syntax::Getopt(getopt) => getopt,
-        Syntax::Unknown | Syntax::WrittenOut => panic!("{name} has no list of options"),
+        Syntax::Partly(_) | Syntax::WrittenOut => panic!("{name} has no list of options"),
     }
 }
 
-/// What a program says of these words. The last one is refused by every judge, so that nothing runs.
+/// What a program says of these words. The last one is refused by every judge, so that nothing
+/// runs.
 fn says(program: &str, words: &[&str]) -> Option<String> {
     let folder = std::env::temp_dir();
     let mut command = Command::new(program);
@@ -76,11 +82,11 @@ fn every_beginning_of_an_option_is_read_as_the_program_reads_it() {
             continue;
         };
         judges += 1;
-        let known = |name: &str| matches!(getopt.resolve(name), Meaning::One(it, _) if it == name);
+        let known = |name: &str| matches!(getopt.resolve(name), Resolved::One(it, _) if it == name);
         // Newer programs have more options; these ask here.
         let names = all.split('\'').filter_map(|part| part.strip_prefix("--"));
         let missing: Vec<&str> = names
-            .filter(|it| !["=", "HANG"].contains(it) && getopt.resolve(it) == Meaning::Unknown)
+            .filter(|it| !["=", "HANG"].contains(it) && getopt.resolve(it) == Resolved::Unknown)
             .collect();
         if !missing.is_empty() {
             println!("NOTE: {program} has options that are not listed: {missing:?}");
@@ -100,8 +106,8 @@ fn every_beginning_of_an_option_is_read_as_the_program_reads_it() {
             // A program without that option refuses it, which is no error of ours.
             let real = judged(program, &format!("--{name}"));
             let takes = match getopt.resolve(name) {
-                Meaning::One(_, takes) => Some(takes),
-                Meaning::Several | Meaning::Unknown => None,
+                Resolved::One(_, takes) => Some(takes),
+                Resolved::Several | Resolved::Unknown => None,
             };
             cases += 1;
             // `env` reads the words of that value as its own.
@@ -127,15 +133,15 @@ fn every_beginning_of_an_option_is_read_as_the_program_reads_it() {
 fn a_beginning_is_resolved_as_glibc_does() {
     let getopt = Getopt { shorts: "ab:c::", longs: "file= files-from= colour|color? quiet|silent" };
     for (written, meaning) in [
-        ("file", Meaning::One("file", Takes::Value)),
-        ("files", Meaning::One("files-from", Takes::Value)),
-        ("fil", Meaning::Several),
-        ("f", Meaning::Several),
-        ("col", Meaning::One("colour", Takes::Maybe)),
-        ("color", Meaning::One("colour", Takes::Maybe)),
-        ("s", Meaning::One("quiet", Takes::Nothing)),
-        ("x", Meaning::Unknown),
-        ("", Meaning::Several),
+        ("file", Resolved::One("file", Takes::Value)),
+        ("files", Resolved::One("files-from", Takes::Value)),
+        ("fil", Resolved::Several),
+        ("f", Resolved::Several),
+        ("col", Resolved::One("colour", Takes::Maybe)),
+        ("color", Resolved::One("colour", Takes::Maybe)),
+        ("s", Resolved::One("quiet", Takes::Nothing)),
+        ("x", Resolved::Unknown),
+        ("", Resolved::Several),
     ] {
         assert_eq!(getopt.resolve(written), meaning, "{written}");
     }
@@ -158,7 +164,7 @@ fn what_only_reads_knows_the_same_values() {
                     Some(b'?') => Takes::Maybe,
                     _ => Takes::Nothing,
                 };
-                let Meaning::One(_, real) = getopt.resolve(written) else { continue };
+                let Resolved::One(_, real) = getopt.resolve(written) else { continue };
                 assert_eq!(takes, real, "{name} --{written}");
                 compared += 1;
             }

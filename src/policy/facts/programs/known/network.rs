@@ -20,6 +20,7 @@ use crate::facts::programs::words::Words;
 pub(crate) static ALL: &[Program] = &[
     // `-d @-` and `-T -` send what comes down the pipe.
     Program::named("curl")
+        .whole("cookie output url")
         .roles(&[Role::Fetches])
         .beyond(&[judge(web::curl)])
         .critical(&[case(Test(leaks::uploads), LEAKS)])

@@ -36,6 +36,7 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::WalksHere),
     // A jq program can print the environment and read other files.
     Program::named("jq")
+        .written_out()
         .reads(&[jq::FORM])
         .versions("--version --help")
         .beyond(&[judge(scripts::jq)])
