@@ -8,7 +8,7 @@ use std::process::Command;
 const HIDDEN_IN_SH: &[&str] = &[
     "echo $'\\'; touch HIDDEN #'",
     "if [[ a > HIDDEN ]]; then echo x; fi",
-    "[[ -n x && -n y > HIDDEN ]]; echo x",
+    "[[ -n x || -n y > HIDDEN ]]; echo x",
     "echo $'a\\' > HIDDEN; echo b #'",
     "select x in > HIDDEN\ndo echo x; break; done",
 ];
