@@ -9,7 +9,7 @@ use super::spelling::{Expansions, pieces};
 use super::walk::walk;
 use crate::facts::call::Call;
 use crate::facts::links::Sights;
-use crate::facts::paths::Directories;
+use crate::facts::paths::{self, Directories};
 use crate::facts::programs;
 use crate::facts::tools::Kind;
 use crate::facts::values::paths_of;
@@ -55,8 +55,7 @@ struct Collector<'h> {
 
 impl Collector<'_> {
     fn path(&mut self, path: String) {
-        // The kernel's links refer to the process that opens them, which is not this one.
-        if path.contains(UNKNOWN) || path.starts_with("/proc/self") || path.len() > 4096 {
+        if path.contains(UNKNOWN) || of_its_opener(&path) || path.len() > 4096 {
             return;
         }
         if self.seen.len() >= MOST {
@@ -65,6 +64,17 @@ impl Collector<'_> {
             self.sights.paths.push(path);
         }
     }
+}
+
+/// Returns true for the kernel's links that refer to the process that opens them. Looked up here,
+/// `/dev/stderr` would be a file of the daemon.
+fn of_its_opener(path: &str) -> bool {
+    const OWN: &[&str] =
+        &["/proc/self", "/proc/thread-self", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+    // Behind a link, `..` leads elsewhere than its text says.
+    let plain = !path.split('/').any(|part| part == "..");
+    let path = paths::clean(path, Directories::default());
+    plain && OWN.iter().any(|own| paths::within(&path, own))
 }
 
 impl Sink for Collector<'_> {
@@ -104,5 +114,22 @@ impl Sink for Collector<'_> {
 
     fn is_done(&self) -> bool {
         self.sights.is_cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sights;
+    use crate::facts::call::Call;
+
+    #[test]
+    fn links_of_the_process_that_opens_them_are_not_looked_up() {
+        let call = Call {
+            cwd: Some("/w".to_owned()),
+            ..Call::shell(
+                "echo x < notes > /dev/stderr; cat /dev/./fd/3 //dev/stdin /proc/self/fd/0 a/../b",
+            )
+        };
+        assert_eq!(sights(&call).paths, ["/w", "/w/x", "/w/notes", "/w/a/../b"]);
     }
 }
