@@ -110,13 +110,14 @@ impl<'c> Matcher<'c> {
     /// covered, as an allow rule would.
     #[must_use]
     pub fn command(&self, patterns: &[String]) -> RuleFit {
-        self.rules("shell_exec", patterns)
+        self.rules(SHELL, patterns, |patterns| self.runs(SHELL, patterns))
     }
 
     /// Matches patterns of paths with every path that the call names, or touches without a name.
     #[must_use]
     pub fn path(&self, patterns: &[String]) -> RuleFit {
-        match self.rules("*", patterns) {
+        // The words of a command are no paths as they stand; those that are were collected.
+        match self.rules("*", patterns, |_| false) {
             RuleFit::No if self.seen.unread || self.seen.anywhere => RuleFit::Maybe,
             RuleFit::No if patterns.iter().any(|it| self.touches(it)) => RuleFit::Maybe,
             fit => fit,
@@ -126,10 +127,16 @@ impl<'c> Matcher<'c> {
     /// Matches a rule's tool and pattern, whatever its verdict.
     #[must_use]
     pub fn rule(&self, rule: &Rule) -> RuleFit {
-        self.rules(&rule.tool, std::slice::from_ref(&rule.pattern))
+        let pattern = std::slice::from_ref(&rule.pattern);
+        self.rules(&rule.tool, pattern, |patterns| self.runs(&rule.tool, patterns))
     }
 
-    fn rules(&self, tool: &str, patterns: &[String]) -> RuleFit {
+    fn rules(
+        &self,
+        tool: &str,
+        patterns: &[String],
+        runs: impl Fn(&[Cow<'_, str>]) -> bool,
+    ) -> RuleFit {
         if patterns.is_empty() {
             return RuleFit::Yes;
         }
@@ -150,7 +157,7 @@ impl<'c> Matcher<'c> {
             Verdict::Ask => !denied.understood || denied.deciding_rule.as_ref().is_some_and(meant),
             Verdict::Allow => false,
         };
-        if !strikes && !self.runs(tool, &patterns) {
+        if !strikes && !runs(&patterns) {
             return RuleFit::No;
         }
         let covered = || decide(self.call, &every(Verdict::Allow, Verdict::Ask)).verdict;
@@ -198,7 +205,9 @@ impl<'c> Matcher<'c> {
         let rooted = rooted.map(|cwd| [cwd, "/", &pattern].concat());
         let Ok(glob) = Glob::parse(&pattern) else { return true };
         self.seen.paths.iter().any(|NamedPath { text, is_open, is_above }| {
-            let forms = [Some(text.clone()), below(text)];
+            // Else a name such as `*.rs` would be any absolute path, too.
+            let below = if pattern.starts_with('/') { None } else { below(text) };
+            let forms = [Some(text.clone()), below];
             forms.into_iter().flatten().any(|form| {
                 let patterns = || [Some(&*pattern), rooted.as_deref()].into_iter().flatten();
                 let overlaps = |text: &str| patterns().any(|it| overlap::overlap(it, text));

@@ -434,7 +434,7 @@ fn bases(cwd: Option<&str>) -> Bases<'_> {
 
 /// Returns true for a word that names something below the working directory, if anything.
 fn in_project(text: &str) -> bool {
-    !text.starts_with(['/', '~', '$']) && !text.contains("..")
+    !text.starts_with(['/', '~', '$']) && !text.split('/').any(|part| part == "..")
 }
 
 /// Returns a word whose text says what is not known of it.

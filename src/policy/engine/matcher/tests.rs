@@ -321,6 +321,8 @@ fn a_rule_on_a_path_leaves_its_neighbours_alone() {
         "cd /srv/test && unzip x.zip",
         "git checkout -- a.conf",
         "cd sub && rm a.conf",
+        "ls *.rs",
+        "find . -name '*.rs' | head",
         "git push origin main",
         "git commit -m 'touch /srv/prod/a.conf'",
         "echo /srv/prod/a.conf",
@@ -341,6 +343,9 @@ fn a_rule_on_a_path_leaves_its_neighbours_alone() {
         "cargo test",
         "eslint src/",
         "docker build .",
+        "go test ./...",
+        "echo \"$HOME\"",
+        "for f in *.rs; do echo \"$f\"; done",
         "cp a b",
         "cp src/a.rs src/b.rs",
         "sed -i s/a/b/ src/a.rs",
@@ -442,4 +447,24 @@ fn what_cannot_be_read_may_have_any_effect() {
     assert_eq!(fit("python3 -c 'x'"), RuleFit::Maybe);
     assert_eq!(fit("echo x | sh"), RuleFit::Maybe);
     assert_eq!(fit("make all"), RuleFit::No);
+}
+
+#[test]
+fn what_people_do_every_day_meets_no_rule_on_something_else() {
+    let corpus = include_str!("../../../../tests/corpus/benign.jsonl");
+    let lines = corpus.lines().map(|line| serde_json::from_str::<Value>(line).unwrap_or_default());
+    let calls: Vec<Call> =
+        lines.filter_map(|line| Some(shell(line["command"].as_str()?))).collect();
+    let met = |fit: fn(&Matcher<'_>, &[String]) -> RuleFit, pattern: &str| {
+        let fits = |call: &&Call| fit(&Matcher::new(call, &[]), &list(&[pattern])) != RuleFit::No;
+        calls.iter().filter(fits).count()
+    };
+    // Variables that may change what runs, and words that are known only when it runs.
+    let command = met(|matcher, patterns| matcher.command(patterns), "terraform apply *");
+    let path = met(|matcher, patterns| matcher.path(patterns), "/srv/prod/**");
+    let folder = met(|matcher, patterns| matcher.folder(patterns), "/srv/prod/**");
+    assert!(
+        calls.len() > 200 && command <= 2 && path <= 15 && folder <= 5,
+        "{command} {path} {folder}"
+    );
 }
