@@ -11,7 +11,7 @@ use super::{
     },
     people::People,
 };
-use countersign_policy::{Fit, Matcher, matcher::name};
+use countersign_policy::{Matcher, RuleFit, matcher::name};
 
 /// One rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,13 +124,13 @@ pub(super) struct Fitting<'r, R> {
     pub(super) is_certain: bool,
 }
 
-pub(super) fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> Fit) -> Fitting<'_, R> {
+pub(super) fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> RuleFit) -> Fitting<'_, R> {
     let mut fitting = Fitting { rules: Vec::new(), is_certain: false };
     for rule in rules {
         match fit(rule) {
-            Fit::No => {}
-            Fit::Maybe => fitting.rules.push(rule),
-            Fit::Yes => {
+            RuleFit::No => {}
+            RuleFit::Maybe => fitting.rules.push(rule),
+            RuleFit::Yes => {
                 fitting.rules.push(rule);
                 fitting.is_certain = true;
                 break;
@@ -169,12 +169,12 @@ impl AnswerRule {
 }
 
 impl AskConditions {
-    pub(super) fn fit(&self, seen: SeenCall<'_>) -> Fit {
+    pub(super) fn fit(&self, seen: SeenCall<'_>) -> RuleFit {
         let SeenCall { call, facts, critical } = seen;
         let critical =
             self.critical.is_none_or(|wanted| critical == (wanted == Criticality::Critical));
         let all = [
-            Fit::from(critical),
+            RuleFit::from(critical),
             name(&self.agent, Some(&call.agent)),
             name(&self.session, Some(&call.session)),
             name(&self.host, call.host.as_deref()),
@@ -184,7 +184,7 @@ impl AskConditions {
             facts.command(&self.command),
             facts.path(&self.path),
         ];
-        all.into_iter().min().unwrap_or(Fit::No)
+        all.into_iter().min().unwrap_or(RuleFit::No)
     }
 }
 

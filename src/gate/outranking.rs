@@ -9,7 +9,7 @@ use super::{
     large,
 };
 use crate::store::{Grant, GrantScope, StoreError};
-use countersign_policy::{self as policy, Fit, Matcher, Rule, tool_name::CATEGORY};
+use countersign_policy::{self as policy, Matcher, Rule, RuleFit, tool_name::CATEGORY};
 
 impl Evaluator {
     /// Why people are asked about a call that is allowed; `None`: it is.
@@ -54,5 +54,5 @@ impl Evaluator {
 fn touches(facts: &policy::Call, granted: &[Rule]) -> bool {
     let matcher = Matcher::new(facts, &[]);
     // A category is no tool, so it cannot be compared here.
-    granted.iter().any(|it| it.tool.starts_with(CATEGORY) || matcher.rule(it) != Fit::No)
+    granted.iter().any(|it| it.tool.starts_with(CATEGORY) || matcher.rule(it) != RuleFit::No)
 }

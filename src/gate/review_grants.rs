@@ -4,7 +4,7 @@
 use super::decided::HasVerdict;
 use crate::store::Grant;
 use countersign_policy::{
-    self as policy, Decision, Fit, Matcher, Rule, Verdict, tool_name::may_be_granted,
+    self as policy, Decision, Matcher, Rule, RuleFit, Verdict, tool_name::may_be_granted,
 };
 
 /// Characters with a meaning in a pattern.
@@ -21,7 +21,7 @@ pub(super) fn applied<T: HasVerdict>(decided: T, reviewed: &[Grant], facts: &pol
         return decided;
     }
     let matcher = Matcher::new(facts, &[]);
-    let covers = |grant: &&Grant| matcher.rule(&grant.rule) != Fit::No;
+    let covers = |grant: &&Grant| matcher.rule(&grant.rule) != RuleFit::No;
     let Some(grant) = reviewed.iter().find(covers) else { return decided };
     let mut asks = policy::decision::facts(facts);
     (asks.verdict, asks.rule, asks.deciding_rule) = (Verdict::Ask, None, None);
@@ -54,7 +54,7 @@ pub(super) fn rule_for(decided: &Decision, facts: &policy::Call) -> Option<Rule>
     let exact = exact.into_iter().filter(narrow);
     let matcher = Matcher::new(facts, &[]);
     // INVARIANT: the same call again asks.
-    allowed.chain(exact).chain(["*"]).map(asks).find(|rule| matcher.rule(rule) != Fit::No)
+    allowed.chain(exact).chain(["*"]).map(asks).find(|rule| matcher.rule(rule) != RuleFit::No)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{
     rota::Rota,
 };
 use crate::store::AbsentPeople;
-use countersign_policy::Fit;
+use countersign_policy::RuleFit;
 use std::collections::BTreeMap;
 
 /// All routes, and where people are written to.
@@ -191,7 +191,7 @@ impl Routes {
     /// The routes that may be meant.
     fn fitting(&self, seen: SeenCall<'_>, now_ms: i64) -> Fitting<'_, TargetRoute> {
         fitting(&self.list, |route| match &route.during {
-            Some(hours) if !hours.include(now_ms) => Fit::No,
+            Some(hours) if !hours.include(now_ms) => RuleFit::No,
             _ => route.when.fit(seen),
         })
     }

@@ -18,7 +18,7 @@ pub mod shell;
 pub use check::examples;
 pub use engine::decision::{BriefDecision, Decision, Layers, Mode, decide, decide_briefly};
 pub use engine::guardrail::{Guardrail, Ours, sights};
-pub use engine::matcher::{Fit, Matcher};
+pub use engine::matcher::{Matcher, RuleFit};
 pub use engine::parts::{Part, parts};
 pub use engine::{agent_mode, always, critical, decision, files, guardrail, highlights, matcher};
 pub use facts::call::{Call, ProfileFacts};

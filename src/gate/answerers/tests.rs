@@ -100,6 +100,7 @@ fn where_it_is_shown_comes_with_what_happens_while_nobody_answers() {
         route: "push".to_owned(),
         targets: vec![target("room")],
         fallback: vec![target("Ana")],
+        everywhere: false,
     };
     let (groups, targets) = (vec!["leads".to_owned()], vec![target("Dora")]);
     let steps = [
@@ -120,4 +121,9 @@ fn where_it_is_shown_comes_with_what_happens_while_nobody_answers() {
     let inbox = RoutePlan { route: "mine".to_owned(), ..RoutePlan::default() };
     let shown = Answerers::default().shown_at(&routes, Some(&inbox), &[]).shown;
     assert_eq!(shown, ["mine: the inbox shows it."]);
+    let may = RoutePlan { everywhere: true, ..plan };
+    let shown = Answerers::default().shown_at(&routes, Some(&may), &[]).shown;
+    let everywhere = "push may fit: every target shows it, and room (telegram); where one fails, \
+                      at Ana (telegram).";
+    assert_eq!(shown, [everywhere]);
 }

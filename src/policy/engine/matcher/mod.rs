@@ -28,7 +28,7 @@ use seen::{NamedPath, Seen};
 
 /// The degree to which a call fits a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fit {
+pub enum RuleFit {
     /// It does not.
     No,
     /// It may, or a part of it does.
@@ -37,7 +37,7 @@ pub enum Fit {
     Yes,
 }
 
-impl From<bool> for Fit {
+impl From<bool> for RuleFit {
     fn from(fits: bool) -> Self {
         if fits { Self::Yes } else { Self::No }
     }
@@ -66,71 +66,79 @@ impl<'c> Matcher<'c> {
 
     /// Matches patterns of folders with every folder that the call runs in.
     #[must_use]
-    pub fn folder(&self, patterns: &[String]) -> Fit {
+    pub fn folder(&self, patterns: &[String]) -> RuleFit {
         if patterns.is_empty() {
-            return Fit::Yes;
+            return RuleFit::Yes;
         }
         let Seen { folders, lost, unread, .. } = &self.seen;
         let unknown = *lost || *unread || folders.is_empty();
         let fits = |folder: &String| patterns.iter().map(|it| self.reaches(it, folder)).max();
         let all = folders.iter().filter_map(fits);
-        let (least, most) =
-            all.fold((Fit::Yes, Fit::No), |(least, most), fit| (least.min(fit), most.max(fit)));
+        let (least, most) = all.fold((RuleFit::Yes, RuleFit::No), |(least, most), fit| {
+            (least.min(fit), most.max(fit))
+        });
         match (unknown, most) {
-            (true, _) => Fit::Maybe,
-            (false, Fit::No) => Fit::No,
-            (false, _) => least.max(Fit::Maybe),
+            (true, _) => RuleFit::Maybe,
+            (false, RuleFit::No) => RuleFit::No,
+            (false, _) => least.max(RuleFit::Maybe),
         }
     }
 
     /// Matches patterns of tools, under every name that agents have for it.
     #[must_use]
-    pub fn tool(&self, patterns: &[String]) -> Fit {
+    pub fn tool(&self, patterns: &[String]) -> RuleFit {
         let own = canonical(&self.call.tool);
         let fit = |tool: &str| name(patterns, Some(tool));
         let known = known_names().filter(|known| canonical(known) == own).map(fit);
-        known.chain([fit(&self.call.tool), fit(own)]).max().unwrap_or(Fit::No)
+        known.chain([fit(&self.call.tool), fit(own)]).max().unwrap_or(RuleFit::No)
     }
 
     /// Matches names of effects.
     #[must_use]
-    pub fn effect(&self, names: &[String]) -> Fit {
+    pub fn effect(&self, names: &[String]) -> RuleFit {
         let has = |effect: &Effect| names.iter().any(|name| name == effect.name());
         let unknown =
             self.seen.unread || self.effects.iter().any(|it| matches!(it, Effect::Unknown { .. }));
         match names.is_empty() || self.effects.iter().any(has) {
-            true => Fit::Yes,
-            false if unknown => Fit::Maybe,
-            false => Fit::No,
+            true => RuleFit::Yes,
+            false if unknown => RuleFit::Maybe,
+            false => RuleFit::No,
         }
     }
 
     /// Matches patterns of commands, as a deny rule would; for certain where all of the call is
     /// covered, as an allow rule would.
     #[must_use]
-    pub fn command(&self, patterns: &[String]) -> Fit {
-        self.rules("shell_exec", patterns)
+    pub fn command(&self, patterns: &[String]) -> RuleFit {
+        self.rules(SHELL, patterns, |patterns| self.runs(SHELL, patterns))
     }
 
     /// Matches patterns of paths with every path that the call names, or touches without a name.
     #[must_use]
-    pub fn path(&self, patterns: &[String]) -> Fit {
-        match self.rules("*", patterns) {
-            Fit::No if self.seen.unread || self.seen.anywhere => Fit::Maybe,
-            Fit::No if patterns.iter().any(|it| self.touches(it)) => Fit::Maybe,
+    pub fn path(&self, patterns: &[String]) -> RuleFit {
+        // The words of a command are no paths as they stand; those that are were collected.
+        match self.rules("*", patterns, |_| false) {
+            RuleFit::No if self.seen.unread || self.seen.anywhere => RuleFit::Maybe,
+            RuleFit::No if patterns.iter().any(|it| self.touches(it)) => RuleFit::Maybe,
             fit => fit,
         }
     }
 
     /// Matches a rule's tool and pattern, whatever its verdict.
     #[must_use]
-    pub fn rule(&self, rule: &Rule) -> Fit {
-        self.rules(&rule.tool, std::slice::from_ref(&rule.pattern))
+    pub fn rule(&self, rule: &Rule) -> RuleFit {
+        let pattern = std::slice::from_ref(&rule.pattern);
+        self.rules(&rule.tool, pattern, |patterns| self.runs(&rule.tool, patterns))
     }
 
-    fn rules(&self, tool: &str, patterns: &[String]) -> Fit {
+    fn rules(
+        &self,
+        tool: &str,
+        patterns: &[String],
+        runs: impl Fn(&[Cow<'_, str>]) -> bool,
+    ) -> RuleFit {
         if patterns.is_empty() {
-            return Fit::Yes;
+            return RuleFit::Yes;
         }
         let home = self.call.home.as_deref();
         let patterns: Vec<Cow<'_, str>> = patterns.iter().map(|it| expand_home(it, home)).collect();
@@ -149,13 +157,13 @@ impl<'c> Matcher<'c> {
             Verdict::Ask => !denied.understood || denied.deciding_rule.as_ref().is_some_and(meant),
             Verdict::Allow => false,
         };
-        if !strikes && !self.runs(tool, &patterns) {
-            return Fit::No;
+        if !strikes && !runs(&patterns) {
+            return RuleFit::No;
         }
         let covered = || decide(self.call, &every(Verdict::Allow, Verdict::Ask)).verdict;
         match !self.seen.unread && covered() == Verdict::Allow {
-            true => Fit::Yes,
-            false => Fit::Maybe,
+            true => RuleFit::Yes,
+            false => RuleFit::Maybe,
         }
     }
 
@@ -197,7 +205,9 @@ impl<'c> Matcher<'c> {
         let rooted = rooted.map(|cwd| [cwd, "/", &pattern].concat());
         let Ok(glob) = Glob::parse(&pattern) else { return true };
         self.seen.paths.iter().any(|NamedPath { text, is_open, is_above }| {
-            let forms = [Some(text.clone()), below(text)];
+            // Else a name such as `*.rs` would be any absolute path, too.
+            let below = if pattern.starts_with('/') { None } else { below(text) };
+            let forms = [Some(text.clone()), below];
             forms.into_iter().flatten().any(|form| {
                 let patterns = || [Some(&*pattern), rooted.as_deref()].into_iter().flatten();
                 let overlaps = |text: &str| patterns().any(|it| overlap::overlap(it, text));
@@ -209,12 +219,12 @@ impl<'c> Matcher<'c> {
     }
 
     /// Matches one pattern with a folder. An empty text stands for one that is not known.
-    fn reaches(&self, pattern: &str, folder: &str) -> Fit {
+    fn reaches(&self, pattern: &str, folder: &str) -> RuleFit {
         if !folder.starts_with('/') {
-            return Fit::Maybe;
+            return RuleFit::Maybe;
         }
         let pattern = tidy(pattern, self.call.home.as_deref());
-        Glob::parse(&pattern).map_or(Fit::Maybe, |glob| glob.reaches(folder).into())
+        Glob::parse(&pattern).map_or(RuleFit::Maybe, |glob| glob.reaches(folder).into())
     }
 }
 
@@ -223,12 +233,12 @@ const SHELL: &str = "shell_exec";
 /// Matches patterns of names with a name that the caller gives.
 // FAIL-CLOSED: what the caller leaves out may be anything, and a pattern that cannot be used fits.
 #[must_use]
-pub fn name(patterns: &[String], name: Option<&str>) -> Fit {
+pub fn name(patterns: &[String], name: Option<&str>) -> RuleFit {
     let fit = |pattern: &String| match (Glob::parse(pattern), name) {
         (Ok(glob), Some(name)) => glob.reaches(name).into(),
-        _ => Fit::Maybe,
+        _ => RuleFit::Maybe,
     };
-    patterns.iter().map(fit).max().unwrap_or(Fit::Yes)
+    patterns.iter().map(fit).max().unwrap_or(RuleFit::Yes)
 }
 
 /// Returns a pattern of paths without what never stands in a clean path.

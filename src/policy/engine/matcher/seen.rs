@@ -21,7 +21,8 @@ use crate::facts::paths::{self, Directories};
 use crate::facts::programs::description::Role;
 use crate::facts::programs::files::Files;
 use crate::facts::programs::{self, words::listed};
-use crate::facts::tools::Kind;
+use crate::facts::tools::{Kind, known_names};
+use crate::facts::values::Value;
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
 use crate::shell::environment;
 use crate::shell::{self, Command, Word, WordKind};
@@ -76,7 +77,7 @@ const GIT_SPREADS: &str = "\
 /// Options that name the folder to work in.
 const FOLDERS: &str = "\
     -C -D --directory --chdir --cwd --work-tree --git-dir --prefix --working-dir --workdir \
-    --project-directory --dir";
+    --project-directory --working-directory --dir -chdir";
 
 impl<'c> Seen<'c> {
     pub(super) fn of(call: &'c Call) -> Self {
@@ -112,7 +113,7 @@ impl<'c> Seen<'c> {
             (kind, text) => {
                 let bases = bases(cwd);
                 tools::walk(call, &bases, &mut seen);
-                if kind == Kind::Other {
+                if is_unknown(call) {
                     seen.lists(&call.args);
                 }
                 // A tool that nobody knows may be a shell.
@@ -155,7 +156,14 @@ impl<'c> Seen<'c> {
     /// Returns a path and where it leads, clean; `None` for a place that cannot be determined.
     fn places(&self, path: &str) -> Vec<Option<String>> {
         let clean = |path: &str| paths::clean(path, self.dirs).into_owned();
-        let mut all = vec![Some(clean(path))];
+        // A path that begins with an unknown part is relative to nothing that is known.
+        if path.starts_with(UNKNOWN) {
+            return vec![Some(path.to_owned())];
+        }
+        let text = clean(path);
+        let value = Value { text, is_path: true, is_leaf: false, access: None };
+        // The kernel's own links may lead anywhere.
+        let mut all = vec![(!value.is_alias()).then_some(value.text)];
         match self.call.links.of(path) {
             Some(LinkTarget::To(places)) => all.extend(places.iter().map(|it| Some(clean(it)))),
             Some(LinkTarget::Unknown(_)) => all.push(None),
@@ -172,17 +180,23 @@ impl<'c> Seen<'c> {
         });
         let mut all = Vec::new();
         for (text, is_pattern) in spellings {
-            if text.starts_with(['/', UNKNOWN]) || self.bases.is_empty() {
+            if text.starts_with(['/', UNKNOWN]) {
                 all.push((text, is_pattern));
                 continue;
             }
             all.extend(self.bases.iter().map(|base| (joined(base, &text), is_pattern)));
+            if self.bases.is_empty() || self.lost {
+                all.push((["\0/", &text].concat(), is_pattern));
+            }
         }
         all
     }
 
     /// Adds the paths that a word may stand for.
     fn word(&mut self, word: &str, is_dynamic: bool, is_above: bool) {
+        if self.anywhere {
+            return;
+        }
         for (path, is_pattern) in self.spelled(word, is_dynamic) {
             let unknown = path.contains(UNKNOWN);
             if path == "\0" || unknown && path.contains("..") {
@@ -238,8 +252,14 @@ impl<'c> Seen<'c> {
         }
     }
 
-    /// Adds the folders that options of a command choose.
+    /// Adds the folders that options of a command choose, and those that only the shell knows.
     fn moves(&mut self, argv: &[Word<'_>]) {
+        let name = argv.first().and_then(Word::literal).unwrap_or_default();
+        let known = |word: &Word<'_>| {
+            matches!(word.kind, WordKind::Literal | WordKind::Home)
+                && (!word.text.starts_with(['-', '+']) || listed("-P -L -e --", &word.text))
+        };
+        self.lost |= listed("cd pushd", name) && !argv.iter().all(known);
         for (at, word) in argv.iter().enumerate().skip(1) {
             let text = &*word.text;
             let folder = match text.split_once('=') {
@@ -255,6 +275,9 @@ impl<'c> Seen<'c> {
     }
 
     fn run(&mut self, argv: Vec<Word<'static>>) {
+        if argv.is_empty() {
+            return;
+        }
         if self.commands.len() >= MOST_COMMANDS {
             self.unread = true;
         } else {
@@ -268,8 +291,7 @@ impl<'c> Seen<'c> {
         while let Some(json) = rest.pop() {
             match json {
                 Json::Array(items) => {
-                    let words: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
-                    let words = words.into_iter().flatten().map(literal);
+                    let words = items.iter().filter_map(Json::as_str).map(literal);
                     self.run(words.collect());
                     rest.extend(items);
                 }
@@ -313,8 +335,7 @@ impl Sink for Seen<'_> {
     fn text(&mut self, text: &str, _bases: &Bases<'_>) {
         match self.call.kind() {
             Kind::Shell => self.guesses(text, 256),
-            // Prose may speak of a command; only a text that begins with one is one.
-            Kind::Other => self.guesses(text, 1),
+            _ if is_unknown(self.call) => self.guesses(text, 64),
             _ => {}
         }
         let ends = |c: char| c.is_whitespace() || "\"'`();|&<>,=".contains(c);
@@ -400,6 +421,11 @@ impl Seen<'_> {
     }
 }
 
+/// Returns true for a tool that nobody knows, which may run whatever it is given.
+fn is_unknown(call: &Call) -> bool {
+    call.kind() == Kind::Other && !known_names().any(|known| known == call.tool)
+}
+
 fn bases(cwd: Option<&str>) -> Bases<'_> {
     let cwd = cwd.filter(|cwd| cwd.starts_with('/'));
     let sure = cwd.map(Cow::Borrowed).into_iter().collect();
@@ -408,7 +434,7 @@ fn bases(cwd: Option<&str>) -> Bases<'_> {
 
 /// Returns true for a word that names something below the working directory, if anything.
 fn in_project(text: &str) -> bool {
-    !text.starts_with(['/', '~', '$']) && !text.contains("..")
+    !text.starts_with(['/', '~', '$']) && !text.split('/').any(|part| part == "..")
 }
 
 /// Returns a word whose text says what is not known of it.

@@ -1,4 +1,4 @@
-use super::{Fit, Matcher};
+use super::{Matcher, RuleFit};
 use crate::Call;
 use crate::facts::links::{LinkTarget, Links};
 use serde_json::{Value, json};
@@ -19,11 +19,11 @@ fn shell(command: &str) -> Call {
     call("Bash", json!({ "command": command }))
 }
 
-fn command(pattern: &str, text: &str) -> Fit {
+fn command(pattern: &str, text: &str) -> RuleFit {
     Matcher::new(&shell(text), &[]).command(&list(&[pattern]))
 }
 
-fn path(pattern: &str, text: &str) -> Fit {
+fn path(pattern: &str, text: &str) -> RuleFit {
     Matcher::new(&shell(text), &[]).path(&list(&[pattern]))
 }
 
@@ -143,10 +143,10 @@ const PUSHES: &[&str] = &[
 #[test]
 fn a_rule_on_a_command_meets_every_spelling_of_it_and_whatever_cannot_be_read() {
     let missed: Vec<&&str> =
-        PUSHES.iter().filter(|text| command("git push *", text) == Fit::No).collect();
+        PUSHES.iter().filter(|text| command("git push *", text) == RuleFit::No).collect();
     assert_eq!(missed, [&""; 0]);
     let missed: Vec<&&str> =
-        PUSHES.iter().filter(|text| command("git pu*", text) == Fit::No).collect();
+        PUSHES.iter().filter(|text| command("git pu*", text) == RuleFit::No).collect();
     assert_eq!(missed, [&""; 0], "a pattern that is compared as text");
 }
 
@@ -189,33 +189,36 @@ fn a_rule_on_a_command_leaves_its_neighbours_alone() {
         "kubectl get pods",
     ] {
         let of_env = text.starts_with("env ");
-        assert!(of_env || command("git push *", text) == Fit::No, "{text}");
+        assert!(of_env || command("git push *", text) == RuleFit::No, "{text}");
     }
 }
 
 #[test]
 fn a_command_fits_for_certain_where_all_of_the_call_is_covered_and_was_read() {
     for (text, fit) in [
-        ("git push origin main", Fit::Yes),
-        ("bash -c 'git push origin main'", Fit::Yes),
-        ("timeout 5 git push origin", Fit::Yes),
-        ("sudo git push origin", Fit::Maybe),
-        ("ls && git push origin", Fit::Maybe),
-        ("git push origin \"$(cat x)\"", Fit::Maybe),
-        ("git push origin > /srv/prod/x", Fit::Maybe),
-        ("ls", Fit::No),
+        ("git push origin main", RuleFit::Yes),
+        ("bash -c 'git push origin main'", RuleFit::Yes),
+        ("timeout 5 git push origin", RuleFit::Yes),
+        ("sudo git push origin", RuleFit::Maybe),
+        ("ls && git push origin", RuleFit::Maybe),
+        ("git push origin \"$(cat x)\"", RuleFit::Maybe),
+        ("git push origin > /srv/prod/x", RuleFit::Maybe),
+        ("ls", RuleFit::No),
     ] {
         assert_eq!(command("git push *", text), fit, "{text}");
     }
     let unknown = |args: Value| {
         Matcher::new(&call("mcp__box__run", args), &[]).command(&list(&["git push *"]))
     };
-    assert_eq!(unknown(json!({"command": "cd x; git push"})), Fit::Maybe);
-    assert_eq!(unknown(json!({"line": "git push origin"})), Fit::Maybe);
-    assert_eq!(unknown(json!({"argv": ["git", "push"]})), Fit::Maybe);
-    assert_eq!(unknown(json!({"title": "How to git push"})), Fit::No);
+    assert_eq!(unknown(json!({"command": "cd x; git push"})), RuleFit::Maybe);
+    assert_eq!(unknown(json!({"line": "git push origin"})), RuleFit::Maybe);
+    assert_eq!(unknown(json!({"argv": ["git", "push"]})), RuleFit::Maybe);
+    assert_eq!(unknown(json!({"code": "!git push\nx"})), RuleFit::Maybe);
+    assert_eq!(unknown(json!({"title": "How to push"})), RuleFit::No);
+    let known = call("TodoWrite", json!({"todos": [{"content": "git push"}]}));
+    assert_eq!(Matcher::new(&known, &[]).command(&list(&["git push *"])), RuleFit::No);
     let write = call("Write", json!({"file_path": "x", "content": "git push"}));
-    assert_eq!(Matcher::new(&write, &[]).command(&list(&["git push *"])), Fit::No);
+    assert_eq!(Matcher::new(&write, &[]).command(&list(&["git push *"])), RuleFit::No);
 }
 
 #[test]
@@ -277,10 +280,14 @@ fn a_rule_on_a_path_meets_whatever_touches_it() {
         "sh -c 'rm /srv/prod/a.conf'",
         "/srv/prod/run.sh",
         "xargs rm < list",
+        "cd \"$x\" && rm a.conf",
+        "cat /proc/self/root/srv/prod/a.conf",
+        "curl file:///srv/prod/a.conf",
+        "ln -s /srv s; rm s/prod/a.conf",
         "ls | xargs rm",
         "find /srv -name x -exec rm {} +",
     ] {
-        assert_ne!(path("/srv/prod/**", text), Fit::No, "{text}");
+        assert_ne!(path("/srv/prod/**", text), RuleFit::No, "{text}");
     }
     for text in [
         "rm infra/main.tf",
@@ -295,11 +302,11 @@ fn a_rule_on_a_path_meets_whatever_touches_it() {
         "rm ~/shop/infra/main.tf",
         "unzip x.zip",
     ] {
-        assert_ne!(path("infra/**", text), Fit::No, "{text}");
+        assert_ne!(path("infra/**", text), RuleFit::No, "{text}");
     }
-    assert_ne!(path("~/shop/infra/**", "rm infra/x"), Fit::No);
-    assert_ne!(path("/srv//prod/", "rm -r /srv/prod"), Fit::No);
-    assert_ne!(path("**/.env", "cp .env x"), Fit::No);
+    assert_ne!(path("~/shop/infra/**", "rm infra/x"), RuleFit::No);
+    assert_ne!(path("/srv//prod/", "rm -r /srv/prod"), RuleFit::No);
+    assert_ne!(path("**/.env", "cp .env x"), RuleFit::No);
 }
 
 #[test]
@@ -313,6 +320,9 @@ fn a_rule_on_a_path_leaves_its_neighbours_alone() {
         "tar xzf x.tgz",
         "cd /srv/test && unzip x.zip",
         "git checkout -- a.conf",
+        "cd sub && rm a.conf",
+        "ls *.rs",
+        "find . -name '*.rs' | head",
         "git push origin main",
         "git commit -m 'touch /srv/prod/a.conf'",
         "echo /srv/prod/a.conf",
@@ -325,7 +335,7 @@ fn a_rule_on_a_path_leaves_its_neighbours_alone() {
         "curl -o x https://example.com/srv/prod/a.conf",
         "echo x > /dev/null",
     ] {
-        assert_eq!(path("/srv/prod/**", text), Fit::No, "{text}");
+        assert_eq!(path("/srv/prod/**", text), RuleFit::No, "{text}");
     }
     for text in [
         "make test",
@@ -333,6 +343,9 @@ fn a_rule_on_a_path_leaves_its_neighbours_alone() {
         "cargo test",
         "eslint src/",
         "docker build .",
+        "go test ./...",
+        "echo \"$HOME\"",
+        "for f in *.rs; do echo \"$f\"; done",
         "cp a b",
         "cp src/a.rs src/b.rs",
         "sed -i s/a/b/ src/a.rs",
@@ -346,7 +359,7 @@ fn a_rule_on_a_path_leaves_its_neighbours_alone() {
         "rm src/*.rs",
         "npm run build",
     ] {
-        assert_eq!(path("**/.env", text), Fit::No, "{text}");
+        assert_eq!(path("**/.env", text), RuleFit::No, "{text}");
     }
 }
 
@@ -370,10 +383,10 @@ fn a_folder_is_the_one_that_something_runs_in_however_it_is_written() {
         "/srv/test/../prod/x",
         "/../srv/prod",
     ] {
-        assert_eq!(at(cwd, "ls", &[]), Fit::Yes, "{cwd}");
+        assert_eq!(at(cwd, "ls", &[]), RuleFit::Yes, "{cwd}");
     }
     let link = [("/home/ana/link", "/srv/prod")];
-    assert_eq!(at("/home/ana/link", "ls", &link), Fit::Maybe);
+    assert_eq!(at("/home/ana/link", "ls", &link), RuleFit::Maybe);
     for text in [
         "cd /srv/prod && ls",
         "cd /srv; cd prod; ls",
@@ -385,22 +398,25 @@ fn a_folder_is_the_one_that_something_runs_in_however_it_is_written() {
         "env -C /srv/prod ls",
         "sh -c 'cd /srv/prod && ls'",
         "cd \"$x\" && ls",
+        "cd - && ls",
+        "cd /proc/self/root/srv/prod && ls",
+        "terraform -chdir=/srv/prod apply",
         "$PROGRAM x",
     ] {
-        assert_eq!(at("/home/ana", text, &[]), Fit::Maybe, "{text}");
+        assert_eq!(at("/home/ana", text, &[]), RuleFit::Maybe, "{text}");
     }
     let led = [("/home/ana/link", "/srv/prod")];
-    assert_eq!(at("/home/ana", "cd link && ls", &led), Fit::Maybe);
+    assert_eq!(at("/home/ana", "cd link && ls", &led), RuleFit::Maybe);
     for cwd in ["/srv/product", "/srv", "/srv/prod/../test", "/home/ana/srv/prod"] {
-        assert_eq!(at(cwd, "ls", &[]), Fit::No, "{cwd}");
+        assert_eq!(at(cwd, "ls", &[]), RuleFit::No, "{cwd}");
     }
-    assert_eq!(at("/srv/test", "cd x && ls", &[]), Fit::No);
+    assert_eq!(at("/srv/test", "cd x && ls", &[]), RuleFit::No);
     let workdir = call("exec_command", json!({"cmd": "ls", "workdir": "/srv/prod"}));
-    assert_eq!(Matcher::new(&workdir, &[]).folder(&list(&["/srv/prod/**"])), Fit::Maybe);
+    assert_eq!(Matcher::new(&workdir, &[]).folder(&list(&["/srv/prod/**"])), RuleFit::Maybe);
     let nowhere = Call::shell("ls");
-    assert_eq!(Matcher::new(&nowhere, &[]).folder(&list(&["/srv/prod/**"])), Fit::Maybe);
+    assert_eq!(Matcher::new(&nowhere, &[]).folder(&list(&["/srv/prod/**"])), RuleFit::Maybe);
     let relative = Call { cwd: Some("prod".to_owned()), ..Call::shell("ls") };
-    assert_eq!(Matcher::new(&relative, &[]).folder(&list(&["/srv/prod/**"])), Fit::Maybe);
+    assert_eq!(Matcher::new(&relative, &[]).folder(&list(&["/srv/prod/**"])), RuleFit::Maybe);
 }
 
 #[test]
@@ -410,25 +426,45 @@ fn tools_fit_under_every_name_and_touch_what_they_name() {
         let matcher = Matcher::new(&call, &[]);
         (matcher.tool(&list(&["Bash"])), matcher.path(&list(&["/srv/prod/**"])))
     };
-    assert_eq!(of("run_shell_command", json!({"command": "ls"})), (Fit::Yes, Fit::No));
+    assert_eq!(of("run_shell_command", json!({"command": "ls"})), (RuleFit::Yes, RuleFit::No));
     let path = |path: &str| json!({ "file_path": path });
-    assert_eq!(of("Write", path("/srv/prod/a")), (Fit::No, Fit::Maybe));
-    assert_eq!(of("Write", path("/srv/./prod//a")), (Fit::No, Fit::Maybe));
-    assert_eq!(of("Write", path("/srv/test/a")), (Fit::No, Fit::No));
+    assert_eq!(of("Write", path("/srv/prod/a")), (RuleFit::No, RuleFit::Maybe));
+    assert_eq!(of("Write", path("/srv/./prod//a")), (RuleFit::No, RuleFit::Maybe));
+    assert_eq!(of("Write", path("/srv/test/a")), (RuleFit::No, RuleFit::No));
     let own = call("Write", path("infra/a"));
-    assert_eq!(Matcher::new(&own, &[]).path(&list(&["infra/**"])), Fit::Yes);
-    assert_eq!(of("Grep", json!({"pattern": "x", "path": "/srv"})), (Fit::No, Fit::Maybe));
-    assert_eq!(of("Glob", json!({"pattern": "/srv/*/a"})), (Fit::No, Fit::Maybe));
-    assert_eq!(of("mcp__fs__rm", json!({"target": "/srv"})), (Fit::No, Fit::Maybe));
+    assert_eq!(Matcher::new(&own, &[]).path(&list(&["infra/**"])), RuleFit::Yes);
+    assert_eq!(of("Grep", json!({"pattern": "x", "path": "/srv"})), (RuleFit::No, RuleFit::Maybe));
+    assert_eq!(of("Glob", json!({"pattern": "/srv/*/a"})), (RuleFit::No, RuleFit::Maybe));
+    assert_eq!(of("mcp__fs__rm", json!({"target": "/srv"})), (RuleFit::No, RuleFit::Maybe));
     let text = json!({"do": "rm /srv/prod/a"});
-    assert_eq!(of("mcp__fs__do", text), (Fit::No, Fit::Maybe));
-    assert_eq!(of("mcp__fs__rm", json!({"target": "/srv/test"})), (Fit::No, Fit::No));
+    assert_eq!(of("mcp__fs__do", text), (RuleFit::No, RuleFit::Maybe));
+    assert_eq!(of("mcp__fs__rm", json!({"target": "/srv/test"})), (RuleFit::No, RuleFit::No));
 }
 
 #[test]
 fn what_cannot_be_read_may_have_any_effect() {
     let fit = |text: &str| Matcher::new(&shell(text), &[]).effect(&list(&["deletes"]));
-    assert_eq!(fit("python3 -c 'x'"), Fit::Maybe);
-    assert_eq!(fit("echo x | sh"), Fit::Maybe);
-    assert_eq!(fit("make all"), Fit::No);
+    assert_eq!(fit("python3 -c 'x'"), RuleFit::Maybe);
+    assert_eq!(fit("echo x | sh"), RuleFit::Maybe);
+    assert_eq!(fit("make all"), RuleFit::No);
+}
+
+#[test]
+fn what_people_do_every_day_meets_no_rule_on_something_else() {
+    let corpus = include_str!("../../../../tests/corpus/benign.jsonl");
+    let lines = corpus.lines().map(|line| serde_json::from_str::<Value>(line).unwrap_or_default());
+    let calls: Vec<Call> =
+        lines.filter_map(|line| Some(shell(line["command"].as_str()?))).collect();
+    let met = |fit: fn(&Matcher<'_>, &[String]) -> RuleFit, pattern: &str| {
+        let fits = |call: &&Call| fit(&Matcher::new(call, &[]), &list(&[pattern])) != RuleFit::No;
+        calls.iter().filter(fits).count()
+    };
+    // Variables that may change what runs, and words that are known only when it runs.
+    let command = met(|matcher, patterns| matcher.command(patterns), "terraform apply *");
+    let path = met(|matcher, patterns| matcher.path(patterns), "/srv/prod/**");
+    let folder = met(|matcher, patterns| matcher.folder(patterns), "/srv/prod/**");
+    assert!(
+        calls.len() > 200 && command <= 2 && path <= 15 && folder <= 5,
+        "{command} {path} {folder}"
+    );
 }
