@@ -42,9 +42,8 @@ pub fn read(text: &[u8]) -> Vec<Result<RpcMessage, Value>> {
     let value = match exact_json::from_slice(text) {
         Ok(value) => value,
         Err(error) => {
-            let refused = |id: &Value, code, what| {
-                Err(error_reply(id, code, &format!("{what}: {error}")))
-            };
+            let refused =
+                |id: &Value, code, what| Err(error_reply(id, code, &format!("{what}: {error}")));
             return match LineHead::read(text) {
                 LineHead::NotJson => vec![refused(&Value::Null, PARSE_ERROR, "this is not JSON")],
                 LineHead::Ambiguous => {

@@ -206,7 +206,9 @@ async fn an_ask_that_is_answered_in_its_first_second_has_a_token_and_reports_as_
     assert!(ended.stdout.starts_with("cst1"), "{ended:?}");
     let good = verify(&daemon, ended.stdout.trim(), &["--", "make", "deploy"]).await;
     assert_eq!(good.code, Some(0), "{good:?}");
-    let running = start(&daemon, &["run", "--", "touch", "it-ran"]);
+    let mut command = daemon.command(&["run", "--", "touch", "it-ran"]);
+    command.current_dir(daemon.dir.path());
+    let running = Process::start(command);
     let id = approved_at_once(&daemon).await;
     assert_eq!(running.ends().await.code, Some(0));
     let shown = run(&daemon, &["history", &id]).await;
