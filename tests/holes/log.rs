@@ -229,8 +229,8 @@ impl Victim {
 
     async fn is_proven(&self, keys: &[&str]) {
         let keys = keys.iter().flat_map(|key| ["--key", key]);
-        let verdict = run(&self.daemon, &["log", "verify"].into_iter().chain(keys).collect::<Vec<_>>());
-        let verdict = verdict.await;
+        let words: Vec<&str> = ["log", "verify"].into_iter().chain(keys).collect();
+        let verdict = run(&self.daemon, &words).await;
         assert_eq!(verdict.code, Some(0), "{verdict:?}");
         let ready = self.daemon.get("/readyz", AGENT).await.1;
         assert_eq!(ready["log"], Value::Null, "{ready}");
@@ -246,8 +246,7 @@ impl Victim {
 }
 
 fn hash(fields: &[&str]) -> String {
-    let bytes: String =
-        fields.iter().map(|field| format!("{}:{field},", field.len())).collect();
+    let bytes: String = fields.iter().map(|field| format!("{}:{field},", field.len())).collect();
     Sha256::digest(bytes.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -12,7 +12,7 @@ use syn::Item;
 const SHARED_NAMES: &[&str] = &["Call", "Decision"];
 
 const COLUMNS: usize = 100;
-const LINES: usize = 300;
+const LINES: usize = 600;
 
 #[test]
 fn no_line_is_longer_than_a_hundred_columns() {
