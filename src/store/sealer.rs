@@ -30,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 const ROUND: Duration = Duration::from_secs(1);
 /// How many rounds pass between two times that old rows are forgotten.
 const FORGOTTEN: u32 = 30;
+/// The first of these rounds after the start.
+const SOON: u32 = 5;
 
 /// How long after its start a daemon still finds rows of its earlier run.
 const EARLIER: Duration = Duration::from_secs(60);
@@ -469,8 +471,8 @@ impl LogSealer {
                 if round % LOOKED == 0 {
                     self.look_through().await?;
                 }
-                // At the start too.
-                if round % FORGOTTEN == 1 {
+                // Not at once: by then it is noted which destinations are wanted.
+                if round % FORGOTTEN == SOON {
                     self.forget(keep_ms()).await?;
                 }
                 Ok::<_, StoreError>(())
