@@ -98,8 +98,11 @@ pub async fn run(
         && ahead.abs() > CLOCK_MS
         && store.is_shared()
     {
-        tracing::warn!(ahead_ms = ahead, "this machine's clock is wrong or the database's is; \
-            deadlines go by the database's");
+        tracing::warn!(
+            ahead_ms = ahead,
+            "this machine's clock is wrong or the database's is; \
+            deadlines go by the database's"
+        );
     }
     let log = Arc::new(LogSealer::open(store.clone(), &config.daemon.state_dir)?);
     log.check_known().await?;

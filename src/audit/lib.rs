@@ -16,6 +16,6 @@ pub use check::{LogCheck, LogProblem, ProvenLog};
 pub use checkpoint::{Checkpoint, LogHead};
 pub use export::{LogHeader, LogLine};
 pub use key::{PublicKey, SigningKey, UnusableKey};
-pub use proof::{RowProof, WrittenRow};
+pub use proof::{ProvenRow, RowProof};
 pub use row::LogRow;
 pub use token::{ExecutionToken, RefusedToken};

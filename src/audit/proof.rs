@@ -24,7 +24,7 @@ pub struct RowProof {
 
 /// What is proven of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WrittenRow<'a> {
+pub struct ProvenRow<'a> {
     /// When, in Unix milliseconds.
     pub at: i64,
     /// What happened.
@@ -48,7 +48,7 @@ impl RowProof {
         key: &SigningKey,
         store: &str,
         (run, number): (&str, i64),
-        row: &WrittenRow<'_>,
+        row: &ProvenRow<'_>,
     ) -> Self {
         let mac = key.authenticate(&proven(store, run, number, row));
         let key = Self::name_of(&key.public().to_string());
@@ -57,12 +57,12 @@ impl RowProof {
 
     /// Whether this key proved exactly this row.
     #[must_use]
-    pub fn proves(&self, key: &SigningKey, store: &str, row: &WrittenRow<'_>) -> bool {
+    pub fn proves(&self, key: &SigningKey, store: &str, row: &ProvenRow<'_>) -> bool {
         key.authenticates(&proven(store, &self.run, self.number, row), &self.mac)
     }
 }
 
-fn proven(store: &str, run: &str, number: i64, row: &WrittenRow<'_>) -> Vec<u8> {
+fn proven(store: &str, run: &str, number: i64, row: &ProvenRow<'_>) -> Vec<u8> {
     let (number, at) = (number.to_string(), row.at.to_string());
     let ask = row.ask.unwrap_or_default();
     fields(&["countersign row 1", store, run, &number, &at, row.kind, ask, row.data])
@@ -94,8 +94,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
-    const ROW: WrittenRow<'_> =
-        WrittenRow { at: 7, kind: "asked", ask: Some("k3f9"), data: "{}" };
+    const ROW: ProvenRow<'_> = ProvenRow { at: 7, kind: "asked", ask: Some("k3f9"), data: "{}" };
 
     fn key() -> SigningKey {
         SigningKey::read(&SigningKey::generate().unwrap()).unwrap()
@@ -111,10 +110,10 @@ mod tests {
         assert!(!read.proves(&key, "ab12cd35", &ROW));
         assert!(!read.proves(&self::key(), "ab12cd34", &ROW));
         let others = [
-            WrittenRow { at: 8, ..ROW },
-            WrittenRow { kind: "answered", ..ROW },
-            WrittenRow { ask: None, ..ROW },
-            WrittenRow { data: "{ }", ..ROW },
+            ProvenRow { at: 8, ..ROW },
+            ProvenRow { kind: "answered", ..ROW },
+            ProvenRow { ask: None, ..ROW },
+            ProvenRow { data: "{ }", ..ROW },
         ];
         for other in others {
             assert!(!read.proves(&key, "ab12cd34", &other), "{other:?}");

@@ -137,8 +137,10 @@ mod tests {
     fn a_machine_that_slept_past_the_end_does_not_lead_though_its_instants_stood_still() {
         let fence = Fence { name: "chat".into(), epoch: 1 };
         let term = Term::new(fence, None);
-        let asleep =
-            Until { at: Instant::now() + Duration::from_secs(10), wall_ms: clock::machine_ms() - 1 };
+        let asleep = Until {
+            at: Instant::now() + Duration::from_secs(10),
+            wall_ms: clock::machine_ms() - 1,
+        };
         *term.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(asleep);
         assert!(!term.holds());
     }

@@ -82,7 +82,8 @@ impl LogDelivery {
     /// Sends new rows for as long as it is polled.
     async fn keep(&self) {
         let (name, mut pause) = (self.destination.name(), LOOK);
-        let mut wanted: Option<Instant> = None;
+        // Before anything is sent: what a slow destination has not taken is not forgotten meanwhile.
+        let mut wanted = self.store.note_log_tried(&name, None).await.ok().map(|()| Instant::now());
         loop {
             let mut failed = None;
             match self.send_all(&name).await {

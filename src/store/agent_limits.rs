@@ -110,7 +110,8 @@ pub(super) async fn reached(
     if let Some(most) = open {
         let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                      AND state = 'open' AND reviewed IS NULL";
-        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut **tx).await?)? >= most {
+        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut **tx).await?)? >= most
+        {
             return Ok(Some(AgentLimit::Open(most)));
         }
     }
@@ -118,7 +119,8 @@ pub(super) async fn reached(
         let since = since.max(at.saturating_sub(MINUTE_MS));
         let count = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                      AND reviewed IS NULL";
-        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut **tx).await?)? >= most {
+        if counted(sqlx::query(count).bind(agent).bind(since).fetch_one(&mut **tx).await?)? >= most
+        {
             return Ok(Some(AgentLimit::PerMinute(most)));
         }
     }

@@ -1,7 +1,7 @@
 //! A connection to SQLite or PostgreSQL: its setup, and where the two engines differ.
 
 use super::{StoreError, log_rows::LogRows};
-use crate::audit::WrittenRow;
+use crate::audit::ProvenRow;
 use futures::future::BoxFuture;
 use sqlx::{
     Any, AnyConnection, Connection, Executor,
@@ -30,7 +30,7 @@ impl Tx {
     }
 
     /// The proof of a row of the log that is written next.
-    pub(super) fn prove(&mut self, row: &WrittenRow<'_>) -> String {
+    pub(super) fn prove(&mut self, row: &ProvenRow<'_>) -> String {
         let (number, proof) = self.rows.prove(row);
         self.written.push(number);
         proof

@@ -4,7 +4,7 @@ use super::{
     Store, StoreError, Tx,
     rows::{read, write},
 };
-use crate::audit::WrittenRow;
+use crate::audit::ProvenRow;
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
@@ -177,7 +177,7 @@ pub(super) async fn append(
     data: &Value,
 ) -> Result<(), StoreError> {
     let data = write("data", data)?;
-    let proof = tx.prove(&WrittenRow { at, kind, ask, data: &data });
+    let proof = tx.prove(&ProvenRow { at, kind, ask, data: &data });
     sqlx::query("INSERT INTO event (at, kind, ask, data, proof) VALUES ($1, $2, $3, $4, $5)")
         .bind(at)
         .bind(kind)
@@ -201,7 +201,7 @@ pub(super) async fn append_all(tx: &mut Tx, events: &[NewEvent]) -> Result<(), S
         let mut insert = sqlx::query(AssertSqlSafe(sql));
         for NewEvent { at, kind, ask, data } in events {
             let data = write("data", data)?;
-            let proof = tx.prove(&WrittenRow { at: *at, kind, ask: ask.as_deref(), data: &data });
+            let proof = tx.prove(&ProvenRow { at: *at, kind, ask: ask.as_deref(), data: &data });
             insert = insert.bind(*at).bind(kind.clone()).bind(ask.clone()).bind(data).bind(proof);
         }
         insert.execute(&mut **tx).await?;

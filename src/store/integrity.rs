@@ -23,7 +23,10 @@ const INDEX_VERSION: u32 = 3_007_000;
 
 /// Checks the structure of all pages.
 // FAIL-CLOSED: the daemon does not work on a damaged file.
-pub(super) async fn check_pages(connection: &mut AnyConnection, file: &Path) -> Result<(), StoreError> {
+pub(super) async fn check_pages(
+    connection: &mut AnyConnection,
+    file: &Path,
+) -> Result<(), StoreError> {
     let size = file.metadata().map_or(0, |file| file.len());
     if size > LARGEST {
         tracing::info!(

@@ -7,7 +7,7 @@
 
 use super::log_state::LogBreak;
 use crate::{
-    audit::{RowProof, SigningKey, WrittenRow},
+    audit::{ProvenRow, RowProof, SigningKey},
     ids,
 };
 use std::{
@@ -76,7 +76,7 @@ impl LogRows {
     }
 
     /// The number and the proof of a row that is about to be written.
-    pub(super) fn prove(&self, row: &WrittenRow<'_>) -> (i64, String) {
+    pub(super) fn prove(&self, row: &ProvenRow<'_>) -> (i64, String) {
         let (key, number) = {
             let mut rows = self.rows();
             rows.last += 1;
@@ -111,11 +111,15 @@ impl LogRows {
     /// The rows that are in the database and not sealed.
     pub(super) fn unsealed(&self) -> BTreeSet<i64> {
         let rows = self.rows();
-        rows.written.iter().filter(|(_, committed)| **committed).map(|(number, _)| *number).collect()
+        rows.written
+            .iter()
+            .filter(|(_, committed)| **committed)
+            .map(|(number, _)| *number)
+            .collect()
     }
 
     /// Whose this row is.
-    pub(super) fn origin(&self, proof: Option<&RowProof>, row: &WrittenRow<'_>) -> RowOrigin {
+    pub(super) fn origin(&self, proof: Option<&RowProof>, row: &ProvenRow<'_>) -> RowOrigin {
         let Some(proof) = proof else { return RowOrigin::Foreign };
         let rows = self.rows();
         let name = |key: &Arc<SigningKey>| RowProof::name_of(&key.public().to_string());
@@ -148,7 +152,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
-    const ROW: WrittenRow<'_> = WrittenRow { at: 1, kind: "asked", ask: None, data: "{}" };
+    const ROW: ProvenRow<'_> = ProvenRow { at: 1, kind: "asked", ask: None, data: "{}" };
 
     fn key() -> SigningKey {
         SigningKey::read(&SigningKey::generate().unwrap()).unwrap()
@@ -160,7 +164,7 @@ mod tests {
         let (number, proof) = rows.prove(&ROW);
         let proof: RowProof = proof.parse().unwrap();
         assert_eq!(rows.origin(Some(&proof), &ROW), RowOrigin::Ours(1));
-        let changed = WrittenRow { kind: "answered", ..ROW };
+        let changed = ProvenRow { kind: "answered", ..ROW };
         assert_eq!(rows.origin(Some(&proof), &changed), RowOrigin::Foreign);
         assert_eq!(rows.origin(None, &ROW), RowOrigin::Foreign);
         assert!(rows.unsealed().is_empty(), "it may have been rolled back");

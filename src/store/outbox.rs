@@ -153,8 +153,9 @@ impl Store {
              AND held IS NULL AND shown = 0 AND message IS NULL RETURNING ask",
         );
         let held = held.bind(adapter.to_owned()).bind(target.to_owned()).bind(why.to_owned());
-        let rows =
-            self.write(move |tx| Box::pin(async move { Ok(held.fetch_all(&mut **tx).await?) })).await?;
+        let rows = self
+            .write(move |tx| Box::pin(async move { Ok(held.fetch_all(&mut **tx).await?) }))
+            .await?;
         rows.iter().map(|row| Ok(row.try_get("ask")?)).collect()
     }
 

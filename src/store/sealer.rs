@@ -4,9 +4,8 @@ use super::{
     Store, StoreError,
     chain::origin,
     log_key::{
-        EVENT, KEY, KeyChange, KeyFile, KeyHistory, LogKeyProblem, file_problem,
-        forget_key_before, keep_key, make_key, next_key_file, read_key, read_key_before,
-        unexplained,
+        EVENT, KEY, KeyChange, KeyFile, KeyHistory, LogKeyProblem, file_problem, forget_key_before,
+        keep_key, make_key, next_key_file, read_key, read_key_before, unexplained,
     },
     log_state::{LogBreak, LogState, StateFile, known_key},
     retention::{Forgetting, forget_rows},
@@ -31,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 const ROUND: Duration = Duration::from_secs(1);
 /// How many rounds pass between two times that old rows are forgotten.
 const FORGOTTEN: u32 = 30;
+/// The first of these rounds after the start.
+const SOON: u32 = 5;
 
 /// How long after its start a daemon still finds rows of its earlier run.
 const EARLIER: Duration = Duration::from_secs(60);
@@ -124,8 +125,10 @@ impl LogSealer {
             // Of a store that this one replaced, which the operator asked for.
             StateFile::Holds(..) => fresh,
             StateFile::Gone if self.store.has_signer(&self.public()).await? => LogState {
-                broken: lost("log.head is gone from the state folder, which says where the log \
-                    ended: nobody can tell whether it was cut off or written anew"),
+                broken: lost(
+                    "log.head is gone from the state folder, which says where the log \
+                    ended: nobody can tell whether it was cut off or written anew",
+                ),
                 ..fresh
             },
             StateFile::Gone => fresh,
@@ -299,7 +302,8 @@ impl LogSealer {
              (SELECT max(seq) FROM log_checkpoint) AS signed, \
              (SELECT min(id) FROM event WHERE seq IS NULL) AS new FROM log_end WHERE id = 1";
         let Some(end) = self.store.maybe(sqlx::query(end)).await? else { return Ok(false) };
-        let (new, signed): (Option<i64>, Option<i64>) = (end.try_get("new")?, end.try_get("signed")?);
+        let (new, signed): (Option<i64>, Option<i64>) =
+            (end.try_get("new")?, end.try_get("signed")?);
         let count: i64 = end.try_get("count")?;
         let head = LogHead { count, hash: origin(&known.store, end.try_get("hash")?) };
         let forgotten: i64 = end.try_get("forgotten")?;
@@ -467,8 +471,8 @@ impl LogSealer {
                 if round % LOOKED == 0 {
                     self.look_through().await?;
                 }
-                // At the start too.
-                if round % FORGOTTEN == 1 {
+                // Not at once: by then it is noted which destinations are wanted.
+                if round % FORGOTTEN == SOON {
                     self.forget(keep_ms()).await?;
                 }
                 Ok::<_, StoreError>(())

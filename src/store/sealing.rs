@@ -17,7 +17,7 @@ use super::{
     log_state::{LogBreak, LogState},
 };
 use crate::{
-    audit::{Checkpoint, LogHead, LogRow, PublicKey, RowProof, SigningKey, WrittenRow},
+    audit::{Checkpoint, LogHead, LogRow, ProvenRow, PublicKey, RowProof, SigningKey},
     clock,
 };
 use serde_json::{Value, json};
@@ -158,10 +158,11 @@ pub(super) async fn resume(tx: &mut Tx, round: &mut Round) -> Result<(), StoreEr
         }
     }
     let begins = end.as_ref().map(|end| end.forgotten.clone());
-    let ours = round.known.forgotten.clone().unwrap_or(LogHead {
-        count: 0,
-        hash: LogRow::origin(&round.known.store),
-    });
+    let ours = round
+        .known
+        .forgotten
+        .clone()
+        .unwrap_or(LogHead { count: 0, hash: LogRow::origin(&round.known.store) });
     let begins_there = begins.as_ref().is_some_and(|begins| {
         // What other daemons forgot is known by its number alone.
         begins.count == ours.count && (begins.hash == ours.hash || ours.hash.is_empty())
@@ -173,7 +174,7 @@ pub(super) async fn resume(tx: &mut Tx, round: &mut Round) -> Result<(), StoreEr
         return Ok(());
     }
     let next = round.head().count + 1;
-    if !begins_there {
+    if end.is_some() && !begins_there {
         let says = "rows at the beginning of the log were deleted before their time";
         round.broke(ours.count + 1, says.to_owned());
     }
@@ -249,7 +250,8 @@ async fn follow(tx: &mut Tx, round: &mut Round, end: &LogEnd) -> Result<(), Stor
     let rows = rows.fetch_all(&mut **tx).await?;
     let signed = "SELECT seq, at, hash, key, signature FROM log_checkpoint \
          WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
-    let signed = sqlx::query(signed).bind(from.count).bind(end.head.count).bind(i64::from(FOLLOWED));
+    let signed =
+        sqlx::query(signed).bind(from.count).bind(end.head.count).bind(i64::from(FOLLOWED));
     let signed = signed.fetch_all(&mut **tx).await?;
     let signed = signed.iter().map(checkpoint).collect::<Result<Vec<_>, _>>()?;
     let mut signed = signed.into_iter().peekable();
@@ -418,15 +420,15 @@ async fn extend(tx: &mut Tx, round: &mut Round, new: Vec<AnyRow>) -> Result<(), 
 fn judge(round: &Round, row: &LogRow, proof: &str, copied: bool) -> RowOrigin {
     let read: Option<RowProof> = proof.parse().ok();
     let LogRow { at, kind, ask, data, .. } = row;
-    let written = WrittenRow { at: *at, kind, ask: ask.as_deref(), data };
+    let written = ProvenRow { at: *at, kind, ask: ask.as_deref(), data };
     match round.rows.origin(read.as_ref(), &written) {
         RowOrigin::Ours(number) if round.sealed.contains(&number) => RowOrigin::Foreign,
         RowOrigin::Foreign if round.adopts && proof.is_empty() => RowOrigin::Earlier,
         RowOrigin::Earlier if !round.earlier || copied => RowOrigin::Foreign,
         RowOrigin::Theirs => {
             let name = |key: &PublicKey| RowProof::name_of(&key.to_string());
-            let known = read
-                .is_some_and(|proof| round.known.keys.iter().any(|key| name(key) == proof.key));
+            let known =
+                read.is_some_and(|proof| round.known.keys.iter().any(|key| name(key) == proof.key));
             let young = (clock::now_ms() - at).abs() < STRANGER_MS;
             let theirs = round.shared && (known || young);
             if theirs { RowOrigin::Theirs } else { RowOrigin::Foreign }

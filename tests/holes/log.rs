@@ -229,8 +229,8 @@ impl Victim {
 
     async fn is_proven(&self, keys: &[&str]) {
         let keys = keys.iter().flat_map(|key| ["--key", key]);
-        let verdict = run(&self.daemon, &["log", "verify"].into_iter().chain(keys).collect::<Vec<_>>());
-        let verdict = verdict.await;
+        let words: Vec<&str> = ["log", "verify"].into_iter().chain(keys).collect();
+        let verdict = run(&self.daemon, &words).await;
         assert_eq!(verdict.code, Some(0), "{verdict:?}");
         let ready = self.daemon.get("/readyz", AGENT).await.1;
         assert_eq!(ready["log"], Value::Null, "{ready}");
@@ -246,8 +246,7 @@ impl Victim {
 }
 
 fn hash(fields: &[&str]) -> String {
-    let bytes: String =
-        fields.iter().map(|field| format!("{}:{field},", field.len())).collect();
+    let bytes: String = fields.iter().map(|field| format!("{}:{field},", field.len())).collect();
     Sha256::digest(bytes.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -404,16 +403,16 @@ async fn row_14_three_daemons_make_one_log_and_who_pins_two_of_their_keys_is_tol
     first.works("one").await;
     let mut keys = vec![first.key().await];
     let mut others = Vec::new();
-    for _ in 0..2 {
+    for name in ["second", "third"] {
         let mut other = Daemon::start(&config).await;
-        let ask = other.ask(&shell("git push there")).await;
+        let ask = other.ask(&shell(&format!("git push {name}"))).await;
         other.answer(&ask, &json!({"decision": "deny"})).await;
         keys.push(run(&other, &["log", "key"]).await.stdout.trim().to_owned());
         assert_eq!(run(&other, &["log", "head"]).await.code, Some(0));
         other.kill().await;
         other.run().await;
         others.push(other);
-        first.works("meanwhile").await;
+        first.works(&format!("after {name}")).await;
     }
     let pinned: Vec<&str> = keys.iter().map(String::as_str).collect();
     first.is_proven(&pinned).await;

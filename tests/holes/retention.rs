@@ -1,4 +1,5 @@
-//! Row 21: denied calls let the store grow no further than `[store] keep`.
+//! Row 21: denied calls let the store grow no further than `[store] keep`. Issue 28, row 16: rows
+//! of the log that reach no destination are kept longer, and not lost in silence.
 
 use crate::{
     daemon::{AGENT, Daemon, LONG, shell},
@@ -95,4 +96,45 @@ async fn row_21_a_reader_of_events_that_are_forgotten_is_told_so_once_and_goes_o
     let (_, newest) = heard.trim_end().rsplit_once("\nid: ").unwrap();
     let asked = format!("event: asked\ndata: {{\"id\":{newest},");
     assert!(heard.contains(&asked), "it goes on from there: {heard}");
+}
+
+#[tokio::test]
+async fn row_16_rows_that_a_destination_does_not_take_are_told_everywhere_and_kept_within_a_bound()
+{
+    let config = "[log]\nwebhook = \"http://127.0.0.1:1/rows\"\n\
+                  webhook_secret = \"a-secret-of-the-webhook\"\n";
+    let mut daemon = Daemon::prepared("", config, &[]);
+    if !daemon.run_by_late_clock().await {
+        return;
+    }
+    daemon.says("the log is sent there later").await;
+    daemon.late_by(600);
+    all_say(&daemon, "rows of the log wait since", "countersign_log_undelivered").await;
+    // After two months they are deleted, and that stays to be seen.
+    assert!(daemon.stop().await);
+    daemon.late_by(MONTHS);
+    assert!(daemon.run_by_late_clock().await);
+    all_say(&daemon, "rows of the log were deleted before it took them", "countersign_log_lost")
+        .await;
+    let told = run(&daemon, &["log", "--kind", "forgot", "--json"]).await;
+    assert!(told.stdout.contains("\"undelivered\":"), "{told:?}");
+}
+
+/// Every surface says this of the webhook.
+async fn all_say(daemon: &Daemon, says: &str, metric: &str) {
+    let is = |problem: &serde_json::Value| {
+        problem["problem"].as_str().is_some_and(|problem| problem.contains(says))
+    };
+    let all = |ready: &serde_json::Value| ready["log"].as_array().cloned().unwrap_or_default();
+    daemon.until("/readyz", |ready| all(ready).iter().any(is)).await;
+    for command in ["status", "doctor"] {
+        let told = run(daemon, &[command]).await;
+        assert_eq!(told.code, Some(1), "{command}: {told:?}");
+        assert!(told.stdout.contains(says), "{command}: {told:?}");
+    }
+    let metrics = daemon.http.get(format!("{}/metrics", daemon.url)).send().await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    let begin = format!("{metric}{{destination=\"webhook 127.0.0.1");
+    let line = metrics.lines().find(|line| line.starts_with(&begin)).unwrap();
+    assert!(!line.ends_with(" 0"), "{line}");
 }

@@ -16,7 +16,7 @@ fn names(text: &str, before: &str) -> BTreeSet<String> {
 fn the_dashboard_shows_every_metric_of_the_daemon_and_no_other() {
     let dashboard = fs::read_to_string("docs/grafana.json").unwrap();
     let read: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
-    assert_eq!(read["panels"].as_array().unwrap().len(), 9);
+    assert_eq!(read["panels"].as_array().unwrap().len(), 10);
     let metrics = names(&fs::read_to_string("src/api/metrics.rs").unwrap(), "name: \"");
     assert!(metrics.len() > 5, "{metrics:?}");
     assert_eq!(names(&dashboard, ""), metrics);
