@@ -20,7 +20,7 @@ use crate::shell::{self, Word, WordKind};
 pub fn sights(call: &Call) -> Sights {
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
     let sights = Sights {
-        files: paths_of(call).into_iter().collect(),
+        files: paths_of(call).into_iter().filter(|path| path.starts_with('/')).collect(),
         cwd: call.cwd.clone(),
         home: call.home.clone(),
         ..Sights::default()
@@ -55,8 +55,13 @@ struct Collector<'h> {
 
 impl Collector<'_> {
     fn path(&mut self, path: String) {
-        // The kernel's links refer to the process that opens them, which is not this one.
-        if path.contains(UNKNOWN) || path.starts_with("/proc/self") || path.len() > 4096 {
+        // Without a folder nobody knows where a relative path begins, and it is not the root. The
+        // kernel's links refer to the process that opens them, which is not this one.
+        if !path.starts_with('/')
+            || path.contains(UNKNOWN)
+            || path.starts_with("/proc/self")
+            || path.len() > 4096
+        {
             return;
         }
         if self.seen.len() >= MOST {
