@@ -96,8 +96,8 @@ async fn row_17_a_gate_denies_before_its_agent_stops_waiting_and_its_card_closes
     // pi waits for ever.
     for gate in GATES.iter().filter(|gate| gate.name() != "pi") {
         for paused in [false, true] {
-            let hook = gate.start(&daemon, &["--limit", "3"]).input(&(gate.call)().to_string());
-            let hook = hook.await;
+            let call = (gate.call)().to_string();
+            let hook = gate.start(&daemon, &["--limit", "3"]).input(&call).await;
             let id = open(&daemon).await["id"].as_str().unwrap().to_owned();
             if paused {
                 // No deadline runs here then, and the agent's does.
