@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::{
     fmt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// An agent that runs `countersign hook NAME` when it wants permission.
@@ -129,11 +130,59 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
         HookReply::Nothing
     }
 
+    /// How long the agent waits for its hook; `None` where it waits for ever.
+    fn limit(&self, mode: HookMode) -> Option<HookLimit>;
+
+    /// A denial that the agent reads off stderr when its hook ends without a word on stdout, for
+    /// one that runs the call otherwise. It is written first.
+    fn last_words(&self) -> Option<Value> {
+        None
+    }
+
     /// The environment variable with the agent's process id, if it sets one for hooks.
     fn process_variable(&self) -> Option<&'static str> {
         None
     }
 }
+
+/// An agent's own limit for its hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HookLimit {
+    /// How long it waits.
+    pub after: Duration,
+    /// What it does with the call then.
+    pub then: Overdue,
+    /// Where the limit stands.
+    pub source: &'static str,
+}
+
+/// What an agent does with a call whose hook took too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overdue {
+    /// It runs it.
+    Runs,
+    /// It blocks it.
+    Blocks,
+    /// Its own prompt decides.
+    Asks,
+}
+
+impl HookLimit {
+    /// The limit that `connect` writes: a day.
+    pub(super) const fn written(then: Overdue) -> Self {
+        Self { after: Duration::from_secs(A_DAY_S), then, source: "`connect` writes it" }
+    }
+
+    /// The time after which the hook replies although nobody answered. The rest is for its start
+    /// on a busy machine, and for taking the ask back.
+    #[must_use]
+    pub fn reply_after(self) -> Duration {
+        self.after - (self.after / 12).min(Duration::from_mins(1))
+    }
+}
+
+/// A day, in seconds: longer than people are asked for.
+pub(super) const A_DAY_S: u64 = 86_400;
 
 /// The command of a trial. It would change a file, so that rules ask about it.
 pub(super) const TRIAL: &str = "touch countersign-doctor-live";

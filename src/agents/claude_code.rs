@@ -10,7 +10,9 @@ mod settings;
 pub use control::{ControlAround, ControlSession};
 pub use prompt::PermissionPrompt;
 
-use super::agent::{AgentTitle, HookAgent, HookEvent, HookMode, Hooks, TRIAL, TRIAL_SAYS};
+use super::agent::{
+    AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, Hooks, Overdue, TRIAL, TRIAL_SAYS,
+};
 use countersign_ask::exact_json;
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
@@ -84,6 +86,14 @@ impl HookAgent for ClaudeCode {
             HookMode::Prompts => Ok(read(stdin)?.map(|request| Box::new(request) as _)),
             HookMode::EveryCall => gate::read(stdin),
         }
+    }
+
+    // With `onFailure` a hook that takes too long blocks.
+    fn limit(&self, mode: HookMode) -> Option<HookLimit> {
+        Some(HookLimit::written(match mode {
+            HookMode::Prompts => Overdue::Asks,
+            HookMode::EveryCall => Overdue::Blocks,
+        }))
     }
 
     // A shell may run between Claude Code and its hook, so the parent process need not be the

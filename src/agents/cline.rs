@@ -1,7 +1,10 @@
 //! Cline: a program that it runs before every tool, and that can only stop a call.
 
 use super::{
-    agent::{AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, Hooks, TRIAL},
+    agent::{
+        AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply, Hooks, Overdue,
+        TRIAL,
+    },
     home,
     hook_call::{HookCall, ToolDecision},
     own_file::OwnFile,
@@ -9,7 +12,7 @@ use super::{
 use countersign_ask::exact_json;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 const NAME: &str = "cline";
 
@@ -90,6 +93,12 @@ impl HookAgent for Cline {
         read(stdin)
     }
 
+    // No setting changes it.
+    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
+        let (after, source) = (Duration::from_secs(120), "CLI 3.0.65: toolCallTimeoutMs, 120000");
+        Some(HookLimit { after, then: Overdue::Runs, source })
+    }
+
     // The program sets it: a shell stands between Cline and us.
     fn process_variable(&self) -> Option<&'static str> {
         Some("COUNTERSIGN_AGENT_PID")
@@ -159,6 +168,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         tool,
         args,
         accepts: Vec::new(),
+        journal: None,
         encode,
     })))
 }
@@ -190,7 +200,7 @@ fn text(command: &str) -> Result<String, String> {
         "{MARK}: it decides on every call. `countersign connect cline` makes this file,\n\
          # `countersign disconnect cline` removes it.\n\
          # Cline runs a call whose hook fails or says nothing, so every failure cancels the call.\n\
-         export COUNTERSIGN_AGENT_PID=$PPID\nsaid=$(\n{COMMAND}{command}\n) && \
+         trap '' HUP INT TERM\nexport COUNTERSIGN_AGENT_PID=$PPID\nsaid=$(\n{COMMAND}{command}\n) && \
          [ -n \"$said\" ] && printf '%s\\n' \"$said\" && exit 0\n\
          printf '%s\\n' '{FAILED}'\n"
     ))

@@ -16,7 +16,10 @@ mod trust;
 mod watch;
 
 use super::{
-    agent::{AgentTitle, HookAgent, HookEvent, HookMode, Hooks, TRIAL, TRIAL_SAYS},
+    agent::{
+        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, Hooks, Overdue, TRIAL,
+        TRIAL_SAYS,
+    },
     home,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
@@ -30,8 +33,6 @@ pub use watch::CodexWatch;
 
 /// The option of the hook of that event.
 const GATE_OPTION: &str = " --gate";
-/// A day, in seconds: longer than any deadline.
-const TIMEOUT_S: u32 = 86_400;
 
 const SETTINGS: JsonSettings = JsonSettings {
     name: NAME,
@@ -74,7 +75,7 @@ impl HookAgent for Codex {
         let entry = |event| {
             let option = if event == GATE { GATE_OPTION } else { "" };
             let handler = json!({"type": "command", "command": format!("{command}{option}"),
-                "timeout": TIMEOUT_S, "statusMessage": "Waiting for countersign"});
+                "timeout": A_DAY_S, "statusMessage": "Waiting for countersign"});
             HookEntry { event, matcher: Some("*"), handler }
         };
         let entries: Vec<_> = [PROMPT].into_iter().chain(gate).map(entry).collect();
@@ -115,6 +116,13 @@ impl HookAgent for Codex {
         hook::read(stdin, mode)
     }
 
+    fn limit(&self, mode: HookMode) -> Option<HookLimit> {
+        Some(HookLimit::written(match mode {
+            HookMode::Prompts => Overdue::Asks,
+            HookMode::EveryCall => Overdue::Runs,
+        }))
+    }
+
     fn watched_home(&self) -> Option<PathBuf> {
         home::folder("CODEX_HOME", ".codex").ok()
     }
@@ -131,8 +139,9 @@ impl HookAgent for Codex {
         let config = settings.with_file_name("config.toml");
         let config = std::fs::read_to_string(config).unwrap_or_default();
         trust::missing(&settings.display().to_string(), &ours(&text), &config).then(|| {
-            "Codex runs a hook only once you trust it: start `codex`, enter /hooks, and trust the \
-             hooks of countersign. Until then only what its app-server asks comes here."
+            "Codex runs a hook only once you trust it: start `codex`, and review the hooks of \
+             countersign where it shows \"Hooks need review\", or enter /hooks later. Until then \
+             only what its app-server asks comes here."
                 .to_owned()
         })
     }

@@ -2,9 +2,11 @@
 
 use super::{
     agent::{
-        AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, Hooks, TRIAL, TRIAL_SAYS,
+        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply, Hooks,
+        Overdue, TRIAL, TRIAL_SAYS,
     },
     hook_call::{HookCall, ToolDecision},
+    journal::Journal,
     named_event::{EventNames, HookEventRead},
     own_file::OwnFile,
 };
@@ -17,9 +19,6 @@ const NAME: &str = "copilot";
 
 /// The event that this hook decides.
 const EVENT: &str = "permissionRequest";
-
-/// A day: longer than any deadline. Copilot's own default is 30 s.
-const TIMEOUT_S: u32 = 86_400;
 
 const NAMES: EventNames =
     EventNames { agent: NAME, fields: &["hookName", "hook_event_name"], events: &[EVENT] };
@@ -83,6 +82,11 @@ impl HookAgent for Copilot {
             "toolInput": {"command": TRIAL, "description": TRIAL_SAYS}}))
     }
 
+    // Its own default is 30 s.
+    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
+        Some(HookLimit::written(Overdue::Asks))
+    }
+
     fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
         read(stdin)
     }
@@ -106,6 +110,8 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         HookEventRead::Ours(_, request) => request,
         HookEventRead::Other(misplaced) => return Ok(misplaced),
     };
+    // Escape leaves the hook alone.
+    let journal = journal(&request.session_id);
     Ok(HookEvent::Wants(Box::new(HookCall {
         agent: NAME,
         session: request.session_id,
@@ -113,8 +119,19 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         tool: request.tool_name,
         args: request.tool_input,
         accepts: vec![Accepts::Stop],
+        journal,
         encode,
     })))
+}
+
+/// The events of a session, where Copilot keeps them.
+fn journal(session: &str) -> Option<Journal> {
+    // SECURITY: it is one folder's name, and not a way to another folder.
+    let is_name = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let home = super::home::folder("COPILOT_HOME", ".copilot").ok().filter(|_| is_name)?;
+    let file = home.join("session-state").join(session).join("events.jsonl");
+    let is_abort = |line: &Value| line.get("type").and_then(Value::as_str) == Some("abort");
+    Some(Journal::new(file, is_abort))
 }
 
 fn encode(decision: &ToolDecision) -> HookReply {
@@ -130,7 +147,7 @@ fn encode(decision: &ToolDecision) -> HookReply {
 }
 
 fn text(command: &str) -> Result<String, String> {
-    let hook = json!({"type": "command", "bash": command, "timeoutSec": TIMEOUT_S});
+    let hook = json!({"type": "command", "bash": command, "timeoutSec": A_DAY_S});
     let file = json!({"version": 1, "hooks": {EVENT: [hook]}});
     serde_json::to_string_pretty(&file).map(|text| text + "\n").map_err(|error| error.to_string())
 }

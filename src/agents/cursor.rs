@@ -1,7 +1,10 @@
 //! Cursor: hooks before each command and each MCP call. Known from its documentation only.
 
 use super::{
-    agent::{AgentTitle, HookAgent, HookEvent, HookMode, HookReply, Hooks, TRIAL},
+    agent::{
+        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, HookReply, Hooks, Overdue,
+        TRIAL,
+    },
     home,
     hook_call::{HookCall, ToolDecision},
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
@@ -19,9 +22,6 @@ const EVENTS: [&str; 2] = [SHELL, "beforeMCPExecution"];
 
 /// The event of a command.
 const SHELL: &str = "beforeShellExecution";
-
-/// A day, in seconds: longer than any deadline.
-const TIMEOUT_S: u32 = 86_400;
 
 const NAMES: EventNames = EventNames { agent: NAME, fields: &["hook_event_name"], events: &EVENTS };
 
@@ -68,7 +68,7 @@ impl HookAgent for Cursor {
             event,
             matcher: None,
             // Without `failClosed` a call runs whose hook was killed or took too long.
-            handler: json!({"command": command, "timeout": TIMEOUT_S, "failClosed": true}),
+            handler: json!({"command": command, "timeout": A_DAY_S, "failClosed": true}),
         };
         SETTINGS.connect(text, &EVENTS.map(entry))
     }
@@ -90,6 +90,10 @@ impl HookAgent for Cursor {
 
     fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
         Some(json!({"hook_event_name": EVENTS[0], "conversation_id": session, "command": TRIAL}))
+    }
+
+    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
+        Some(HookLimit::written(Overdue::Blocks))
     }
 
     fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
@@ -136,6 +140,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         tool,
         args,
         accepts: Vec::new(),
+        journal: None,
         encode,
     })))
 }

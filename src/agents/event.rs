@@ -1,5 +1,6 @@
 //! The events with which agents start our hook.
 
+use super::journal::Journal;
 use crate::client::Decided;
 use countersign_ask::call::Call;
 use countersign_protocol::AskView;
@@ -62,6 +63,11 @@ pub trait HookRequest: fmt::Debug + Send {
     /// Encodes a decision for the agent.
     // FAIL-CLOSED: only a decision of a person or a rule about this call prints anything.
     fn reply(&self, decided: &Decided) -> HookReply;
+
+    /// Where the agent notes that the turn was interrupted, if it tells its hook nothing.
+    fn journal(&self) -> Option<Journal> {
+        None
+    }
 }
 
 /// The hook's output and exit code.

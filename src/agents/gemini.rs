@@ -1,8 +1,12 @@
 //! Gemini CLI: a hook before every tool, which can only stop a call.
 
 use super::{
-    agent::{AgentTitle, HookAgent, HookEvent, HookMode, HookReply, Hooks, TRIAL, TRIAL_SAYS},
+    agent::{
+        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, HookReply, Hooks, Overdue,
+        TRIAL, TRIAL_SAYS,
+    },
     hook_call::{HookCall, ToolDecision},
+    journal::Journal,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
     named_event::{EventNames, HookEventRead},
 };
@@ -14,9 +18,6 @@ const NAME: &str = "gemini";
 
 /// The event that this hook decides.
 const EVENT: &str = "BeforeTool";
-
-/// A day, in milliseconds: longer than any deadline. Gemini's own default is a minute.
-const TIMEOUT_MS: u32 = 86_400_000;
 
 const NAMES: EventNames =
     EventNames { agent: NAME, fields: &["hook_event_name"], events: &[EVENT] };
@@ -44,7 +45,7 @@ impl HookAgent for Gemini {
             connected: "This is a gate: every call passes your rules first, and without a daemon \
                         or an answer nothing runs. It cannot answer Gemini's own prompt, which \
                         comes after an approval; start it with --approval-mode=yolo to be asked \
-                        once. Gemini runs a call whose hook was killed.",
+                        once.",
         }
     }
 
@@ -63,7 +64,7 @@ impl HookAgent for Gemini {
 
     fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
         let handler = json!({
-            "name": "countersign", "type": "command", "command": command, "timeout": TIMEOUT_MS});
+            "name": "countersign", "type": "command", "command": command, "timeout": A_DAY_S * 1000});
         SETTINGS.connect(text, &[HookEntry { event: EVENT, matcher: Some(".*"), handler }])
     }
 
@@ -88,6 +89,17 @@ impl HookAgent for Gemini {
             "tool_input": {"command": TRIAL, "description": TRIAL_SAYS}}))
     }
 
+    // Its own default is a minute.
+    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
+        Some(HookLimit::written(Overdue::Runs))
+    }
+
+    // FAIL-CLOSED: without stdout Gemini reads JSON off stderr, whatever ended the hook.
+    fn last_words(&self) -> Option<Value> {
+        let why = "countersign was stopped before it could decide on this call, so it is blocked.";
+        Some(json!({"decision": "deny", "reason": why}))
+    }
+
     fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
         read(stdin)
     }
@@ -98,6 +110,8 @@ struct GeminiRequest {
     session_id: String,
     #[serde(default)]
     cwd: Option<String>,
+    #[serde(default)]
+    transcript_path: Option<PathBuf>,
     tool_name: String,
     #[serde(default)]
     tool_input: Value,
@@ -113,6 +127,13 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     if request.tool_name == "ask_user" {
         return Ok(HookEvent::Notice);
     }
+    // Escape leaves the hook alone, and Gemini waits for it on.
+    let journal = request.transcript_path.map(|file| {
+        Journal::new(file, |line| {
+            let is = |key: &str, text: &str| line.get(key).and_then(Value::as_str) == Some(text);
+            is("type", "info") && is("content", "Request cancelled.")
+        })
+    });
     Ok(HookEvent::Wants(Box::new(HookCall {
         agent: NAME,
         session: request.session_id,
@@ -120,6 +141,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         tool: request.tool_name,
         args: request.tool_input,
         accepts: Vec::new(),
+        journal,
         encode,
     })))
 }

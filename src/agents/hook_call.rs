@@ -1,6 +1,9 @@
 //! A request for one tool call, for agents whose hooks know nothing else, and the decision on it.
 
-use super::agent::{HookReply, HookRequest};
+use super::{
+    agent::{HookReply, HookRequest},
+    journal::Journal,
+};
 use crate::client::{Decided, Ending};
 use countersign_ask::{
     Decision,
@@ -23,6 +26,8 @@ pub(super) struct HookCall {
     pub args: Value,
     /// Whether the agent can end its turn with a denial.
     pub accepts: Vec<Accepts>,
+    /// Where the agent notes that the turn was interrupted.
+    pub journal: Option<Journal>,
     /// The reply in the agent's words.
     pub encode: fn(&ToolDecision) -> HookReply,
 }
@@ -72,6 +77,10 @@ impl HookRequest for HookCall {
 
     fn reply(&self, decided: &Decided) -> HookReply {
         ToolDecision::of(decided).map_or(HookReply::Nothing, |decision| (self.encode)(&decision))
+    }
+
+    fn journal(&self) -> Option<Journal> {
+        self.journal.clone()
     }
 }
 

@@ -19,7 +19,7 @@ pub fn find(name: &str) -> Option<&'static dyn HookAgent> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::{
-        super::{HookMode, HookReply, Hooks},
+        super::{HookMode, HookReply, Hooks, Overdue},
         *,
     };
 
@@ -64,6 +64,32 @@ mod tests {
                 assert_eq!((call.agent.as_str(), call.session.as_str()), (agent.name(), "trial"));
                 let command = call.args.get("command").unwrap();
                 assert_eq!(command, "touch countersign-doctor-live");
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_says_how_long_each_agent_waits_and_what_it_does_then() {
+        let page = std::fs::read_to_string("docs/connect.md").unwrap();
+        for agent in AGENTS {
+            for mode in agent.modes().iter().copied() {
+                let gate = mode == HookMode::EveryCall && agent.modes().len() > 1;
+                let name = if gate { " --gate" } else { "" };
+                let row = match agent.limit(mode) {
+                    None => "| none | |".to_owned(),
+                    Some(limit) => {
+                        let then = match limit.then {
+                            Overdue::Runs => "runs the call",
+                            Overdue::Blocks => "blocks the call",
+                            Overdue::Asks => "asks itself",
+                        };
+                        let (after, source) = (limit.after.as_secs(), limit.source);
+                        assert!(limit.reply_after() < limit.after && after >= 60);
+                        format!("| {after} s ({source}) | {then} |")
+                    }
+                };
+                let row = format!("| `{}{name}` {row}", agent.name());
+                assert!(page.contains(&row), "docs/connect.md lacks {row}");
             }
         }
     }

@@ -4,7 +4,8 @@ mod request;
 
 use super::{
     agent::{
-        AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookRequest, Hooks, TRIAL, TRIAL_SAYS,
+        AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookRequest, Hooks, TRIAL,
+        TRIAL_SAYS,
     },
     home,
     own_file::{OwnFile, with_words, words_in},
@@ -83,6 +84,11 @@ impl HookAgent for Opencode {
         Some(json!({"type": "permission.asked", "properties": {"id": "per_trial",
             "sessionID": session, "permission": "bash", "patterns": [TRIAL],
             "metadata": {"command": TRIAL, "description": TRIAL_SAYS}}}))
+    }
+
+    // The plugin waits for ever, and so does the dialog beside it.
+    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
+        None
     }
 
     fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {

@@ -4,8 +4,8 @@ mod declaration;
 
 use super::{
     agent::{
-        AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, HookRequest, Hooks, TRIAL,
-        TRIAL_SAYS,
+        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply,
+        HookRequest, Hooks, Overdue, TRIAL, TRIAL_SAYS,
     },
     home,
     hook_call::{HookCall, ToolDecision},
@@ -16,7 +16,7 @@ use countersign_ask::{call::Call, exact_json};
 use declaration::ToolDeclaration;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 const EXTENSION: &str = include_str!("../../config/pi/countersign.js");
 
@@ -125,6 +125,14 @@ impl HookAgent for Pi {
             "input": {"command": TRIAL, "description": TRIAL_SAYS}}))
     }
 
+    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
+        let (after, source) = (Duration::from_secs(A_DAY_S), "the extension sets it");
+        match self {
+            Self::Pi => None,
+            Self::OhMyPi => Some(HookLimit { after, then: Overdue::Blocks, source }),
+        }
+    }
+
     fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
         read(*self, stdin)
     }
@@ -189,6 +197,7 @@ fn read(agent: Pi, stdin: &[u8]) -> Result<HookEvent, String> {
         tool: asked.tool,
         args: asked.input,
         accepts: Vec::new(),
+        journal: None,
         encode,
     };
     Ok(HookEvent::Wants(Box::new(PiRequest { call, worker: asked.worker, declared })))

@@ -213,18 +213,20 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, ApiError> {
             Err(ApiError::bad_request("a denial has no scope; it is for this call only"))
         }
         (Decision::Deny, None) => {
-            let then = match (given.stop, given.explain) {
-                (false, false) => None,
-                (true, false) => Some(OnDeny::Stop),
-                (false, true) => Some(OnDeny::Explain),
-                (true, true) => {
-                    return Err(ApiError::bad_request("`stop` and `explain` exclude each other"));
+            let then = match (given.stop, given.explain, given.skip) {
+                (false, false, false) => None,
+                (true, false, false) => Some(OnDeny::Stop),
+                (false, true, false) => Some(OnDeny::Explain),
+                (false, false, true) => Some(OnDeny::GoOn),
+                _ => {
+                    let why = "`stop`, `explain` and `skip` exclude each other";
+                    return Err(ApiError::bad_request(why));
                 }
             };
             Ok(Action::Deny { reason: given.reason, then })
         }
-        (Decision::Approve | Decision::Answer, _) if given.stop || given.explain => {
-            Err(ApiError::bad_request("`stop` and `explain` belong to a denial"))
+        (Decision::Approve | Decision::Answer, _) if given.stop || given.explain || given.skip => {
+            Err(ApiError::bad_request("`stop`, `explain` and `skip` belong to a denial"))
         }
         (Decision::Approve | Decision::Answer, Some(answers)) => Ok(Action::Answers(answers)),
         (Decision::Answer, None) => {

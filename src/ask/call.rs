@@ -82,6 +82,10 @@ pub struct Call {
     /// How long a person has, seconds; the policy's timeout where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_s: Option<u64>,
+    /// How long its caller waits for the answer at most, seconds: nobody is asked for longer,
+    /// whatever `expires_in_s` and the policy say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_s: Option<u64>,
     /// Answers that the caller can carry out beside a plain yes and no; others are never given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<Accepts>,
@@ -164,6 +168,7 @@ impl Call {
             questions: Vec::new(),
             options: Vec::new(),
             expires_in_s: None,
+            waits_s: None,
             accepts: Vec::new(),
             meta: None,
             claims: None,
@@ -274,8 +279,10 @@ impl Call {
         for (field, value) in values.into_iter().chain(behind) {
             value.map_or(Ok(()), |value| extent::check(field, value))?;
         }
-        if self.expires_in_s == Some(0) {
-            return Err(Malformed("`expires_in_s` is 0; a person needs at least 1 second".into()));
+        for (name, seconds) in [("expires_in_s", self.expires_in_s), ("waits_s", self.waits_s)] {
+            if seconds == Some(0) {
+                return Err(Malformed(format!("`{name}` is 0; a person needs at least 1 second")));
+            }
         }
         self.budget.as_ref().map_or(Ok(()), |budget| budget.check(self.cwd.as_deref()))?;
         question::check(&self.questions)

@@ -32,6 +32,7 @@ impl Call {
             questions: _,
             options: _,
             expires_in_s: _,
+            waits_s: _,
             meta: _,
             accepts: _,
             claims: _,

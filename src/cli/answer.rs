@@ -37,6 +37,12 @@ pub(super) struct DenyArgs {
     /// Make the agent end its turn
     #[arg(long)]
     stop: bool,
+    /// Make the agent leave out this call alone and go on, where a denial ends its turn otherwise
+    #[arg(long, conflicts_with_all = ["stop", "explain"])]
+    skip: bool,
+    /// Make the agent explain itself and not try again
+    #[arg(long, conflicts_with = "stop")]
+    explain: bool,
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
@@ -77,8 +83,9 @@ pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit
 }
 
 pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
-    let DenyArgs { ask, reason, stop, json } = args;
-    let answer = AnswerRequest { reason, stop, ..AnswerRequest::new(Decision::Deny) };
+    let DenyArgs { ask, reason, stop, skip, explain, json } = args;
+    let deny = AnswerRequest::new(Decision::Deny);
+    let answer = AnswerRequest { reason, stop, skip, explain, ..deny };
     send(context, &ask, &answer, json).await
 }
 

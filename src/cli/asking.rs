@@ -148,7 +148,7 @@ impl InterruptSignals {
 
 /// Returns whether who started this had it ignore a closed terminal, as `nohup` does. Only Linux
 /// tells; elsewhere it counts as not.
-fn hang_up_is_ignored() -> bool {
+pub(super) fn hang_up_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

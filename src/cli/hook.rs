@@ -9,21 +9,23 @@ mod overtaken;
 
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
 use crate::{
-    agents::{HookAgent, HookEvent, HookMode, HookReply, HookRequest},
-    client::{Client, ClientError, ClientSettings, EarlySubmission, Submitted},
+    agents::{self, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest},
+    client::{Client, ClientError, ClientSettings, Decided, EarlySubmission, Ending, Submitted},
     gate::call::Call,
     ids,
     protocol::CancelReason,
 };
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Error, Result, anyhow};
 use early_signals::EarlySignals;
 use std::{
+    ffi::OsString,
+    future::pending,
     io::Read,
     path::{Path, PathBuf},
     pin::pin,
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// The timeout for a connection to the daemon. The agent's own prompt may wait for us.
 const CONNECT: Duration = Duration::from_millis(300);
@@ -33,6 +35,12 @@ const SUBMISSION: Duration = Duration::from_secs(2);
 
 /// How long a gate waits for policy before it gets ready to wait for a person.
 const POLICY: Duration = Duration::from_millis(100);
+
+/// Between two looks into the agent's journal.
+const JOURNAL: Duration = Duration::from_millis(500);
+
+/// A limit below this is told where nobody answered: it may be the reason.
+const SHORT_S: u64 = 3600;
 
 /// The largest event that is read, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -52,6 +60,10 @@ pub(super) struct HookArgs {
     /// The folder of the daemon's socket where the config names none; nothing else chooses it then
     #[arg(long, value_name = "FOLDER")]
     sockets: Option<PathBuf>,
+    /// How long the agent waits for this hook, where that is less than it does by default: the
+    /// hook replies before that, although nobody answered
+    #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
+    limit: Option<u64>,
     /// Say on stderr what it waits for, and why there is no decision
     #[arg(short, long)]
     verbose: bool,
@@ -62,10 +74,36 @@ impl HookArgs {
         let default = self.agent.modes().first().copied().unwrap_or_default();
         if self.gate { HookMode::EveryCall } else { default }
     }
+
+    /// The agent's limit, which an option can only shorten.
+    fn limit(&self) -> Option<HookLimit> {
+        let limit = self.agent.limit(self.mode())?;
+        let given = self.limit.map_or(limit.after, Duration::from_secs);
+        Some(HookLimit { after: limit.after.min(given), ..limit })
+    }
 }
 
-pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
-    let (reply, problem) = match hook(context, args) {
+/// What a gate has to do before anything else, even before its command line is read.
+///
+/// # Errors
+/// If signals cannot be received.
+pub(super) fn begin(words: &[OsString]) -> Result<Option<EarlySignals>> {
+    let has = |option: &str| words.iter().any(|word| word == option);
+    let after_hook = words.iter().skip_while(|word| *word != "hook");
+    let agent = after_hook.filter_map(|word| word.to_str()).find_map(agents::find);
+    let Some(agent) = agent else { return Ok(None) };
+    if !has("--gate") && agent.modes().first() != Some(&HookMode::EveryCall) {
+        return Ok(None);
+    }
+    // A person who reads along is told more below.
+    if let Some(last) = agent.last_words().filter(|_| !has("-v") && !has("--verbose")) {
+        say::aside(&last.to_string());
+    }
+    EarlySignals::block().map(Some)
+}
+
+pub(super) fn run(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Exit {
+    let (reply, problem) = match hook(context, args, signals) {
         Ok(reply) => (reply, None),
         Err(error) => (args.agent.undecided(&format!("{error:#}"), args.mode()), Some(error)),
     };
@@ -84,15 +122,16 @@ pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
     Exit::Good
 }
 
-fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
+fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Result<HookReply> {
+    let began = Instant::now();
     let agent = args.agent;
     let early_signals = match args.mode() {
-        HookMode::EveryCall => Some(EarlySignals::block()?),
+        HookMode::EveryCall => Some(signals.map_or_else(EarlySignals::block, Ok)?),
         HookMode::Prompts => None,
     };
     // Remembered first: the agent may exit at any time.
     let parent = Parent::new(agent.process_variable());
-    let event = agent.decode(&stdin()?, args.mode()).map_err(anyhow::Error::msg)?;
+    let event = agent.decode(&stdin()?, args.mode()).map_err(Error::msg)?;
     if let HookEvent::Misplaced { message, .. } = event {
         return Ok(HookReply::Block(message));
     }
@@ -111,18 +150,17 @@ fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
             _ => HookReply::Nothing,
         });
     };
-    let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
+    let mut call = request.call(ids::nonce(), caller::host()).map_err(Error::msg)?;
+    let patience = args.limit().map(|limit| Patience { limit, began });
+    // The card says the time that there really is; a second is left for the way of its end.
+    call.waits_s = patience.map(|patience| patience.left().as_secs().saturating_sub(1).max(1));
     let (request, verbose) = (request.as_ref(), args.verbose);
-    let submission = PromptedCall { request, call, verbose, early_signals };
-    let reply = match args.mode() {
+    let submission = PromptedCall { agent, request, call, verbose, patience, early_signals };
+    // FAIL-CLOSED: without a reply to print this is an error, and a gate blocks then.
+    match args.mode() {
         HookMode::EveryCall => submission.decide_fast(&config.client, &parent),
         HookMode::Prompts => wait(submission.decide(&config.client, &parent, None)),
-    };
-    // FAIL-CLOSED: a gate that says nothing lets the call run where the agent's mode does.
-    Ok(match reply? {
-        HookReply::Nothing => agent.undecided("nobody decided", args.mode()),
-        reply => reply,
-    })
+    }
 }
 
 /// Looks for the agent's own server, whose process is told only within a runtime.
@@ -157,26 +195,47 @@ async fn report(settings: &ClientSettings, args: &HookArgs, event: &HookEvent) -
 
 /// A call that waits for its decision.
 struct PromptedCall<'a> {
+    agent: &'static dyn HookAgent,
     request: &'a dyn HookRequest,
     call: Call,
     verbose: bool,
+    patience: Option<Patience>,
     early_signals: Option<EarlySignals>,
+}
+
+/// How long the agent waits for this hook, which began at a time.
+#[derive(Clone, Copy)]
+struct Patience {
+    limit: HookLimit,
+    began: Instant,
+}
+
+/// Why a call is not waited for any longer.
+enum Stop {
+    /// A signal: somebody answered in the terminal.
+    Signal,
+    /// The agent soon stops waiting, and nobody answered.
+    Limit,
+    /// The agent is gone.
+    Gone,
+    /// The agent notes that its turn was interrupted.
+    Interrupted,
 }
 
 impl PromptedCall<'_> {
     /// As [`Self::decide`], for every call of an agent: most are decided by policy, and those need
     /// no runtime.
     fn decide_fast(&self, settings: &ClientSettings, parent: &Parent) -> Result<HookReply> {
+        self.early_signals.iter().for_each(EarlySignals::hand_in);
         let mut early = EarlySubmission::send(settings, &self.call);
         let at_once = early.as_mut().and_then(|early| early.replied_within(POLICY, &self.call));
         match at_once {
-            Some(Submitted::Decided(decided)) => Ok(self.request.reply(&decided)),
+            Some(Submitted::Decided(decided)) => self.reply(&decided),
             Some(Submitted::Ask(_)) | None => wait(self.decide(settings, parent, early)),
         }
     }
 
-    /// Submits the call, unless it is already, and waits. A signal means that somebody answered in
-    /// the terminal.
+    /// Submits the call, unless it is already, and waits.
     async fn decide(
         &self,
         settings: &ClientSettings,
@@ -185,7 +244,7 @@ impl PromptedCall<'_> {
     ) -> Result<HookReply> {
         // Registered first: a signal must not end the process before the ask is cancelled.
         let mut signals = InterruptSignals::new()?;
-        self.early_signals.iter().for_each(EarlySignals::leave);
+        let mut stopped = pin!(self.stopped(&mut signals, parent));
         let (client, call) = (&Client::new(settings, CONNECT)?, &self.call);
         let mut submitting = pin!(async {
             let Some(early) = early else { return client.submit_in_turn(call).await };
@@ -200,7 +259,7 @@ impl PromptedCall<'_> {
         });
         let submitted = tokio::select! {
             biased;
-            () = signals.any() => {
+            stop = &mut stopped => {
                 // The ask may be there already, and its card says why it is cancelled. A person who
                 // answered at the same moment was too late, and the card says that.
                 let id = match timeout(SUBMISSION, &mut submitting).await {
@@ -208,15 +267,12 @@ impl PromptedCall<'_> {
                     Ok(Ok(Submitted::Decided(decided))) => decided.ask,
                     Ok(Err(_)) | Err(_) => None,
                 };
-                if let Some(id) = id {
-                    client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
-                }
-                return Ok(HookReply::Nothing);
+                return Err(self.give_up(client, id.as_deref(), stop).await);
             }
             submitted = &mut submitting => submitted?,
         };
         let id = match submitted {
-            Submitted::Decided(decided) => return Ok(self.request.reply(&decided)),
+            Submitted::Decided(decided) => return self.reply(&decided),
             Submitted::Ask(id) => id,
         };
         if self.verbose {
@@ -225,16 +281,87 @@ impl PromptedCall<'_> {
         tokio::select! {
             // First: once the terminal has answered, the agent takes no reply.
             biased;
-            () = signals.any() => {
-                client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
-                Ok(HookReply::Nothing)
+            stop = &mut stopped => Err(self.give_up(client, Some(&id), stop).await),
+            decided = client.decided(call, &id) => self.reply(&decided?),
+        }
+    }
+
+    /// The reply to print.
+    ///
+    /// # Errors
+    /// A sentence, where nobody decided on this call.
+    fn reply(&self, decided: &Decided) -> Result<HookReply> {
+        match (self.request.reply(decided), &decided.ending) {
+            (HookReply::Nothing, Ending::Expired) => Err(self.unanswered()),
+            (HookReply::Nothing, _) => Err(anyhow!("nobody decided")),
+            (reply, _) => Ok(reply),
+        }
+    }
+
+    /// Returns when there is no use in waiting any longer.
+    async fn stopped(&self, signals: &mut InterruptSignals, parent: &Parent) -> Stop {
+        let signal = async {
+            if !self.early_signals.as_ref().is_some_and(EarlySignals::arrived) {
+                signals.any().await;
             }
-            decided = client.decided(call, &id) => Ok(self.request.reply(&decided?)),
-            () = parent.gone() => {
-                client.cancel(&id, CancelReason::SessionEnded).await?;
-                Err(anyhow!("the agent went away"))
+        };
+        let limit = async {
+            match self.patience {
+                Some(patience) => sleep(patience.left()).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = signal => Stop::Signal,
+            () = limit => Stop::Limit,
+            () = parent.gone() => Stop::Gone,
+            () = self.interrupted() => Stop::Interrupted,
+        }
+    }
+
+    /// Returns when the agent notes that its turn was interrupted.
+    async fn interrupted(&self) {
+        let Some(mut journal) = self.request.journal() else { return pending().await };
+        while !journal.is_interrupted() {
+            sleep(JOURNAL).await;
+        }
+    }
+
+    /// Takes the ask back; returns why there is no decision.
+    async fn give_up(&self, client: &Client, id: Option<&str>, stop: Stop) -> Error {
+        let (reason, why) = match stop {
+            Stop::Signal | Stop::Interrupted => {
+                (CancelReason::AnsweredElsewhere, anyhow!("nobody decided"))
+            }
+            Stop::Limit => (CancelReason::Aborted, self.unanswered()),
+            Stop::Gone => (CancelReason::SessionEnded, anyhow!("the agent went away")),
+        };
+        if let Some(id) = id {
+            // Bounded: the agent does not wait for this.
+            let cancelled = timeout(SUBMISSION, client.cancel(id, reason)).await;
+            if let Ok(Err(error)) = cancelled {
+                return Error::from(error).context(why.to_string());
             }
         }
+        why
+    }
+
+    fn unanswered(&self) -> Error {
+        match self.patience {
+            Some(Patience { limit, .. }) if self.call.waits_s.is_some_and(|it| it < SHORT_S) => {
+                let (name, longest) = (self.agent.title().name, limit.after.as_secs());
+                anyhow!("nobody answered in time: {name} waits {longest} s at most")
+            }
+            _ => anyhow!("nobody answered in time"),
+        }
+    }
+}
+
+impl Patience {
+    /// What is left of it.
+    fn left(self) -> Duration {
+        self.limit.reply_after().saturating_sub(self.began.elapsed())
     }
 }
 

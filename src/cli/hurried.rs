@@ -39,7 +39,14 @@ pub(super) fn main() -> Option<Exit> {
     if !words.iter().take(4).any(|word| word == "hook") {
         return None;
     }
+    let signals = match hook::begin(&words) {
+        Ok(signals) => signals,
+        Err(error) => {
+            say::problem(&error);
+            return Some(Exit::Usage);
+        }
+    };
     let HookLine { config, command: OnlyHook::Hook(args) } =
         HookLine::try_parse_from(words).ok()?;
-    Some(hook::run(&Context::new(config), &args))
+    Some(hook::run(&Context::new(config), &args, signals))
 }

@@ -191,11 +191,12 @@ enum CliCommand {
 /// Parses the arguments, runs the command, and prints its error.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Ends the process where a shell asks for completions.
-    CompleteEnv::with_factory(Cli::command).var(complete::VARIABLE).complete();
+    // First: what a hook prints must not be up to a variable of a project's environment.
     if let Some(exit) = hurried::main() {
         return exit.into();
     }
+    // Ends the process where a shell asks for completions.
+    CompleteEnv::with_factory(Cli::command).var(complete::VARIABLE).complete();
     let Cli { config: flag, command } = Cli::parse();
     let context = Context::new(flag);
     let done = match command {
@@ -223,7 +224,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Ask(args) => wait(ask::run(context, args)),
         CliCommand::Run(args) => run::run(context, args),
         CliCommand::Verify(args) => wait(verify::run(context, args)),
-        CliCommand::Hook(args) => Ok(hook::run(context, &args)),
+        CliCommand::Hook(args) => Ok(hook::run(context, &args, None)),
         CliCommand::Host(args) => wait(host::run(context, args)),
         CliCommand::Acp(args) => wait(acp::run(context, args)),
         CliCommand::Approvers(args) => approvers::run(context, args),

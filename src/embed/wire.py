@@ -17,7 +17,7 @@ SCHEMAS = json.loads((HERE / "../../docs/openapi.json").read_text())["components
 
 # In an order in which each follows what it holds.
 NAMES = [
-    "Choice", "Question", "Behind", "Batch", "Accepts", "SubmitRequest", "CallVerdict",
+    "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "SubmitRequest", "CallVerdict",
     "AskState", "Decision", "Scope", "By", "AnswerView", "CallReply", "Call", "EditView",
     "RequirementView", "ReviewView", "AskView", "AsksPage", "GrantReach", "GrantView", "GrantsPage",
     "CancelReason", "CancelRequest", "SessionRequest", "NonceReply", "ErrorReply",
@@ -124,7 +124,10 @@ def comment(text: str, begin: str, end: str, more: str | None = None) -> str:
 def kind(schema: dict, to: type) -> str:
     """A schema as a type of this language."""
     if "$ref" in schema:
-        return schema["$ref"].rsplit("/", 1)[-1]
+        name = schema["$ref"].rsplit("/", 1)[-1]
+        if name not in NAMES:
+            sys.exit(f"{name} is used and not written: put it into NAMES")
+        return name
     if "const" in schema:
         return to.const(schema["const"])
     if "anyOf" in schema:

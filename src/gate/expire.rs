@@ -149,16 +149,15 @@ impl Deadlines {
 
     /// When a call's time is over that is taken now; Unix milliseconds. `None`: never.
     pub(super) fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
-        const LONGEST_MS: i64 = 7 * 86_400_000;
         let choices = self.in_force.now();
-        match (call.expires_in_s, &choices.settings.on_timeout) {
-            (Some(seconds), _) => {
-                let ms = i64::try_from(seconds).unwrap_or(LONGEST_MS).saturating_mul(1000);
-                Some(now + ms.min(LONGEST_MS))
-            }
+        let given = match (call.expires_in_s, &choices.settings.on_timeout) {
+            (Some(seconds), _) => Some(span_ms(seconds)),
             (None, OnTimeout::Wait) => None,
-            (None, _) => Some(now + choices.settings.timeout_ms),
-        }
+            (None, _) => Some(choices.settings.timeout_ms),
+        };
+        // The caller acts without an answer then, whatever people press.
+        let waits = call.waits_s.map(span_ms);
+        given.into_iter().chain(waits).min().map(|ms| now + ms)
     }
 
     /// The time that people have for this ask.
@@ -178,8 +177,8 @@ impl Deadlines {
             OnTimeout::Approve(tools) => tools.as_slice(),
             OnTimeout::Deny | OnTimeout::Wait => &[],
         };
-        let given = call.expires_in_s.map(|s| i64::try_from(s).unwrap_or(i64::MAX / 1000) * 1000);
-        let hurried = given.is_some_and(|ms| ms < choices.settings.timeout_ms);
+        let given = call.expires_in_s.into_iter().chain(call.waits_s).min();
+        let hurried = given.is_some_and(|s| span_ms(s) < choices.settings.timeout_ms);
         let may = tools.contains(&call.tool) && !critical && !hurried && call.questions.is_empty();
         if may { Silence::Approve } else { Silence::Deny }
     }
@@ -229,6 +228,12 @@ fn approved(ask: &Ask, waited: Duration, now: i64) -> Answer {
         reason: Some(reason),
         ..Answer::new(Decision::Approve, By::Timeout, now)
     }
+}
+
+/// A time that a caller names, in milliseconds; a week at most.
+fn span_ms(seconds: u64) -> i64 {
+    const LONGEST_S: u64 = 7 * 86_400;
+    i64::try_from(seconds.min(LONGEST_S)).unwrap_or_default() * 1000
 }
 
 fn ms(time: Duration) -> i64 {

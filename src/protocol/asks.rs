@@ -217,6 +217,10 @@ pub struct AnswerRequest {
     /// Whether the agent explains itself and does not try again; of a denial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,
+    /// Whether the agent leaves out this call alone and goes on, where a plain denial ends its
+    /// turn; of a denial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip: bool,
     /// Answers to the ask's questions, by question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
@@ -270,7 +274,8 @@ impl AnswerRequest {
     #[must_use]
     pub fn new(decision: Decision) -> Self {
         let (scope, rules, reason, answers, edit, digest) = (None, None, None, None, None, None);
-        Self { decision, scope, rules, reason, stop: false, explain: false, answers, edit, digest }
+        let (stop, explain, skip) = (false, false, false);
+        Self { decision, scope, rules, reason, stop, explain, skip, answers, edit, digest }
     }
 }
 

@@ -179,19 +179,51 @@ async fn a_terminal_of_a_real_agent_waits_without_a_prompt_of_its_own() {
     }
 }
 
+#[tokio::test]
+async fn row_17_a_call_that_nobody_answers_for_as_long_as_a_real_cline_waits_does_not_run() {
+    let daemon = Daemon::start("").await;
+    let Some(mut started) = Real::Cline.start(&daemon).await else { return };
+    let id = asked(&daemon, Real::Cline).await;
+    // It waits for 120 s and runs the call then; people have five minutes by the policy.
+    let ended = timeout(Duration::from_secs(200), started.child.wait()).await;
+    assert!(ended.is_ok(), "its turn goes on");
+    assert_eq!(daemon.read(&id).await["state"], "expired");
+    assert!(!made(&started).exists());
+}
+
+#[tokio::test]
+async fn row_18_a_call_whose_hook_is_killed_does_not_run_at_a_real_gemini() {
+    let daemon = Daemon::start("").await;
+    let Some(mut started) = Real::Gemini.start(&daemon).await else { return };
+    asked(&daemon, Real::Gemini).await;
+    let config = daemon.config().display().to_string();
+    let hook = processes(|words| words.contains("hook gemini") && words.contains(&config)).pop();
+    let hook = hook.expect("it has no hook").to_string();
+    let kill = std::process::Command::new("kill").args(["-KILL", &hook]).status();
+    assert!(kill.unwrap().success());
+    let told = started.model.is_told().await;
+    assert!(told.contains("so it is blocked"), "{told}");
+    assert!(!made(&started).exists());
+}
+
+/// The ids of the processes with such words.
+fn processes(wanted: impl Fn(&str) -> bool) -> Vec<u32> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let ids = all.filter_map(|process| {
+        let words = fs::read(process.path().join("cmdline")).ok()?;
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        wanted(&words).then(|| process.file_name().to_str()?.parse().ok())?
+    });
+    ids.collect()
+}
+
 /// The server that Cline leaves running; it ends with the test.
 struct ClineServer(u32);
 
 impl ClineServer {
     fn find(folder: &str) -> Self {
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let mut ids = processes.filter_map(|process| {
-            let words = fs::read(process.path().join("cmdline")).ok()?;
-            let words = String::from_utf8_lossy(&words).replace('\0', " ");
-            let is_it = words.contains("--cline-hub-daemon") && words.contains(folder);
-            is_it.then(|| process.file_name().to_str()?.parse().ok())?
-        });
-        Self(ids.next().expect("Cline has no server"))
+        let is_it = |words: &str| words.contains("--cline-hub-daemon") && words.contains(folder);
+        Self(processes(is_it).pop().expect("Cline has no server"))
     }
 }
 

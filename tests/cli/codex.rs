@@ -27,7 +27,7 @@ async fn connect_is_all_there_is_to_do_and_disconnect_gives_the_hooks_back_to_th
     let fresh = fs::read_to_string(&config).unwrap();
     let connected = countersign(home.path(), &["connect", "codex", "--yes"]).await;
     assert_eq!(connected.code, Some(0), "{connected:?}");
-    assert!(connected.stdout.contains("enter /hooks, and trust"), "{connected:?}");
+    assert!(connected.stdout.contains("Hooks need review"), "{connected:?}");
     assert!(fs::read_to_string(&hooks).unwrap().contains("PermissionRequest"));
     let key = format!("codex = \"{}\"", codex.display());
     assert!(fs::read_to_string(&config).unwrap().contains(&key), "{connected:?}");

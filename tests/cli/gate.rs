@@ -76,7 +76,7 @@ async fn a_person_allows_or_denies_what_the_rules_ask_about() {
 async fn without_a_decision_the_call_is_blocked_whatever_is_wrong() {
     let mut daemon = Daemon::start("[policy]\ntimeout = \"2s\"\n").await;
     let (hook, _) = asking(&daemon, "make deploy").await;
-    blocked(&hook.ends().await, "nobody decided");
+    blocked(&hook.ends().await, "nobody answered");
     let (hook, _) = asking(&daemon, "make other").await;
     hook.signal("TERM");
     blocked(&hook.ends().await, "nobody decided");

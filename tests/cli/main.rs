@@ -34,6 +34,7 @@ mod execution;
 mod gate;
 mod guides;
 mod hook;
+mod hook_ends;
 mod host_claude;
 mod host_codex;
 mod live;

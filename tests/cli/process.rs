@@ -71,6 +71,12 @@ impl Process {
         String::from_utf8(line).unwrap()
     }
 
+    /// Its process.
+    #[allow(dead_code, reason = "few tests look at the process")]
+    pub fn id(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
     /// Sends it a signal, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().unwrap().to_string();

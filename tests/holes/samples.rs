@@ -175,6 +175,7 @@ async fn row_13a_molfs_sample_runs_the_tool_on_an_explicit_allow_only() {
             "import {{ execFileSync }} from 'node:child_process';
              const url = process.env.COUNTERSIGN__CLIENT__URL, agentToken = process.env.COUNTERSIGN__CLIENT__TOKEN;
              const toolCallId = 'c1', sessionId = 's', workerId = undefined, agentPermission = undefined;
+             const workerFolder = '/home/ana/shop';
              const toolName = 'shell_exec', args = {{ command: 'make deploy' }};
              async function evaluate() {{
                {sample}

@@ -1,14 +1,11 @@
 //! Our entries in Claude Code's settings file.
 
 use super::super::{
-    agent::{HookMode, Hooks},
+    agent::{A_DAY_S, HookMode, Hooks},
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
 use serde_json::{Value, json};
 use std::path::Path;
-
-/// A day: longer than any deadline, so that Claude does not give up before the daemon does.
-const TIMEOUT_S: u32 = 86_400;
 
 /// The events that we hook. The first is decided; the others report that a call is over.
 const EVENTS: [&str; 5] =
@@ -83,14 +80,14 @@ fn handler(event: &str, command: &str) -> Value {
         "PermissionRequest" => json!({
             "type": "command",
             "command": command,
-            "timeout": TIMEOUT_S,
+            "timeout": A_DAY_S,
             "statusMessage": "Waiting for countersign",
         }),
         // Without `onFailure` a call runs whose hook was killed or took too long.
         GATE => json!({
             "type": "command",
             "command": format!("{command}{GATE_OPTION}"),
-            "timeout": TIMEOUT_S,
+            "timeout": A_DAY_S,
             "onFailure": "block",
             "statusMessage": "Waiting for countersign",
         }),

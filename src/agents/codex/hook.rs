@@ -85,6 +85,7 @@ pub(super) fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         args: input.tool_input,
         // `interrupt` makes the whole reply invalid.
         accepts: Vec::new(),
+        journal: None,
         encode: match mode {
             HookMode::Prompts => encode_prompt,
             HookMode::EveryCall => encode_gate,

@@ -85,6 +85,17 @@ impl OpenRequests {
         self.take_back(|_, _| true, CancelReason::SessionEnded);
     }
 
+    /// Takes back everything, and leaves the threads: all terminals are closed. The frames to send.
+    pub(super) fn abandoned(&mut self) -> Vec<Value> {
+        self.forget_all();
+        let followed = self.threads.iter_mut().filter(|(_, thread)| thread.is_followed);
+        let left = followed.map(|(id, thread)| {
+            thread.is_followed = false;
+            frame::leave(id)
+        });
+        left.collect()
+    }
+
     /// Takes in what is known of a thread; returns the frames to send.
     pub(super) fn thread(&mut self, told: CodexThread) -> Vec<Value> {
         let CodexThread { id, waits, cwd, changes } = told;

@@ -61,6 +61,22 @@ impl CodexSocket {
     }
 }
 
+/// The number of clients that are connected to the app-server there; `None` where only it knows.
+/// Linux lists a connection under the name of the socket.
+pub(super) fn clients(home: &Path) -> Option<usize> {
+    let socket = home.join(SOCKET).canonicalize().ok()?;
+    let listed = std::fs::read_to_string("/proc/net/unix").ok()?;
+    let is_client = |line: &&str| {
+        // Num RefCount Protocol Flags Type St Inode Path; state 03 is a connection.
+        let mut fields = line.split_ascii_whitespace();
+        let is_connection = fields.nth(5) == Some("03");
+        let path = fields.nth(1).map(|path| line.split_at(line.find(path).unwrap_or(0)).1);
+        let same = |path: &str| Path::new(path).canonicalize().is_ok_and(|path| path == socket);
+        is_connection && path.is_some_and(same)
+    };
+    Some(listed.lines().filter(is_client).count())
+}
+
 /// Returns whether an app-server runs there, as one of these processes.
 pub(super) fn runs(home: &Path, processes: Vec<u32>) -> bool {
     // The standard library does not tell who listens; tokio's streams need a runtime.
@@ -80,4 +96,29 @@ fn is_absent(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotADirectory
     )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    #[test]
+    fn the_clients_of_an_app_server_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("a home");
+        let socket = home.join(SOCKET);
+        std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+        let listener = UnixListener::bind(&socket).unwrap();
+        let client = || (UnixStream::connect(&socket).unwrap(), listener.accept().unwrap());
+        assert_eq!(clients(&home), Some(0));
+        let ours = client();
+        let terminal = client();
+        assert_eq!(clients(&home), Some(2));
+        drop(terminal);
+        assert_eq!(clients(&home), Some(1));
+        drop(ours);
+        assert_eq!(clients(&folder.path().join("none")), None);
+    }
 }

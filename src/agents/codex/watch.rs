@@ -3,7 +3,7 @@
 use super::{
     frame::{self, CodexFrame},
     open_requests::OpenRequests,
-    socket::CodexSocket,
+    socket::{self, CodexSocket},
 };
 use crate::client::Client;
 use anyhow::{Result, bail};
@@ -17,6 +17,9 @@ const LOOK: Duration = Duration::from_secs(2);
 /// The time for an app-server to come back, and for its requests to come again, before their asks
 /// are cancelled.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// How often nobody but us is seen at an app-server before its terminals count as closed.
+const ALONE: u32 = 2;
 
 /// The first version with an app-server that its terminals share.
 const OLDEST: (u32, u32) = (0, 157);
@@ -83,8 +86,16 @@ async fn serve(home: &std::path::Path, requests: &mut OpenRequests) -> Result<bo
         }
     }
     let mut settled = Some(Instant::now() + GRACE);
+    let (mut looks, mut alone, mut had_company) = (interval(LOOK), 0, false);
     loop {
         let frames = tokio::select! {
+            // The server goes on without its terminals: nobody would see what an approval runs.
+            _ = looks.tick() => {
+                let clients = socket::clients(home);
+                had_company |= clients.is_some_and(|clients| clients > 1);
+                alone = if clients == Some(1) && had_company { alone + 1 } else { 0 };
+                if alone == ALONE { requests.abandoned() } else { Vec::new() }
+            }
             received = socket.receive() => match received {
                 Some(text) => take_in(&text, requests)?,
                 None => return Ok(true),

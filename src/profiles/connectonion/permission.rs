@@ -142,23 +142,12 @@ impl Permission {
     #[must_use]
     pub fn session(tool: &str) -> Self {
         Self {
+            key: PermissionKey::new(tool),
+            allowed: true,
             source: PermissionSource::User,
             reason: "approved for session".to_owned(),
-            expires: Expires::SessionEnd,
-            ..Self::skill(tool)
-        }
-    }
-
-    /// Creates the permission that a skill grants for the turn.
-    #[must_use]
-    pub fn skill(pattern: &str) -> Self {
-        Self {
-            key: PermissionKey::new(pattern),
-            allowed: true,
-            source: PermissionSource::Skill,
-            reason: "allowed by a skill".to_owned(),
             when: Vec::new(),
-            expires: Expires::TurnEnd,
+            expires: Expires::SessionEnd,
         }
     }
 

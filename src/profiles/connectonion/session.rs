@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::answer::{PromptAnswer, PromptScope};
 use super::mode::{FullAccessTurns, PermissionMode, Requester};
-use super::permission::{Expires, Permission, PermissionSource, Permissions};
+use super::permission::{Permission, Permissions};
 use super::permit_context::{PermitContext, PermitResult};
 use super::workspace::{POLICY, WorkspaceDecision};
 use super::{ConnectOnion, scan_of, told};
@@ -24,8 +24,6 @@ pub struct AgentSession {
     reachable: bool,
     /// The reason why the turn was stopped.
     stopped: Option<String>,
-    /// The permissions before the turn's first skill.
-    before_skills: Option<Permissions>,
 }
 
 /// The result of checking a call.
@@ -61,7 +59,6 @@ impl AgentSession {
             requester,
             reachable,
             stopped: None,
-            before_skills: None,
         }
     }
 
@@ -145,29 +142,14 @@ impl AgentSession {
     /// Starts a new turn after a person has written.
     pub fn turn_begins(&mut self) {
         self.stopped = None;
-        self.before_skills = None;
     }
 
-    /// Adds the patterns of a skill for this turn.
-    pub fn skill(&mut self, patterns: &[&str]) {
-        // The first snapshot of a turn stays, so the turn ends with the permissions that it began
-        // with.
-        self.before_skills.get_or_insert_with(|| self.permissions.clone());
-        patterns.iter().for_each(|pattern| self.permissions.put(Permission::skill(pattern)));
-    }
-
-    /// Ends the turn: permissions of skills are dropped, those of people stay.
+    /// Ends the turn.
     pub fn turn_ends(&mut self) {
         // Every turn counts, whether or not a call used the authority.
         if let PermissionMode::FullAccess(Some(turns)) = &mut self.mode {
             turns.used = turns.used.saturating_add(1);
         }
-        let Some(before) = self.before_skills.take() else { return };
-        let now = std::mem::replace(&mut self.permissions, before);
-        let given = now
-            .iter()
-            .filter(|one| one.source == PermissionSource::User && one.expires != Expires::TurnEnd);
-        given.for_each(|one| self.permissions.put(one.clone()));
     }
 
     /// Returns everything that is permitted now.

@@ -29,7 +29,8 @@ pub enum ApprovalPolicyConfig {
 /// Its default is that of the system's document: disabled. A file that the daemon reads starts from
 /// [`ApprovalConfig::careful`] instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+// FAIL-CLOSED: `enable` instead of `enabled` would leave the gate as it was.
+#[serde(default, deny_unknown_fields)]
 pub struct ApprovalConfig {
     /// The main switch; without it no tool needs approval, whatever the policy.
     pub enabled: bool,

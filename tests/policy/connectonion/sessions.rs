@@ -1,9 +1,7 @@
 //! What a session remembers, and for how long.
 
 use countersign_policy::Call;
-use countersign_profiles::connectonion::{
-    AnswerOutcome, CheckOutcome, PermissionMode, PromptAnswer, Requester,
-};
+use countersign_profiles::connectonion::{CheckOutcome, PermissionMode, Requester};
 use serde_json::json;
 
 use super::{names, session, vectors};
@@ -34,31 +32,6 @@ fn profile_changes_are_told_when_something_changed() {
         let frames = names(&row["frames"]);
         let sent = frames.iter().filter_map(|word| session.wants(word, None)).count();
         (json!([row["end"], row["sent"]]), json!([session.mode().to_string(), sent])).into()
-    });
-}
-
-#[test]
-fn skills_grants_end_with_their_turn_and_peoples_stay() {
-    vectors().each("skill_lifecycle.jsonl", |row, check| {
-        let before = row.get("before").cloned().unwrap_or_else(|| json!([]));
-        let config = json!({ "permissions": before });
-        let mut session = session(&config, Requester::Local, true, check.kind);
-        for step in row["steps"].as_array().unwrap() {
-            let (op, value) = step.as_object().unwrap().iter().next().unwrap();
-            match op.as_str() {
-                "grant" => session.skill(&names(value)),
-                "turn_died" => session.turn_begins(),
-                "end_turn" => session.turn_ends(),
-                "user_session" => {
-                    let call = Call::new(value.as_str().unwrap(), json!({}));
-                    let yes = PromptAnswer::read(&json!({ "approved": true, "scope": "session" }));
-                    assert_eq!(session.answered(&call, yes), AnswerOutcome::Run);
-                }
-                other => panic!("{other}"),
-            }
-        }
-        let left: Vec<&str> = session.permissions().iter().map(|one| one.key.text()).collect();
-        (row["left"].clone(), json!(left)).into()
     });
 }
 

@@ -65,7 +65,7 @@ fn a_key_matches_the_calls_that_it_spells() {
         }
         let globs = of.and_then(|permission| permission["when"].as_object()).into_iter().flatten();
         let when = globs.map(|(name, glob)| (name.clone(), glob.as_str().unwrap().to_owned()));
-        let permission = Permission { when: when.collect(), ..Permission::skill(key) };
+        let permission = Permission { when: when.collect(), ..Permission::session(key) };
         let got = match PermissionKey::new(key).matches(tool, &row["args"]) {
             Ok(matches) => json!(matches && permission.fits_args(&row["args"], true)),
             Err(error) => format!("error:{}", error.split(':').next().unwrap()).into(),

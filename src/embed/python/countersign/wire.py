@@ -63,6 +63,31 @@ Accepts: TypeAlias = Literal["stop", "updated_input"]
 """An answer that a caller can carry out beside a plain yes and no."""
 
 
+class _BudgetCall(TypedDict):
+    """A call of a budget. It is made later with the agent, session, worker and host of the budget."""
+
+    # Its tool.
+    tool: str
+
+
+class BudgetCall(_BudgetCall, total=False):
+    """A call of a budget. It is made later with the agent, session, worker and host of the budget."""
+
+    # Exactly what would be executed.
+    args: Any
+    # The folder it works in; that of the budget where absent.
+    cwd: str | None
+
+
+class Budget(TypedDict):
+    """Calls that an agent asks for ahead."""
+
+    # How long they may run once the budget is approved, in seconds; at most 86400.
+    for_s: int
+    # The calls, 1 to 20. Each may run once; a call that is to run twice stands here twice.
+    calls: list[BudgetCall]
+
+
 class _SubmitRequest(TypedDict):
     """A call that an agent submits."""
 
@@ -114,6 +139,9 @@ class SubmitRequest(_SubmitRequest, total=False):
     options: list[Choice]
     # How long a person has, seconds; the policy's timeout where absent.
     expires_in_s: int | None
+    # How long its caller waits for the answer at most, seconds: nobody is asked for longer,
+    # whatever `expires_in_s` and the policy say.
+    waits_s: int | None
     # Answers that the caller can carry out beside a plain yes and no; others are never given.
     accepts: list[Accepts]
     # Handed back unchanged.
@@ -297,6 +325,9 @@ class Call(_Call, total=False):
     options: list[Choice]
     # How long a person has, seconds; the policy's timeout where absent.
     expires_in_s: int | None
+    # How long its caller waits for the answer at most, seconds: nobody is asked for longer,
+    # whatever `expires_in_s` and the policy say.
+    waits_s: int | None
     # Answers that the caller can carry out beside a plain yes and no; others are never given.
     accepts: list[Accepts]
     # Handed back unchanged.

@@ -37,6 +37,24 @@ export type Batch = number | Behind[];
 /** An answer that a caller can carry out beside a plain yes and no. */
 export type Accepts = "stop" | "updated_input";
 
+/** A call of a budget. It is made later with the agent, session, worker and host of the budget. */
+export interface BudgetCall {
+  /** Its tool. */
+  tool: string;
+  /** Exactly what would be executed. */
+  args?: unknown;
+  /** The folder it works in; that of the budget where absent. */
+  cwd?: string | null;
+}
+
+/** Calls that an agent asks for ahead. */
+export interface Budget {
+  /** How long they may run once the budget is approved, in seconds; at most 86400. */
+  for_s: number;
+  /** The calls, 1 to 20. Each may run once; a call that is to run twice stands here twice. */
+  calls: BudgetCall[];
+}
+
 /** A call that an agent submits. */
 export interface SubmitRequest {
   /** The caller's idempotency key: the same key of one agent and session is the same ask. */
@@ -83,6 +101,9 @@ export interface SubmitRequest {
   options?: Choice[];
   /** How long a person has, seconds; the policy's timeout where absent. */
   expires_in_s?: number | null;
+  /** How long its caller waits for the answer at most, seconds: nobody is asked for longer,
+   * whatever `expires_in_s` and the policy say. */
+  waits_s?: number | null;
   /** Answers that the caller can carry out beside a plain yes and no; others are never given. */
   accepts?: Accepts[];
   /** Handed back unchanged. */
@@ -239,6 +260,9 @@ export interface Call {
   options?: Choice[];
   /** How long a person has, seconds; the policy's timeout where absent. */
   expires_in_s?: number | null;
+  /** How long its caller waits for the answer at most, seconds: nobody is asked for longer,
+   * whatever `expires_in_s` and the policy say. */
+  waits_s?: number | null;
   /** Answers that the caller can carry out beside a plain yes and no; others are never given. */
   accepts?: Accepts[];
   /** Handed back unchanged. */

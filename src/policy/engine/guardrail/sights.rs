@@ -21,7 +21,7 @@ use crate::shell::{Word, WordKind};
 pub fn sights(call: &Call) -> Sights {
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
     let sights = Sights {
-        files: paths_of(call).into_iter().collect(),
+        files: paths_of(call).into_iter().filter(|path| path.starts_with('/')).collect(),
         cwd: call.cwd.clone(),
         home: call.home.clone(),
         ..Sights::default()
@@ -55,7 +55,9 @@ struct Collector<'h> {
 
 impl Collector<'_> {
     fn path(&mut self, path: String) {
-        if path.contains(UNKNOWN) || of_its_opener(&path) || path.len() > 4096 {
+        // Without a folder nobody knows where a relative path begins, and it is not the root.
+        let is_known = path.starts_with('/') && !path.contains(UNKNOWN);
+        if !is_known || of_its_opener(&path) || path.len() > 4096 {
             return;
         }
         if self.seen.len() >= MOST {
