@@ -163,7 +163,7 @@ impl<'c> Seen<'c> {
         let text = clean(path);
         let value = Value { text, is_path: true, is_leaf: false, access: None };
         // The kernel's own links may lead anywhere.
-        let mut all = vec![(!value.is_alias()).then_some(value.text)];
+        let mut all = vec![(!value.is_alias(self.dirs)).then_some(value.text)];
         match self.call.links.of(path) {
             Some(LinkTarget::To(places)) => all.extend(places.iter().map(|it| Some(clean(it)))),
             Some(LinkTarget::Unknown(_)) => all.push(None),
