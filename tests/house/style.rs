@@ -9,7 +9,7 @@ use std::{
 use syn::Item;
 
 /// Names of two types: the wire's and the policy's own, which mean the same to people.
-const SHARED_NAMES: &[&str] = &["Call", "Decision"];
+const SHARED_NAMES: &[&str] = &["Call", "Decision", "Matcher", "Piece", "Seen"];
 
 const COLUMNS: usize = 100;
 const LINES: usize = 500;
