@@ -1,7 +1,7 @@
 //! Who wrote a row: a daemon proves each row where it writes it, and seals no row without proof.
 //!
-//! The proof is a MAC with a key that comes from the signing key: whoever can write to the database,
-//! but does not have that key, can neither add a row nor change one before it is sealed. It costs a
+//! The proof is a MAC with a key that comes from the signing key: whoever can write to the
+//! database, but does not have that key, can neither add a row nor change one before it is sealed. It costs a
 //! microsecond, where a signature would cost a write path fifty.
 
 use crate::{fields::fields, key::SigningKey};

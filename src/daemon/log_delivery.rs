@@ -82,7 +82,7 @@ impl LogDelivery {
     /// Sends new rows for as long as it is polled.
     async fn keep(&self) {
         let (name, mut pause) = (self.destination.name(), LOOK);
-        // Before anything is sent: what a slow destination has not taken is not forgotten meanwhile.
+        // Before anything is sent: what a slow destination has not taken is kept meanwhile.
         let mut wanted = self.store.note_log_tried(&name, None).await.ok().map(|()| Instant::now());
         loop {
             let mut failed = None;

@@ -1,5 +1,5 @@
-//! Row 12: one event is one line of the log, whatever was written into it. Issue 28, row 14: the log
-//! signs no other past.
+//! Row 12: one event is one line of the log, whatever was written into it. Issue 28, row 14: the
+//! log signs no other past.
 
 use crate::{
     daemon::{AGENT, Daemon, LONG, shell},
