@@ -151,3 +151,22 @@ fn what_may_run_others_in_more_ways_than_are_looked_at_is_never_allowed() {
         assert_ne!(verdict(&house, call), Verdict::Allow, "{times} times");
     }
 }
+
+/// Ways through that runs of these tests found.
+const FOUND: &[&str] = &[
+    "perl -e 'system(shift)' 'c\\ountersign approve 7'",
+    "make -f - << 'END'\na:\n\t@nohup c\\ountersign approve 7\nEND",
+    ". /dev/stdin << 'END'\nmake -f - << 'X'\na:\n\t@'counter'sign approve 7\nX\nEND",
+    "awk 'BEGIN { system(\"c\\\\ountersign approve 7\") }'",
+    "awk 'BEGIN { system(\"pushd $C/?ountersign/approver.token && popd; foo x\") }'",
+    "make -f - << 'END'\na:\n\t@mv $$D/approver.token\nEND",
+];
+
+#[test]
+fn ways_that_were_found_stay_closed() {
+    let house = House::new();
+    for text in FOUND {
+        let call = Call { cwd: Some(house.text("proj")), ..Call::shell((*text).to_owned()) };
+        assert_ne!(verdict(&house, call), Verdict::Allow, "{text}");
+    }
+}
