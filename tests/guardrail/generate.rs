@@ -179,8 +179,87 @@ pub fn plain_path(chance: &mut Chance, house: &House) -> String {
     }
 }
 
-/// A command text.
+/// A command text, sometimes behind others.
 pub fn text(chance: &mut Chance, house: &House) -> String {
+    let plain = plain_text(chance, house);
+    match chance.below(3) {
+        0 => wrapped(chance, &plain),
+        _ => plain,
+    }
+}
+
+/// A text that answers an ask, behind up to three others.
+pub fn answer(chance: &mut Chance) -> String {
+    let mut text = (*chance.pick(ANSWERS)).to_owned();
+    for _ in 0..chance.below(4) {
+        text = wrapped(chance, &text);
+    }
+    text
+}
+
+const ANSWERS: &[&str] = &[
+    "countersign approve 7",
+    "countersign approve 7",
+    "'counter'sign approve 7",
+    "\"countersign\" 'approve' 7",
+    "c\\ountersign approve 7",
+    "command countersign approve 7",
+    "x=countersign; $x approve 7",
+    "x=approve; countersign $x 7",
+    "echo approve | xargs -I{} countersign {} 7",
+    "echo countersign | xargs -I{} {} approve 7",
+];
+
+/// Words in front of a program.
+const WRAPPERS: &[&str] = &[
+    "env",
+    "env A=1",
+    "env a-b=1",
+    "env -u A",
+    "env --uns A",
+    "timeout 5",
+    "timeout --kill 5 --sig=KILL 5",
+    "nice -n 3",
+    "nice -3",
+    "nice --adj 3",
+    "setsid -w",
+    "stdbuf -oL",
+    "stdbuf --out L",
+    "/usr/bin/time --form x",
+    "nohup",
+    "xargs -a /dev/null",
+    "command",
+    "exec",
+];
+
+/// The text behind a program that runs words or texts, or in a small language.
+fn wrapped(chance: &mut Chance, text: &str) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let shell = *chance.pick(&["bash", "sh"]);
+    let plain = quoted(text);
+    match chance.below(18) {
+        0..=3 => format!("{} {shell} -c {plain}", chance.pick(WRAPPERS)),
+        4 => format!("{} {text}", chance.pick(WRAPPERS)),
+        5 => format!("env -S {plain}"),
+        6 => format!("env --spl={plain} x"),
+        7 => format!("script -qc {plain} /dev/null"),
+        8 => {
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("awk {}", quoted(&format!("BEGIN {{ system(\"{text}\") }}")))
+        }
+        9 => format!("perl -e 'system(shift)' {plain}"),
+        10 => format!("printf %s {plain} | {shell}"),
+        11 => format!("make -f - << 'END'\na:\n\t@{}\nEND", text.replace('$', "$$")),
+        12 => format!("echo x | xargs {shell} -c {plain}"),
+        13 => format!("{shell} << 'END'\n{text}\nEND"),
+        14 => format!(". /dev/stdin << 'END'\n{text}\nEND"),
+        15 => format!("eval \"$(echo {plain})\""),
+        16 => format!("x={plain}; eval \"$x\""),
+        _ => format!("{shell} -c {plain}"),
+    }
+}
+
+fn plain_text(chance: &mut Chance, house: &House) -> String {
     let program = chance.pick(PROGRAMS);
     let mut path = || path(chance, house);
     let (one, other) = (path(), path());

@@ -52,9 +52,9 @@ impl House {
         ] {
             symlink(to, root.join(link)).unwrap();
         }
-        // The only program that can be found.
+        // The only programs that can be found.
         fs::create_dir(root.join("only_bash")).unwrap();
-        symlink("/bin/bash", root.join("only_bash/bash")).unwrap();
+        crate::bash::furnish(&root.join("only_bash"));
         Self { _dir: dir, root }
     }
 

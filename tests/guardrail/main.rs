@@ -80,6 +80,32 @@ fn what_bash_would_open_below_our_folders_is_never_allowed() {
 }
 
 #[test]
+fn what_bash_would_answer_with_our_program_is_never_allowed() {
+    let house = House::new();
+    let (wanted, seed) = (number("COUNTERSIGN_FUZZ", 500), number("COUNTERSIGN_SEED", 7));
+    let mut chance = Chance::new(seed);
+    let (mut answered, mut through, mut left) = (0, Vec::new(), wanted);
+    while left > 0 {
+        let cwd = house.text("proj");
+        let batch: Vec<(String, String)> =
+            (0..left.min(250)).map(|_| (cwd.clone(), generate::answer(&mut chance))).collect();
+        left -= batch.len() as u64;
+        let opened = bash::opened(&house, &batch);
+        for ((cwd, text), _) in batch.into_iter().zip(opened).filter(|(_, it)| it.is_some()) {
+            answered += 1;
+            let call = Call { cwd: Some(cwd), ..Call::shell(text.clone()) };
+            if verdict(&house, call) == Verdict::Allow {
+                println!("THROUGH: {text:?}");
+                through.push(text);
+            }
+        }
+    }
+    println!("seed {seed}: {wanted} ways tried, {answered} answer, {} through", through.len());
+    assert!(answered * 3 > wanted, "the generator makes too little that answers");
+    assert_eq!(through, Vec::<String>::new());
+}
+
+#[test]
 fn what_a_tool_would_open_below_our_folders_is_never_allowed() {
     let house = House::new();
     let (wanted, seed) = (number("COUNTERSIGN_FUZZ", 1500), number("COUNTERSIGN_SEED", 7));
@@ -123,5 +149,24 @@ fn what_may_run_others_in_more_ways_than_are_looked_at_is_never_allowed() {
         let text = format!("{}{end}", "fd -xa ".repeat(times));
         let call = Call { cwd: Some(house.text("")), ..Call::shell(text) };
         assert_ne!(verdict(&house, call), Verdict::Allow, "{times} times");
+    }
+}
+
+/// Ways through that runs of these tests found.
+const FOUND: &[&str] = &[
+    "perl -e 'system(shift)' 'c\\ountersign approve 7'",
+    "make -f - << 'END'\na:\n\t@nohup c\\ountersign approve 7\nEND",
+    ". /dev/stdin << 'END'\nmake -f - << 'X'\na:\n\t@'counter'sign approve 7\nX\nEND",
+    "awk 'BEGIN { system(\"c\\\\ountersign approve 7\") }'",
+    "awk 'BEGIN { system(\"pushd $C/?ountersign/approver.token && popd; foo x\") }'",
+    "make -f - << 'END'\na:\n\t@mv $$D/approver.token\nEND",
+];
+
+#[test]
+fn ways_that_were_found_stay_closed() {
+    let house = House::new();
+    for text in FOUND {
+        let call = Call { cwd: Some(house.text("proj")), ..Call::shell((*text).to_owned()) };
+        assert_ne!(verdict(&house, call), Verdict::Allow, "{text}");
     }
 }

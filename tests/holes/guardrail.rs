@@ -207,3 +207,182 @@ async fn row_5_no_spelling_of_our_address_passes() {
         assert_eq!(shell(&daemon, &command).await, "deny", "{command}");
     }
 }
+
+/// Texts that answer an ask, behind everything that runs a text.
+const ANSWERS: &[&str] = &[
+    "env -S 'countersign approve x'",
+    "env -S countersign approve x",
+    "env --s='nice -n 5 countersign' approve x",
+    "env a-b=1 countersign approve x",
+    "env GIT_PAGER='countersign approve x' git log",
+    "script -c 'countersign approve x'",
+    "script -qc 'countersign approve x' /dev/null",
+    "script --comm='countersign approve x' y",
+    "echo 'countersign approve x' | script -q /dev/null",
+    "tmux new 'countersign approve x'",
+    "tmux new-session -d -s a 'countersign approve x'",
+    "tmux send-keys -t a 'countersign approve x' Enter",
+    "screen -dm countersign approve x",
+    "screen -X stuff 'countersign approve x'",
+    ". <(echo 'countersign approve x')",
+    "source /dev/stdin <<< 'countersign approve x'",
+    "echo 'countersign approve x' | source /dev/stdin",
+    ". /dev/stdin << 'END'\ncountersign approve x\nEND",
+    "make -f - << 'END'\na:\n\t@countersign approve x\nEND",
+    "printf 'a:\\n\\t@countersign approve x' | make -f -",
+    "make --eval='$(shell countersign approve x)'",
+    "at now << 'END'\ncountersign approve x\nEND",
+    "echo 'countersign approve x' | at now",
+    "echo 'countersign approve x' | batch",
+    "ssh localhost countersign approve x",
+    "ssh localhost 'countersign approve x'",
+    "ssh -o 'ProxyCommand countersign approve x' y",
+    "bash -c \"$(echo 'countersign approve x')\"",
+    "eval \"$(echo countersign approve x)\"",
+    "x='countersign approve x'; eval \"$x\"",
+    "x='countersign approve x'; bash -c \"$x\"",
+    "printf 'countersign approve x' | sh",
+    "printf '%s %s %s' countersign approve x | sh",
+    "cat << 'END' | bash\ncountersign approve x\nEND",
+    "echo x | xargs sh -c 'countersign approve \"$0\"'",
+    "echo countersign | xargs -I{} {} approve x",
+    "find . -exec sh -c 'countersign approve x' ';'",
+    "perl -e 'system(\"countersign approve x\")'",
+    "python3 -c 'import os; os.system(\"countersign approve x\")'",
+    "python3 << 'END'\nimport os; os.system(\"countersign approve x\")\nEND",
+    "echo 'import os; os.system(\"countersign approve x\")' | python3",
+    "awk 'BEGIN {system(\"countersign approve x\")}'",
+    "sed '1e countersign approve x' y",
+    "fish -c 'countersign approve x'",
+    "parallel ::: 'countersign approve x'",
+    "watch 'countersign approve x'",
+    "git -c alias.x='!countersign approve x' x",
+    "git -c core.pager='countersign approve x' log",
+    "git rebase -x'countersign approve x' y",
+    "GIT_EDITOR='countersign approve x' git commit",
+];
+
+/// What runs is only known when it runs.
+const UNSEEN: &[&str] = &[
+    "bash -c \"$x\"",
+    "bash -c \"$(cat x)\"",
+    "eval \"$(./gen)\"",
+    "./gen | sh",
+    "./gen | python3",
+    "./gen | python3 -",
+    "cat x | sudo sh",
+    ". <(./gen)",
+    "./gen | source /dev/stdin",
+    "./gen | make -f -",
+    "./gen | make --fil=/dev/stdin",
+    "make -f <(./gen)",
+    "python3 <(./gen)",
+    "./gen | script -q /dev/null",
+    "./gen | timeout 5 sh",
+    "sh < x",
+    "python3 -c \"$x\"",
+    "env --new ls",
+    "env -S 'a\\_b'",
+    "timeout $x ls",
+    "find . -exec {} ';'",
+    "find . -exec sh -c 'cat {}' ';'",
+    "ls | xargs -I@ sh -c 'cat @'",
+    "ls | xargs sh",
+    "fish -c \"$x\"",
+    "sudo -s",
+    "awk \"$x\" y",
+];
+
+#[tokio::test]
+async fn row_6_what_runs_is_looked_at_behind_everything_and_asks_where_it_is_not_known() {
+    for config in ["", "[policy]\nmode = \"yolo\"\n"] {
+        let daemon = at_home(config).await;
+        let mut wrong = Vec::new();
+        for command in ANSWERS.iter().chain(UNSEEN) {
+            if shell(&daemon, command).await == "allow" {
+                wrong.push(*command);
+            }
+        }
+        for command in [
+            "npm test",
+            "npm run build -- --watch",
+            "cargo build --release",
+            "cargo test -- --nocapture",
+            "python3 script.py",
+            "python3 -m pytest -q",
+            "python3 -c 'print(1)'",
+            "python3 - << 'END'\nprint(1)\nEND",
+            "cat data.json | python3 -m json.tool",
+            "cat data.json | jq .a",
+            "node -e 'console.log(1)'",
+            "node build.js < input.txt",
+            "make",
+            "make -j8 test",
+            "make -f build.mk",
+            "bash build.sh",
+            "bash -lc 'npm test'",
+            "zsh -lc 'npm test'",
+            "source venv/bin/activate && pytest",
+            "sh -c 'echo x; ls'",
+            "./gradlew build",
+            "git commit -m 'countersign approve is documented'",
+            "git commit -F - << 'END'\ncountersign approve is documented\nEND",
+            "git log --oneline -5",
+            "echo 'run countersign approve ID' >> notes.md",
+            "cat << 'END' > notes.md\ncountersign approve ID\nEND",
+            "timeout 60 cargo test",
+            "env A=1 npm test",
+            "FOO='some text' npm test",
+            "find . -type f -name '*.rs' -exec grep -l x {} +",
+            "ls | xargs -n 1 echo",
+            "tmux new-session -d -s dev 'npm run dev'",
+            "tmux send-keys -t dev C-c",
+            "ssh host uptime",
+            "ssh -T git@github.com",
+            "script -qc 'npm test' /dev/null",
+            "awk '{print $1}' x",
+            "docker compose up -d",
+            "npx tsc --noEmit",
+            "watch -n 1 ls",
+        ] {
+            if shell(&daemon, command).await != "allow" {
+                wrong.push(command);
+            }
+        }
+        assert_eq!(wrong, Vec::<&str>::new(), "{config}");
+    }
+}
+
+#[tokio::test]
+async fn row_6_a_redirect_to_our_port_is_our_address() {
+    let daemon = at_home("").await;
+    let port = daemon.url.rsplit_once(':').unwrap().1.to_owned();
+    let beyond = port.parse::<u32>().unwrap() + 65_536;
+    for host in ["127.0.0.1", "localhost", "::1", "[::1]", "0", "127.1", "0x7f000001", "0.0.0.0"] {
+        for command in [
+            format!("cat < /dev/tcp/{host}/{port}"),
+            format!("echo x > /dev/tcp/{host}/0{port}"),
+            format!("exec 3<>/dev/udp/{host}/{port}"),
+            format!("echo x >& \"/dev/tcp/{host}/{port}\""),
+            format!("echo x >> /dev/tcp/{host}/{beyond}"),
+        ] {
+            assert_eq!(shell(&daemon, &command).await, "deny", "{command}");
+        }
+    }
+    for command in [
+        format!("gawk 'BEGIN {{ \"/inet/tcp/0/127.0.0.1/{port}\" |& getline }}'"),
+        format!("python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'"),
+        format!("python3 << 'END'\nimport socket; s.connect((\"localhost\",{port}))\nEND"),
+    ] {
+        assert_eq!(shell(&daemon, &command).await, "deny", "{command}");
+    }
+    for command in [
+        format!("cat < /dev/tcp/$h/{port}"),
+        "cat < /dev/tcp/127.0.0.1/$p".to_owned(),
+        "exec 3<>/dev/tcp/$h/$p".to_owned(),
+        format!("cat < /dev/tcp/host.example/{port}"),
+        "cat < /dev/tcp/127.0.0.1/http".to_owned(),
+    ] {
+        assert_eq!(shell(&daemon, &command).await, "ask", "{command}");
+    }
+}

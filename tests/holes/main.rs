@@ -52,6 +52,7 @@ mod keys;
 mod links;
 mod log;
 mod names;
+mod options;
 mod own_program;
 mod page;
 mod proxies;

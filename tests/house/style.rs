@@ -12,7 +12,7 @@ use syn::Item;
 const SHARED_NAMES: &[&str] = &["Call", "Decision"];
 
 const COLUMNS: usize = 100;
-const LINES: usize = 300;
+const LINES: usize = 400;
 
 #[test]
 fn no_line_is_longer_than_a_hundred_columns() {
@@ -28,7 +28,7 @@ fn no_line_is_longer_than_a_hundred_columns() {
 }
 
 #[test]
-fn no_file_is_longer_than_three_hundred_lines_but_those_of_tests() {
+fn no_file_is_longer_than_four_hundred_lines_but_those_of_tests() {
     let of_tests = |path: &Path| path.iter().any(|part| part == "tests" || part == "tests.rs");
     let long = texts().into_iter().filter(|(path, _)| !of_tests(path));
     let long: Vec<_> = long.filter(|(_, text)| text.lines().count() > LINES).collect();

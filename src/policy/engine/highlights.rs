@@ -146,7 +146,7 @@ fn scripts(
             let body = command.redirects.iter().rev().find(here)?.target.literal()?;
             Some((range_of(body, text)?, *dialect))
         }
-        Inner::Argv { .. } | Inner::Unknown => None,
+        Inner::Argv { .. } | Inner::File | Inner::Unknown => None,
     });
     found.collect()
 }

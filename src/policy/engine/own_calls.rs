@@ -94,7 +94,7 @@ fn walk<'c>(
                     walk(&one.argv, command, own, effort, depth + 1, calls);
                 }
             }
-            Inner::Unknown => {}
+            Inner::File | Inner::Unknown => {}
         }
     }
 }

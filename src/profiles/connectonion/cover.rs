@@ -157,7 +157,7 @@ impl<'j> CoverCheck<'j> {
                     }
                 }
             }
-            Inner::Argv { .. } | Inner::Input(_) | Inner::Unknown => {
+            Inner::Argv { .. } | Inner::Input(_) | Inner::File | Inner::Unknown => {
                 Err(format!("What {} runs is only known when it runs.", quote(argv)))
             }
         })

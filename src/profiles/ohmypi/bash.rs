@@ -185,7 +185,9 @@ impl<'p> PatternMatcher<'p> {
                 self.allows(&spoken(argv)) && self.reaches_no_further(pattern, argv, depth + 1)
             }
             Inner::Script { text, .. } => self.allows(text),
-            Inner::Argv { open: true, .. } | Inner::Input(_) | Inner::Unknown => false,
+            Inner::Argv { open: true, .. } | Inner::Input(_) | Inner::File | Inner::Unknown => {
+                false
+            }
         })
     }
 
@@ -215,7 +217,7 @@ fn behind(argv: &[Word<'_>], depth: u32, found: &mut Vec<String>) {
         match inner {
             Inner::Argv { argv, .. } => behind(argv, depth + 1, found),
             Inner::Script { text, .. } => found.extend(commands(&text, depth + 1)),
-            Inner::Input(_) | Inner::Unknown => {}
+            Inner::Input(_) | Inner::File | Inner::Unknown => {}
         }
     }
 }

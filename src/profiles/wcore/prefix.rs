@@ -87,7 +87,7 @@ fn argv(heads: &[Vec<String>], words: &[Word<'_>], depth: u32) -> bool {
         Passage::Outer => true,
         Passage::Inner | Passage::Both => behind.inner.iter().all(|inner| match inner {
             Inner::Argv { argv: words, .. } => argv(heads, words, depth + 1),
-            Inner::Script { .. } | Inner::Input(_) | Inner::Unknown => false,
+            Inner::Script { .. } | Inner::Input(_) | Inner::File | Inner::Unknown => false,
         }),
     }
 }

@@ -30,7 +30,7 @@ impl<'r> Judge<'r, '_> {
                     Some(text) => self.script(text, *dialect, at.depth),
                     None => PartDecision::blind(UNSEEN),
                 },
-                Inner::Unknown => PartDecision::blind(UNKNOWN),
+                Inner::File | Inner::Unknown => PartDecision::blind(UNKNOWN),
             })
             .reduce(PartDecision::max)
             .unwrap_or_else(|| PartDecision::blind(UNKNOWN))

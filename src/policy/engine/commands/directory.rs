@@ -1,5 +1,7 @@
 //! Decides a command behind a `cd`: its relative paths refer to another directory.
 
+use std::borrow::Cow;
+
 use super::behind::inner;
 use super::judge::Judge;
 use crate::engine::part_decision::PartDecision;
@@ -43,7 +45,7 @@ impl<'r> Judge<'r, '_> {
             return found;
         }
         let mut paths =
-            changed(command, behind).map(|(access, word)| (access, written_out(word, directory)));
+            changed(command, behind).map(|(access, word)| (access, written_out(&word, directory)));
         let outside = paths.find(|(access, path)| {
             // Temporary files may be deleted, as `rm` may do with an absolute path.
             let removed = *access == Access::Delete && paths::scratch(&path.text);
@@ -82,13 +84,13 @@ impl<'r> Judge<'r, '_> {
 fn changed<'c, 'a>(
     command: &'c Command<'a>,
     behind: Option<&Unwrapped<'c, 'a>>,
-) -> impl Iterator<Item = (Access, &'c Word<'a>)> {
+) -> impl Iterator<Item = access::Touched<'c, 'a>> {
     let all: Vec<&'c [Word<'a>]> = std::iter::once(&*command.argv).chain(inner(behind)).collect();
     let deeds = all.into_iter().flat_map(access::of_command);
     let changes =
         deeds.filter(|(access, _)| matches!(access, Access::Write | Access::Delete | Access::Move));
     let written = command.redirects.iter().filter(|redirect| redirect.op.writes());
     changes
-        .chain(written.map(|redirect| (Access::Write, &redirect.target)))
+        .chain(written.map(|redirect| (Access::Write, Cow::Borrowed(&redirect.target))))
         .filter(|(_, word)| is_relative(word))
 }

@@ -125,7 +125,7 @@ fn argv(
                 .find(|r| matches!(r.op, RedirectOp::HereDocument | RedirectOp::HereString))?;
             script(body.target.literal()?, *dialect, depth)
         }
-        Inner::Unknown => None,
+        Inner::File | Inner::Unknown => None,
     });
     // One of the commands that were left out may be critical.
     found.or_else(|| behind.is_cut().then_some(TOO_MANY))
@@ -159,14 +159,14 @@ fn described(program: &Program, args: &[Word<'_>], command: &Command<'_>) -> Opt
     if program.critical.is_empty() {
         return None;
     }
-    let (redirects, global) = (&command.redirects, program.global);
-    case::why(program.critical, &Arguments { redirects, global, ..Arguments::new(args) })
+    let redirects = &command.redirects;
+    case::why(program.critical, &Arguments { redirects, ..Arguments::of(program, args) })
 }
 
 /// Detects writes to files that take effect later, by any program.
 fn touched(words: &[Word<'_>]) -> Option<&'static str> {
     access::of_command(words).into_iter().find_map(|(access, word)| match access {
-        Access::Write | Access::Delete | Access::Move => target(word),
+        Access::Write | Access::Delete | Access::Move => target(&word),
         Access::Read | Access::Rights => None,
     })
 }

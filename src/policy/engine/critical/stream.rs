@@ -8,6 +8,7 @@ use crate::facts::programs::arguments::{Arguments, operands};
 use crate::facts::programs::case::DROPS;
 use crate::facts::programs::checks::sql::destroys;
 use crate::facts::programs::description::Role;
+use crate::facts::programs::input::{has_role, is_interpreter, reads_program};
 use crate::facts::programs::reasons::{FETCHED, LEAKS, REMOTE};
 use crate::facts::programs::sensitive::{NOWHERE, secret_word};
 use crate::facts::programs::when::When;
@@ -87,7 +88,7 @@ impl<'s, 'a> Stream<'s, 'a> {
         if hands_on(&command.argv) && self.upstream().fetched {
             return Some(FETCHED);
         }
-        if program.is_some_and(|program| program.pipe.sends.holds(&Arguments::new(args))) {
+        if program.is_some_and(|program| program.pipe.sends.holds(&Arguments::of(program, args))) {
             return match self.upstream() {
                 Upstream { secret: true, .. } => Some(LEAKS),
                 Upstream { shell: true, .. } => Some(REMOTE),
@@ -145,7 +146,7 @@ impl Upstream {
             self.secret |= args.iter().any(secret_word);
             return;
         };
-        let args = Arguments::new(args);
+        let args = Arguments::of(program, args);
         self.fetched |= program.is(Role::Fetches) || program.pipe.decodes.holds(&args);
         self.shell |= program.is(Role::Shell);
         self.endless |= program.is(Role::Endless);
@@ -169,52 +170,6 @@ fn innermost<'w, 'a>(argv: &'w [Word<'a>], behind: Option<&Unwrapped<'w, 'a>>) -
         inner = unwrap(argv).as_ref().and_then(first);
     }
     argv
-}
-
-fn has_role(name: &str, role: Role) -> bool {
-    programs::of(name).is_some_and(|program| program.is(role))
-}
-
-fn is_interpreter(name: &str) -> bool {
-    has_role(name, Role::Interpreter) || has_role(name, Role::Shell)
-}
-
-/// Returns true for an interpreter that reads its program from standard input.
-fn reads_program(name: &str, args: &[Word<'_>]) -> bool {
-    if name == "source" || name == "." {
-        return args
-            .first()
-            .is_some_and(|w| w.text.starts_with("/dev/stdin") || w.text.starts_with("/dev/fd"));
-    }
-    if !is_interpreter(name) {
-        return false;
-    }
-    let given = args.iter().any(|w| {
-        matches!(
-            &*w.text,
-            "-c" | "-e"
-                | "-m"
-                | "-E"
-                | "-p"
-                | "-n"
-                | "-ne"
-                | "-pe"
-                | "-lne"
-                | "-r"
-                | "--eval"
-                | "-i"
-                | "--version"
-                | "-V"
-                | "-lc"
-                | "-ec"
-                | "-ic"
-        )
-    });
-    let mut words = args.iter().filter(|w| !w.text.starts_with('-') || w.text == "-");
-    let reads = words.next().is_none_or(|w| matches!(&*w.text, "-" | "/dev/stdin"));
-    // `sh -s` reads its input even with operands.
-    let forced = args.iter().any(|w| w.text == "-s" && has_role(name, Role::Shell));
-    (reads && !given) || forced
 }
 
 /// Returns true for `| xargs sh -c`, `| sudo bash` and the like.

@@ -6,6 +6,7 @@ use url::Host;
 
 use super::host::{decode, parse};
 use super::reach::GuardrailHit;
+use crate::facts::programs::input::is_interpreter;
 use crate::facts::wrappers::base;
 use crate::shell::Word;
 
@@ -55,36 +56,44 @@ impl Addresses {
 
     /// Returns what the words of a command reach.
     pub(super) fn judge(&self, argv: &[Word<'_>]) -> Option<GuardrailHit> {
-        self.own.iter().find_map(|own| self.judge_one(own, argv))
+        let texts: Vec<&str> = argv.iter().map(|word| &*word.text).collect();
+        self.judge_texts(texts.first().copied().map(base), &texts)
     }
 
-    fn judge_one(&self, own: &Address, argv: &[Word<'_>]) -> Option<GuardrailHit> {
+    /// Returns what these texts for a program reach.
+    pub(super) fn judge_texts(&self, name: Option<&str>, texts: &[&str]) -> Option<GuardrailHit> {
+        self.own.iter().find_map(|own| self.judge_one(own, name, texts))
+    }
+
+    fn judge_one(&self, own: &Address, name: Option<&str>, texts: &[&str]) -> Option<GuardrailHit> {
         let mut meant = Meant::No;
         let mut port_alone = false;
-        for word in argv.iter().filter(|word| may_name(&word.text, &own.port)) {
-            meant = meant.max(self.named(own, &word.text));
-            port_alone |= word.text.split([',', ':', '=', '-', ' ']).any(|part| is_port(part, own));
+        for text in texts.iter().filter(|text| may_name(text, &own.port)) {
+            meant = meant.max(self.named(own, text));
+            let mut numbers = text.split(PORT_ENDS);
+            port_alone |= numbers.any(|part| is_port(part, own));
         }
         if port_alone && meant != Meant::Yes {
             // Host and port may be separate words: `nc 127.1 7117`, `curl --resolve
-            // x:7117:127.0.0.1`.
-            let hosts = argv.iter().flat_map(|word| word.text.split([',', '=', '@', ' ', '/']));
+            // x:7117:127.0.0.1`, `connect(("127.0.0.1", 7117))`.
+            let hosts = texts.iter().flat_map(|text| text.split(HOST_ENDS));
             let parts = hosts.flat_map(|part| [part].into_iter().chain(part.split(':')));
             // Shorter parts are option letters and numbers, not hosts.
             if parts.filter(|part| part.len() > 2).any(|part| self.means(own, part) == Meant::Yes) {
                 meant = Meant::Yes;
-            } else if argv.first().is_some_and(|first| CLIENTS.contains(&base(&first.text))) {
+            } else if name.is_some_and(|name| CLIENTS.contains(&name) || is_interpreter(name)) {
                 meant = Meant::Maybe;
             }
         }
-        match meant {
-            Meant::No => None,
-            Meant::Maybe => Some(GuardrailHit::Asks(format!(
-                "It may connect to countersign's own port {}.",
-                own.port
-            ))),
-            Meant::Yes => Some(GuardrailHit::Denied(own.reason())),
-        }
+        own.hit(meant)
+    }
+
+    /// Returns what a redirect to `/dev/tcp/HOST/PORT` reaches.
+    pub(super) fn connection(&self, target: &Word<'_>) -> Option<GuardrailHit> {
+        let rest =
+            ["/dev/tcp/", "/dev/udp/"].iter().find_map(|dev| target.text.strip_prefix(dev))?;
+        let (host, port) = rest.split_once('/')?;
+        self.own.iter().find_map(|own| own.hit(self.means(own, host).min(own.is_at(port))))
     }
 
     /// Returns whether a text names the address: `HOST:PORT` or `/dev/tcp/HOST/PORT`.
@@ -141,6 +150,26 @@ impl Addresses {
 }
 
 impl Address {
+    /// Returns whether bash connects to our port: it counts modulo 2^16, and a name may be any.
+    fn is_at(&self, port: &str) -> Meant {
+        match (port.parse::<u64>(), self.port.parse::<u64>()) {
+            (Ok(port), Ok(own)) if port % (1 << 16) == own => Meant::Yes,
+            (Ok(_), _) => Meant::No,
+            (Err(_), _) => Meant::Maybe,
+        }
+    }
+
+    fn hit(&self, meant: Meant) -> Option<GuardrailHit> {
+        match meant {
+            Meant::No => None,
+            Meant::Maybe => Some(GuardrailHit::Asks(format!(
+                "It may connect to countersign's own port {}.",
+                self.port
+            ))),
+            Meant::Yes => Some(GuardrailHit::Denied(self.reason())),
+        }
+    }
+
     fn reason(&self) -> String {
         format!("{} is countersign's own address. Agents may not use it.", self.shown)
     }
@@ -164,6 +193,12 @@ const CLIENTS: &[&str] = &[
     "httpie", "openssl", "websocat", "wscat", "aria2c", "lynx", "w3m", "psql", "mysql", "hurl",
     "grpcurl",
 ];
+
+/// What ends a port in a word or a program.
+const PORT_ENDS: [char; 13] = [',', ':', '=', '-', ' ', '(', ')', '[', ']', '"', '\'', ';', '\n'];
+
+/// What ends a host in a word, an address or a program.
+const HOST_ENDS: [char; 13] = [',', '=', '@', ' ', '/', '"', '\'', '(', ')', '[', ']', ';', '\n'];
 
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
@@ -192,7 +227,8 @@ fn hosts_before_port<'t>(text: &'t str, own: &'t Address) -> impl Iterator<Item 
         }
         if let Some(before) = before.strip_suffix('/') {
             let (front, host) = before.rsplit_once('/')?;
-            return ["/dev/tcp", "/dev/udp"].iter().any(|dev| front.ends_with(dev)).then_some(host);
+            let devices = ["/dev/tcp", "/dev/udp", "/inet"];
+            return devices.iter().any(|device| front.contains(device)).then_some(host);
         }
         let before = before.strip_suffix(':')?;
         if before.ends_with(']') {

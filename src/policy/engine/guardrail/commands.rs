@@ -5,9 +5,13 @@ use std::borrow::Cow;
 use super::programs::{self, Usage};
 use super::site::{Bases, Operand, Sink};
 use crate::facts::paths::Directories;
+use crate::facts::programs::description::Role;
+use crate::facts::programs::input::{
+    Texts, has_role, is_interpreter, makes_program, reads_program, texts,
+};
 use crate::facts::working_directory::{WorkingDirectory, after_cd};
 use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
-use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Word, WordKind};
+use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Via, Word, WordKind};
 
 /// Depth limit for scripts inside scripts.
 const MAX_DEPTH: u32 = 4;
@@ -18,24 +22,32 @@ const MOST_BEHIND: usize = 8_000;
 /// Bytes of a script that count as one word.
 const BYTES: usize = 4;
 
+/// Words with which a program runs another one.
+const WAYS: &[&str] = &["system", "exec", "popen", "Popen", "spawn", "subprocess", "`", "qx"];
+
 /// Passes every command of a text to a sink.
 pub(super) struct Commands<'s, 'p, S> {
     sink: &'s mut S,
     dirs: Directories<'p>,
     /// Number of words behind commands that may still be looked at.
     left: usize,
+    /// What some part of the text runs is not known.
+    is_blind: bool,
+    /// The text may be one that runs; only what is certain about it counts.
+    is_guess: bool,
 }
 
 impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     pub(super) fn new(sink: &'s mut S, dirs: Directories<'p>) -> Self {
-        Self { sink, dirs, left: MOST_BEHIND }
+        Self { sink, dirs, left: MOST_BEHIND, is_blind: false, is_guess: false }
     }
 
     pub(super) fn text(&mut self, source: &str, scan: &Scan<'_>, bases: &Bases<'_>, depth: u32) {
+        let was_blind = std::mem::take(&mut self.is_blind);
         // An unreadable text may name anything, so its raw words are checked as well.
         if scan.refusal.is_some() {
             self.sink.text(source, bases);
-            self.sink.unseen("cannot be read with certainty");
+            self.unseen("cannot be read with certainty");
         }
         // Positions of `cd` do not matter here: a loop or function may run the text in another
         // order.
@@ -51,6 +63,34 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             };
             let bases = Bases { cwd: bases.cwd, sure, is_loose: moves, is_lost: lost };
             self.command(command, &bases, depth);
+        }
+        if self.is_blind && !self.is_guess {
+            self.is_guess = true;
+            let read = scan.commands.iter().filter(|command| command.via != Via::Guess);
+            read.for_each(|command| self.said(command, bases, depth));
+            self.is_guess = false;
+        }
+        self.is_blind |= was_blind;
+    }
+
+    fn unseen(&mut self, why: &'static str) {
+        if !self.is_guess {
+            self.is_blind = true;
+            self.sink.unseen(why);
+        }
+    }
+
+    /// Checks the texts of a command as commands: where it is not known what runs, it may be these
+    /// (`eval "$x"`, `printf … | sh`).
+    fn said(&mut self, command: &Command<'_>, bases: &Bases<'_>, depth: u32) {
+        let words = || command.argv.iter().skip(1).map(|word| &*word.text);
+        let joined = [1, 2].map(|from| words().skip(from - 1).collect::<Vec<_>>().join(" "));
+        let values = command.assigns.iter().map(|assign| &*assign.value.text);
+        let inputs = command.redirects.iter().map(|redirect| &*redirect.target.text);
+        for text in joined.iter().map(String::as_str).chain(words()).chain(values).chain(inputs) {
+            if text.contains(char::is_whitespace) {
+                self.script(text, Dialect::Bash, bases, depth);
+            }
         }
     }
 
@@ -73,6 +113,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     }
 
     fn command(&mut self, command: &Command<'_>, bases: &Bases<'_>, depth: u32) {
+        let name = name_of(&command.argv);
         let mut operands = Vec::with_capacity(command.argv.len() + command.redirects.len());
         let (usage, walks_here) = programs::usage(&command.argv);
         let behind = unwrap(&command.argv);
@@ -95,10 +136,17 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
                 RedirectOp::HereDocument | RedirectOp::HereString => {
                     if feeds_a_program(command) {
                         self.sink.text(&redirect.target.text, bases);
+                        // A message for `git commit -F -` is no program.
+                        if !has_role(name, Role::Many) {
+                            self.sink.given(name, &redirect.target.text);
+                        }
                     }
                 }
                 RedirectOp::Duplicate => {}
-                _ => operands.push(operand(&redirect.target, Usage::Opens)),
+                _ => {
+                    self.sink.redirect(&redirect.target);
+                    operands.push(operand(&redirect.target, Usage::Opens));
+                }
             }
         }
         // A wrapper that runs something else walks through nothing itself.
@@ -107,8 +155,83 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
         self.sink.site(&operands, bases);
         self.sink.command(&command.argv);
-        if let Some(behind) = behind {
-            self.behind(&behind, command, bases, depth);
+        self.given(&command.argv, behind.as_ref());
+        self.programmed(name, command.argv.get(1..).unwrap_or_default(), bases, depth);
+        // A variable may name a program to run (`GIT_PAGER=…`).
+        if !command.argv.is_empty() {
+            command.assigns.iter().for_each(|assign| self.sink.given("", &assign.value.text));
+        }
+        match behind {
+            Some(behind) => self.behind(&behind, command, bases, depth),
+            None if makes_program(name, command.argv.get(1..).unwrap_or_default()) => {
+                self.unseen("is a program that is made when it runs");
+            }
+            None if reads_program(name, command.argv.get(1..).unwrap_or_default()) => {
+                self.input(None, command, bases, depth);
+            }
+            None => {}
+        }
+    }
+
+    /// Passes the texts among a command's words to the sink, unless they are commands themselves.
+    fn given(&mut self, argv: &[Word<'_>], behind: Option<&Unwrapped<'_, '_>>) {
+        let Some(name) = argv.first().and_then(Word::literal).map(base) else { return };
+        let assigns = behind.into_iter().flat_map(|behind| &behind.assigns);
+        assigns.for_each(|word| self.sink.given("", &word.text));
+        if texts(name) == Texts::Keeps || is_transparent(behind) {
+            return;
+        }
+        for (at, word) in argv.iter().enumerate().skip(1) {
+            if word.text.contains(char::is_whitespace) && !programs::is_prose(argv, at) {
+                self.sink.given(name, &word.text);
+            }
+        }
+    }
+
+    /// Checks the texts in an interpreter's program that runs commands: `awk 'BEGIN
+    /// {system("…")}'`.
+    fn programmed(&mut self, name: &str, args: &[Word<'_>], bases: &Bases<'_>, depth: u32) {
+        let runs = |word: &Word<'_>| WAYS.iter().any(|way| word.text.contains(way));
+        let is_programmed = is_interpreter(name) || has_role(name, Role::Programmed);
+        if self.is_guess || depth >= MAX_DEPTH || !is_programmed || !args.iter().any(runs) {
+            return;
+        }
+        self.is_guess = true;
+        for text in args.iter().map(|word| &*word.text) {
+            let plain = text.replace("\\\"", "\u{1}");
+            let strings = plain.split(['"', '`', '\'']).map(|part| part.replace('\u{1}', "\""));
+            for text in strings.chain([text.to_owned()]).filter(|it| it.contains(' ')) {
+                self.script(&text, Dialect::Bash, bases, depth);
+            }
+        }
+        self.is_guess = false;
+    }
+
+    /// Checks the program that a command reads from its input; a shell's has a dialect.
+    fn input(
+        &mut self,
+        dialect: Option<Dialect>,
+        command: &Command<'_>,
+        bases: &Bases<'_>,
+        depth: u32,
+    ) {
+        let ops = [RedirectOp::Read, RedirectOp::HereDocument, RedirectOp::HereString];
+        let last = command.redirects.iter().rev().find(|redirect| ops.contains(&redirect.op));
+        let is_shell = command.argv.first().is_some_and(|it| has_role(base(&it.text), Role::Shell));
+        let given = last.filter(|it| it.op != RedirectOp::Read).and_then(|it| it.target.literal());
+        match (given, dialect) {
+            (Some(text), Some(dialect)) => self.script(text, dialect, bases, depth),
+            (Some(text), None) if has_role(name_of(&command.argv), Role::Recipes) => {
+                // A makefile doubles the dollars of its recipes.
+                let was_guess = std::mem::replace(&mut self.is_guess, true);
+                self.script(&text.replace("$$", "$"), Dialect::Bash, bases, depth);
+                self.is_guess = was_guess;
+            }
+            // The text was checked with the redirects.
+            (Some(_), None) => {}
+            (None, None) if last.is_some_and(|it| it.op == RedirectOp::Read) => {}
+            (None, _) if last.is_none() && !command.pipe.reads() && !is_shell => {}
+            _ => self.unseen("reads commands that are not in the text"),
         }
     }
 
@@ -141,11 +264,19 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
         self.sink.site(&operands, bases);
         self.sink.command(argv);
+        self.given(argv, behind.as_ref());
         if open && usage != Usage::Names && behind.is_none() {
-            self.sink.unseen("gets names that are only known when it runs");
+            self.unseen("gets names that are only known when it runs");
         }
-        if let Some(behind) = behind {
-            self.behind(&behind, command, bases, depth);
+        let (name, words) = (name_of(argv), argv.get(1..).unwrap_or_default());
+        self.programmed(name, words, bases, depth);
+        match behind {
+            Some(behind) => self.behind(&behind, command, bases, depth),
+            None if makes_program(name, words) => {
+                self.unseen("is a program that is made when it runs");
+            }
+            None if reads_program(name, words) => self.input(None, command, bases, depth),
+            None => {}
         }
     }
 
@@ -157,17 +288,15 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         depth: u32,
     ) {
         if depth >= MAX_DEPTH {
-            return self.sink.unseen("runs commands inside commands inside commands");
+            return self.unseen("runs commands inside commands inside commands");
         }
         for inner in &behind.inner {
             match inner {
                 Inner::Argv { argv, open } => self.argv(argv, *open, command, bases, depth + 1),
                 Inner::Script { text, dialect } => self.script(text, *dialect, bases, depth),
-                Inner::Input(dialect) => match input(command) {
-                    Some(text) => self.script(text, *dialect, bases, depth),
-                    None => self.sink.unseen("reads commands that are not in the text"),
-                },
-                Inner::Unknown => {}
+                Inner::Input(dialect) => self.input(Some(*dialect), command, bases, depth),
+                Inner::File => {}
+                Inner::Unknown => self.unseen("is only known when it runs"),
             }
         }
     }
@@ -182,7 +311,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             }
             None => {
                 self.left = 0;
-                self.sink.unseen("may run commands in more ways than can be followed");
+                self.unseen("may run commands in more ways than can be followed");
                 false
             }
         }
@@ -206,6 +335,10 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let scan = shell::scan_as(text, dialect);
         self.text(text, &scan, bases, depth + 1);
     }
+}
+
+fn name_of<'w>(argv: &'w [Word<'_>]) -> &'w str {
+    argv.first().and_then(Word::literal).map(base).unwrap_or_default()
 }
 
 fn operand<'o>(word: &'o Word<'_>, usage: Usage) -> Operand<'o> {
@@ -250,13 +383,4 @@ fn feeds_a_program(command: &Command<'_>) -> bool {
     let name = command.argv.first().and_then(Word::literal).map(base);
     let writes_on = matches!(command.pipe, PipePosition::First | PipePosition::Middle);
     writes_on || !matches!(name, Some("cat" | "tee"))
-}
-
-/// Returns the here-document or here-string from which a shell reads its commands.
-fn input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
-    let mut redirects = command.redirects.iter().rev();
-    let last = redirects.find(|redirect| {
-        matches!(redirect.op, RedirectOp::HereDocument | RedirectOp::HereString | RedirectOp::Read)
-    })?;
-    (last.op != RedirectOp::Read).then(|| last.target.literal()).flatten()
 }

@@ -54,6 +54,14 @@ impl<'g> GuardrailJudge<'g> {
         self.found = Some(GuardrailHit::Denied(reason));
     }
 
+    pub(super) fn takes(&mut self, hit: Option<GuardrailHit>) {
+        match hit {
+            Some(GuardrailHit::Denied(reason)) => self.denies(reason),
+            Some(GuardrailHit::Asks(reason)) if !self.is_settled() => self.asks(|| reason),
+            Some(GuardrailHit::Asks(_)) | None => {}
+        }
+    }
+
     pub(super) fn asks(&mut self, reason: impl FnOnce() -> String) {
         self.found.get_or_insert_with(|| GuardrailHit::Asks(reason()));
     }

@@ -1,8 +1,11 @@
 //! The bridge's own program: which of its command lines an agent may run. They are read as the
 //! program's own parser reads them; an unreadable one is denied.
 
+use std::borrow::Cow;
+
 use super::reach::GuardrailHit;
-use crate::facts::wrappers::base;
+use crate::facts::programs::input::{Texts, is_interpreter, texts};
+use crate::facts::wrappers::{base, unwrap};
 use crate::shell::{Word, WordKind};
 
 /// The effect of a command of the bridge's own program.
@@ -76,41 +79,6 @@ pub const PRINTING: &[&str] = &["--help", "-h", "--version", "-V"];
 /// Commands with names that mean nothing else, to find them behind other programs.
 const ANSWERING: &[&str] = &["approve", "deny", "answer"];
 
-/// Programs that run a text that they are given.
-const INTERPRETERS: &[&str] = &[
-    "python",
-    "python2",
-    "python3",
-    "perl",
-    "ruby",
-    "node",
-    "nodejs",
-    "deno",
-    "bun",
-    "php",
-    "lua",
-    "luajit",
-    "awk",
-    "gawk",
-    "mawk",
-    "osascript",
-    "expect",
-    "tclsh",
-    "pwsh",
-    "powershell",
-    "Rscript",
-    "julia",
-    "ghci",
-    "guile",
-    "emacs",
-    "vim",
-    "nvim",
-    "ed",
-    "make",
-    "gdb",
-    "alias",
-];
-
 /// The bridge's own program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnProgram {
@@ -151,7 +119,11 @@ impl OwnProgram {
         }
         match base(name) {
             "cargo" => self.behind_cargo(args),
-            name if INTERPRETERS.contains(&name) => self.in_texts(name, args),
+            name if is_interpreter(name)
+                || texts(name) == Texts::Runs && unwrap(argv).is_none() =>
+            {
+                self.in_texts(name, args)
+            }
             _ => None,
         }
     }
@@ -173,26 +145,56 @@ impl OwnProgram {
         })
     }
 
-    /// Checks a text for an interpreter that contains our name.
+    /// Checks the texts for an interpreter, where one contains our name.
     fn in_texts(&self, name: &str, args: &[Word<'_>]) -> Option<GuardrailHit> {
         let mut texts = args.iter().map(|word| &*word.text);
-        let text = texts
-            .find(|text| self.names.iter().any(|own| !own.contains('/') && has_word(text, own)))?;
-        match COMMANDS.iter().find(|(command, does)| {
-            has_word(text, command)
-                && match *command {
-                    "grants" | "passkeys" => true,
-                    // A word of many programs.
-                    "token" => ["add", "rotate", "revoke"].iter().any(|it| has_word(text, it)),
-                    _ => *does == OwnCommand::Decides,
-                }
-        }) {
-            Some((command, _)) => Some(GuardrailHit::Denied(decides(name, command))),
+        let text = texts.find(|text| self.is_in(text))?;
+        match answering(text) {
+            Some(command) => Some(GuardrailHit::Denied(decides(name, command))),
             None => {
                 Some(GuardrailHit::Asks(format!("The text of {name} may run countersign itself.")))
             }
         }
     }
+
+    /// Checks a text that a program may run.
+    pub(super) fn mentioned(&self, name: &str, text: &str) -> Option<GuardrailHit> {
+        let does = texts(name);
+        let command = answering(text).filter(|_| does != Texts::Keeps && self.is_in(text))?;
+        Some(match does {
+            Texts::Runs => GuardrailHit::Denied(decides(name, command)),
+            Texts::MayRun | Texts::Keeps => {
+                GuardrailHit::Asks(format!("{name} may run countersign itself."))
+            }
+        })
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        let text = bare(text);
+        self.names.iter().any(|own| !own.contains('/') && has_word(&text, own))
+    }
+}
+
+/// Removes what a shell or a small language takes away: `'counter'sign`, `c\ountersign`.
+fn bare(text: &str) -> Cow<'_, str> {
+    const MARKS: [char; 3] = ['\'', '"', '\\'];
+    match text.contains(MARKS) {
+        true => Cow::Owned(text.replace(MARKS, "")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Returns the command of ours that a text contains and that decides.
+fn answering(text: &str) -> Option<&'static str> {
+    let decides = |command: &str, does: OwnCommand| match command {
+        "grants" | "passkeys" => true,
+        // A word of many programs.
+        "token" => ["add", "rotate", "revoke"].iter().any(|it| has_word(text, it)),
+        _ => does == OwnCommand::Decides,
+    };
+    let text = &*bare(text);
+    let mut found = COMMANDS.iter().filter(|(command, _)| has_word(text, command));
+    found.find(|(command, does)| decides(command, *does)).map(|(command, _)| *command)
 }
 
 /// Returns the text of `~/bin/x`.

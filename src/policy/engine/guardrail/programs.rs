@@ -1,6 +1,7 @@
 //! The use that programs make of the paths they are given, as far as the guardrail needs it.
 
 use crate::facts::programs;
+use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::Program;
 use crate::facts::programs::files::Depth;
 use crate::facts::programs::name::base;
@@ -23,15 +24,19 @@ pub(super) enum Usage {
 pub(super) fn usage(argv: &[Word<'_>]) -> (Usage, bool) {
     let words = argv.get(1..).unwrap_or_default();
     // An unknown program may go through everything.
-    match described(argv).map_or(Depth::Walks, |program| program.depth) {
+    let Some(program) = described(argv) else { return (Usage::Walks, false) };
+    match program.depth {
         Depth::Names => (Usage::Names, false),
         Depth::Opens => (Usage::Opens, false),
         Depth::Walks => (Usage::Walks, false),
         Depth::WalksHere => (Usage::Walks, true),
-        Depth::WalksWith { letters, longs, here } => match has_flag(words, letters, longs) {
-            true => (Usage::Walks, here),
-            false => (Usage::Opens, false),
-        },
+        Depth::WalksWith { letters, longs, here } => {
+            let args = Arguments::of(program, words);
+            match args.flag(letters) || args.long(longs) {
+                true => (Usage::Walks, here),
+                false => (Usage::Opens, false),
+            }
+        }
         Depth::WalksHereWith(list) => {
             (Usage::Walks, words.iter().any(|word| listed(list, &word.text)))
         }
@@ -40,21 +45,6 @@ pub(super) fn usage(argv: &[Word<'_>]) -> (Usage, bool) {
 
 fn described(argv: &[Word<'_>]) -> Option<&'static Program> {
     argv.first().and_then(Word::literal).map(base).and_then(programs::exact)
-}
-
-/// Returns true when an option of the list is given: short ones also in a cluster, long ones also
-/// abbreviated.
-fn has_flag(words: &[Word<'_>], letters: &str, longs: &str) -> bool {
-    words.iter().any(|word| match word.text.strip_prefix("--") {
-        Some(name) => longs.split(' ').any(|long| {
-            let name = name.split('=').next().unwrap_or(name);
-            name.len() > 1 && long.trim_start_matches('-').starts_with(name)
-        }),
-        None => {
-            let flags = word.text.strip_prefix('-');
-            flags.is_some_and(|flags| flags.contains(|c| letters.contains(c)))
-        }
-    })
 }
 
 /// Returns true when the word is prose and not a path (`commit -m TEXT`).

@@ -37,6 +37,12 @@ pub(super) trait Sink {
     /// Receives the words of a command.
     fn command(&mut self, _argv: &[crate::shell::Word<'_>]) {}
 
+    /// Receives a text that a program of this name is given and may run.
+    fn given(&mut self, _program: &str, _text: &str) {}
+
+    /// Receives the file of a redirect, which may be a connection.
+    fn redirect(&mut self, _target: &crate::shell::Word<'_>) {}
+
     /// Receives the news that a part cannot be seen and may reach anything.
     fn unseen(&mut self, _why: &'static str) {}
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::judge::GuardrailJudge;
 use super::programs::Usage;
-use super::reach::GuardrailHit;
 use super::reasons::belongs;
 use super::site::{Bases, Operand, Sink};
 use super::spelling::tokens;
@@ -54,20 +53,25 @@ impl Sink for GuardrailJudge<'_> {
             return;
         }
         let is_ours = |name: &str| self.links.is_own_program(name);
-        match self.own.programs.judge(argv, is_ours) {
-            Some(GuardrailHit::Denied(reason)) => return self.denies(reason),
-            Some(GuardrailHit::Asks(reason)) => self.asks(|| reason),
-            None => {}
-        }
-        match self.own.addresses.judge(argv) {
-            Some(GuardrailHit::Denied(reason)) => return self.denies(reason),
-            Some(GuardrailHit::Asks(reason)) => self.asks(|| reason),
-            None => {}
-        }
+        let hit = self.own.programs.judge(argv, is_ours);
+        self.takes(hit);
+        let hit = self.own.addresses.judge(argv);
+        self.takes(hit);
         let words = argv.iter().map(|word| &*word.text);
         if let Some(reason) = self.own.public.as_ref().and_then(|public| public.forbid(words)) {
             self.denies(reason);
         }
+    }
+
+    fn given(&mut self, program: &str, text: &str) {
+        let mentioned = self.own.programs.mentioned(program, text);
+        let hit = mentioned.or_else(|| self.own.addresses.judge_texts(Some(program), &[text]));
+        self.takes(hit);
+    }
+
+    fn redirect(&mut self, target: &Word<'_>) {
+        let hit = self.own.addresses.connection(target);
+        self.takes(hit);
     }
 
     fn unseen(&mut self, why: &'static str) {

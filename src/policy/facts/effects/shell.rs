@@ -72,15 +72,12 @@ fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
         list.add(Effect::Runs { what: reach::title(path, args) });
     }
     for (access, word) in access::of_command(words) {
-        touched(access, word, at.dirs, list);
+        touched(access, &word, at.dirs, list);
     }
     if let Some((access, path)) = access::implied(words) {
         list.touch(access, path, at.dirs);
     }
     reach::add(name, args, list);
-    if matches!(name, "." | "source") {
-        list.unknown("what the sourced file does");
-    }
 }
 
 fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &mut List) {
@@ -108,7 +105,7 @@ fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &m
                 None => list.unknown(&format!("the commands that {wrapper} reads from its input")),
             }
         }
-        Inner::Unknown => list.unknown(&format!("what {wrapper} runs")),
+        Inner::File | Inner::Unknown => list.unknown(&format!("what {wrapper} runs")),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::shell::Word;
 pub fn exceeds(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> Option<&'static str> {
     let (first, words) = argv.split_first()?;
     let program = programs::exact(base(first.literal()?))?;
-    let args = Arguments { open, dirs, ..Arguments::new(words) };
+    let args = Arguments { open, dirs, ..Arguments::of(program, words) };
     // Without options to skip, the words behind the name are the sub-command's already.
     if program.plain.is_empty() {
         return why(program.beyond, &args);

@@ -1,6 +1,8 @@
 //! The words behind a program's name, and how options are found among them.
 
-use super::words::{Words, each, listed};
+use super::description::Program;
+use super::getopt::{Arg, OptionReader, OptionValue, Syntax, Valued};
+use super::words::{Words, listed};
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::shell::{Redirect, RedirectOp, Word, WordKind};
@@ -20,12 +22,34 @@ pub(crate) struct Arguments<'w, 'a> {
     pub(crate) valued: &'w str,
     /// Options before the sub-command that take the next word as their value.
     pub(crate) global: &'w str,
+    /// How the program reads its options.
+    pub(crate) syntax: Syntax,
 }
 
 impl<'w, 'a> Arguments<'w, 'a> {
     pub(crate) fn new(words: &'w [Word<'a>]) -> Self {
         let dirs = Directories::default();
-        Self { words, open: false, dirs, redirects: &[], sub: "", valued: "", global: "" }
+        let syntax = Syntax::Partly("");
+        Self { words, open: false, dirs, redirects: &[], sub: "", valued: "", global: "", syntax }
+    }
+
+    /// Creates the arguments of a described program.
+    pub(crate) fn of(program: &Program, words: &'w [Word<'a>]) -> Self {
+        Self { syntax: program.syntax, global: program.global, ..Self::new(words) }
+    }
+
+    /// Reads the words as the program does. `letters` and `list` have options with a value, for a
+    /// program whose options are not known.
+    fn read<'v>(&self, letters: &'v str, list: &'v str) -> OptionReader<'w, 'a, 'v>
+    where
+        'w: 'v,
+    {
+        OptionReader::new(self.syntax, self.words, Valued { letters, lists: [list, self.valued] })
+    }
+
+    /// Returns true when an option of the list may be given. The letters of `values` take a value.
+    fn gives(&self, list: &str, values: &str) -> bool {
+        self.read(values, "").any(|arg| arg.may_be(self.syntax, list))
     }
 
     /// Returns the arguments behind the sub-command; options before it are skipped.
@@ -64,10 +88,26 @@ impl<'w, 'a> Arguments<'w, 'a> {
 
     /// Returns true when one of these short options is given, alone or in a cluster.
     pub(crate) fn flag(&self, letters: &str) -> bool {
+        match self.syntax {
+            Syntax::Getopt(_) => self.short(letters, ""),
+            // Which letters take the rest of the word as a value is not known.
+            Syntax::Partly(_) | Syntax::WrittenOut => self.before_end().any(|word| {
+                let flags = word.text.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
+                flags.is_some_and(|flags| flags.contains(|c| letters.contains(c)))
+            }),
+        }
+    }
+
+    /// Returns true when a word of the list is given that is neither an operand behind `--` nor the
+    /// value of the option in front of it (`mkfs -L --help /dev/sda`).
+    pub(crate) fn surely(&self, list: &str) -> bool {
+        let values = self.read("", "").filter_map(|arg| arg.value());
+        let values: Vec<_> = values.map(|value| std::ptr::from_ref(value.word)).collect();
+        let mut is_open = false;
         self.before_end().any(|word| {
-            // A long option is not a cluster of letters.
-            let flags = word.text.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
-            flags.is_some_and(|flags| flags.contains(|c| letters.contains(c)))
+            let may_be_value = is_open || values.contains(&std::ptr::from_ref(word));
+            is_open = word.text.starts_with('-') && !word.text.contains('=');
+            listed(list, &word.text) && !may_be_value
         })
     }
 
@@ -75,7 +115,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
     /// character on.
     pub(crate) fn uncertain(&self) -> bool {
         self.open
-            || self.words.iter().take_while(|w| w.text != "--").any(|word| {
+            || self.before_end().any(|word| {
                 word.kind == WordKind::Dynamic && word.text.starts_with(['$', '`', '{', '-'])
             })
     }
@@ -83,49 +123,28 @@ impl<'w, 'a> Arguments<'w, 'a> {
     /// Returns true when a long option of the list is given, whole or abbreviated (`--out` for
     /// `--output`), with or without a value.
     pub(crate) fn long(&self, options: &str) -> bool {
-        self.before_end().any(|word| {
-            let name = word.text.split('=').next().unwrap_or_default();
-            // getopt accepts every unique abbreviation, so `--outp` must not escape a check for
-            // `--output`.
-            name.len() > 3
-                && name.starts_with("--")
-                && each(options).any(|o| o.starts_with(name.as_bytes()))
-        })
+        self.gives(options, "")
     }
 
     /// Returns true when one of these short options is given, alone or in a cluster (`-ro`).
     /// Letters behind an option of `values` are its value.
     pub(crate) fn short(&self, letters: &str, values: &str) -> bool {
-        let mut words = self.before_end();
-        while let Some(word) = words.next() {
-            let Some(flags) = word.text.strip_prefix('-').filter(|f| !f.starts_with('-')) else {
-                continue;
-            };
-            for (at, flag) in flags.char_indices() {
-                if letters.contains(flag) {
-                    return true;
-                }
-                if values.contains(flag) {
-                    // The value may be the rest of the cluster (`-ofile`) or the next word (`-o
-                    // file`).
-                    if at + flag.len_utf8() == flags.len() {
-                        words.next();
-                    }
-                    break;
-                }
-            }
-        }
-        false
+        self.read(values, "").any(|arg| match arg {
+            Arg::Short(letter, _) => letters.contains(letter),
+            Arg::Unclear(text) => !text.starts_with("--") && text.contains(|c| letters.contains(c)),
+            Arg::Long(..) | Arg::Operand(_) => false,
+        })
     }
 
     /// Returns the words that are neither options nor the value of an option of `values`.
     pub(crate) fn operands(&self, values: &str) -> Vec<&'w Word<'a>> {
-        operands(self.words, values)
+        let operand = |arg| if let Arg::Operand(word) = arg { Some(word) } else { None };
+        self.read("", values).filter_map(operand).collect()
     }
 
     /// Returns the operands according to the case that is being checked.
     pub(crate) fn named(&self) -> Vec<&'w Word<'a>> {
-        operands(self.words, self.valued)
+        self.operands("")
     }
 
     /// Returns the operand at a position; empty when there is none.
@@ -144,22 +163,13 @@ impl<'w, 'a> Arguments<'w, 'a> {
     /// Returns the values of options: the next word, or an attached value (`-ofile`, `-sofile`,
     /// `--output=file`).
     pub(crate) fn values(&self, options: &str) -> Vec<&'w str> {
-        let mut found = Vec::new();
-        let mut words = self.words.iter().map(|w| &*w.text);
-        while let Some(text) = words.next() {
-            if !text.starts_with('-') {
-                continue;
-            }
-            let Some(value) = each(options).find_map(|option| value_of(text, option)) else {
-                continue;
-            };
-            if value.is_empty() {
-                found.extend(words.next());
-            } else {
-                found.push(value);
-            }
-        }
-        found
+        self.given(options).into_iter().map(|value| value.text).collect()
+    }
+
+    /// Returns the same with the words that hold the values.
+    pub(crate) fn given(&self, options: &str) -> Vec<OptionValue<'w, 'a>> {
+        let given = self.read("", options).filter(|arg| arg.may_be(self.syntax, options));
+        given.filter_map(|arg| arg.value()).collect()
     }
 
     /// Returns true when the word names a file outside the project, or one that cannot be
@@ -176,43 +186,15 @@ impl<'w, 'a> Arguments<'w, 'a> {
         !paths::sink(path) && (paths::outside(path, self.dirs) || obeyed::runs_later(path))
     }
 
+    /// Iterates over the words that may be options.
     fn before_end(&self) -> impl Iterator<Item = &'w Word<'a>> {
-        self.words.iter().take_while(|word| word.text != "--")
+        let mut reader = self.read("", "");
+        while reader.behind_end.is_none() && reader.next().is_some() {}
+        self.words.iter().take(self.words.len() - reader.behind_end.unwrap_or_default())
     }
 }
 
 /// Returns the words that are neither options nor the value of one of `values`.
 pub(crate) fn operands<'w, 'a>(args: &'w [Word<'a>], values: &str) -> Vec<&'w Word<'a>> {
-    let mut found = Vec::new();
-    let mut options = true;
-    let mut words = args.iter();
-    while let Some(word) = words.next() {
-        // `-` alone is the standard input and counts as an operand.
-        if options && word.text == "--" {
-            options = false;
-        } else if options && word.text.len() > 1 && word.text.starts_with('-') {
-            if listed(values, &word.text) {
-                words.next();
-            }
-        } else {
-            found.push(word);
-        }
-    }
-    found
-}
-
-/// Returns the value that this word gives to an option; empty when the value is the next word.
-fn value_of<'t>(text: &'t str, option: &[u8]) -> Option<&'t str> {
-    if text.as_bytes() == option {
-        return Some("");
-    }
-    if text.as_bytes().starts_with(option) {
-        let glued = text.get(option.len()..)?;
-        // A short option may have its value attached; a long one needs a `=`.
-        return glued.strip_prefix('=').or((option.len() == 2).then_some(glued));
-    }
-    // `-sofile`: letters without a value may precede the option.
-    let [b'-', letter] = option else { return None };
-    let (before, value) = text.strip_prefix('-')?.split_once(char::from(*letter))?;
-    before.bytes().all(|b| b.is_ascii_alphabetic()).then_some(value)
+    Arguments::new(args).operands(values)
 }

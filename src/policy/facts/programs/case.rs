@@ -66,11 +66,13 @@ impl Case {
 }
 
 /// Shows the manual or the version only.
-const HELP: When =
-    When::Any(&[When::Has("--help --version -V"), When::All(&[When::Has("-h"), When::Count(1)])]);
+const HELP: When = When::Any(&[
+    When::Surely("--help --version -V"),
+    When::All(&[When::Has("-h"), When::Count(1)]),
+]);
 
 /// Shows only what would be done.
-const LOOKS: When = When::Has("--help -help --dry-run --dry-run=client --dryrun help");
+const LOOKS: When = When::Surely("--help -help --dry-run --dry-run=client --dryrun help");
 
 /// Options before a sub-command whose value is not an operand.
 const VALUES: Words = "-h -p -n -a -u -U -d --host --port --namespace --context";

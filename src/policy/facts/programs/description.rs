@@ -2,6 +2,7 @@
 
 use super::case::Case;
 use super::files::{Depth, Files};
+use super::getopt::{Getopt, Syntax};
 use super::grant::AlwaysRule;
 use super::reach::{Pipe, Reach};
 use super::reading::Reading;
@@ -19,6 +20,8 @@ pub(crate) struct Program {
     pub(crate) names: Words,
     /// Its roles for the commands around it.
     pub(crate) roles: &'static [Role],
+    /// The way in which it reads its options.
+    pub(crate) syntax: Syntax,
     /// Options before its sub-command that take the next word as their value.
     pub(crate) global: Words,
     /// Options before its sub-command that change nothing.
@@ -52,6 +55,7 @@ impl Program {
         Self {
             names,
             roles: &[],
+            syntax: Syntax::Partly(""),
             global: "",
             plain: "",
             reads: &[],
@@ -75,6 +79,21 @@ impl Program {
 
     pub(crate) const fn roles(self, roles: &'static [Role]) -> Self {
         Self { roles, ..self }
+    }
+
+    /// Names all of its options.
+    pub(crate) const fn options(self, getopt: Getopt) -> Self {
+        Self { syntax: Syntax::Getopt(getopt), ..self }
+    }
+
+    /// Names long options that are beginnings of others.
+    pub(crate) const fn whole(self, longs: Words) -> Self {
+        Self { syntax: Syntax::Partly(longs), ..self }
+    }
+
+    /// States that it accepts long options only as they are written out.
+    pub(crate) const fn written_out(self) -> Self {
+        Self { syntax: Syntax::WrittenOut, ..self }
     }
 
     pub(crate) const fn global(self, global: Words) -> Self {

@@ -24,8 +24,15 @@ pub(crate) enum Runs {
     Nothing,
     /// The words behind its own options and operands.
     Behind(Wrapper),
-    /// Unknown options: any word may be the command.
-    Anywhere,
+    /// Unknown options: any word may be the command, or a text for a shell.
+    Anywhere {
+        /// Without a command it opens a shell.
+        opens_shell: bool,
+    },
+    /// The file that is its first operand, in this shell.
+    Sourced,
+    /// A file (`at -f`), or its input.
+    Queued,
     /// `-c TEXT`, a script, or its input, read in a shell language that the scanner knows.
     Shell,
     /// The same for a shell with another grammar; deny rules see what can be read.
@@ -38,8 +45,6 @@ pub(crate) enum Runs {
     AsUser,
     /// The words behind a host, joined; they run there.
     Remote,
-    /// The words behind its options, joined. The named options take the next word.
-    Joined(&'static str),
     /// The words between one of these options and `;` or `+`.
     UpTo(Words),
     /// The words behind one of these options, to the end.
@@ -54,16 +59,18 @@ pub(crate) enum Runs {
     Parts(&'static [RunsPart]),
 }
 
-/// The position of a wrapper's inner command.
+/// The position of a wrapper's inner command, behind its own options.
 #[derive(Clone, Copy)]
 pub(crate) struct Wrapper {
     pub(crate) passage: Passage,
-    /// Short options with a value in the next word.
-    pub(crate) shorts: &'static str,
-    /// Long options with a value in the next word.
-    pub(crate) longs: Words,
     /// Options with which it does not simply run the command.
     pub(crate) opaque: Words,
+    /// Options whose value is split into words that come first.
+    pub(crate) splits: Words,
+    /// Options whose value stands for unknown words in the command (`xargs -I{}`).
+    pub(crate) fills: Words,
+    /// Options with which it runs nothing.
+    pub(crate) tells: Words,
     /// Number of words before the command (`timeout 5`).
     pub(crate) operands: usize,
     /// `NAME=value` words may stand before the command.
@@ -72,22 +79,20 @@ pub(crate) struct Wrapper {
     pub(crate) open: bool,
     /// Without a command it opens a shell.
     pub(crate) opens_shell: bool,
-    /// With one of these as first word it runs nothing.
-    pub(crate) tells: Words,
 }
 
 impl Wrapper {
-    pub(crate) const fn new(passage: Passage, shorts: &'static str, longs: Words) -> Self {
+    pub(crate) const fn new(passage: Passage) -> Self {
         Self {
             passage,
-            shorts,
-            longs,
             opaque: "",
+            splits: "",
+            fills: "",
+            tells: "",
             operands: 0,
             assigns: false,
             open: false,
             opens_shell: false,
-            tells: "",
         }
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum When {
     Count(usize),
     /// An argument equals one of these.
     Has(Words),
+    /// The same, where it is certain that the word is an option of its own.
+    Surely(Words),
     /// An argument starts with one of these.
     Starts(Words),
     /// An argument contains one of these texts.
@@ -28,8 +30,6 @@ pub(crate) enum When {
     /// One of these options is given: long ones whole or abbreviated, short ones alone or in a
     /// cluster. The letters of `values` take a value.
     Option { long: Words, short: &'static str, values: &'static str },
-    /// An argument is this option or an abbreviation of it.
-    Shortened(&'static str),
     /// The first argument is one of these.
     First(Words),
     /// The first argument without a dash or plus is one of these.
@@ -87,6 +87,7 @@ impl When {
             Self::Bare => args.words.is_empty(),
             Self::Count(count) => args.words.len() == count,
             Self::Has(words) => args.any(|text| listed(words, text)),
+            Self::Surely(words) => args.surely(words),
             Self::Starts(words) => args.any(|text| begins(words, text)),
             Self::Holds(parts) => args.any(|text| parts.iter().any(|part| text.contains(part))),
             Self::Says(parts) => args.any(|text| {
@@ -98,8 +99,6 @@ impl When {
                 !long.is_empty() && args.long(long)
                     || !short.is_empty() && args.short(short, values)
             }
-            // At least `--re`: `--` alone ends the options.
-            Self::Shortened(option) => args.any(|text| text.len() > 3 && option.starts_with(text)),
             Self::First(words) => args.texts().next().is_some_and(|text| listed(words, text)),
             Self::Verb(words) => listed(words, args.verb()),
             Self::Second(words) => {

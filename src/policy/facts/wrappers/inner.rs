@@ -24,6 +24,8 @@ pub enum Inner<'w, 'a> {
     },
     /// Commands from standard input: a here-document, a file or a pipe.
     Input(Dialect),
+    /// A script file, or a text that is not read here: its name or words are in the call.
+    File,
     /// Something that cannot be known (`bash -c "$x"`, `eval $x`).
     Unknown,
 }
@@ -66,13 +68,25 @@ impl Unwrapped<'_, '_> {
     }
 }
 
-/// Returns guesses for a wrapper with unknown options: any word may be the inner command.
+/// Returns guesses for a wrapper with unknown options: any word may be the inner command, and a
+/// word with blanks, or the value of an option with blanks, may be a text for a shell.
 pub(super) fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
-    const MOST: usize = 8;
-    (0..args.len())
-        .filter_map(|at| args.get(at..))
-        .filter(|argv| argv.first().is_some_and(|w| !w.text.starts_with('-')))
-        .take(MOST)
-        .map(|argv| Inner::Argv { argv, open: false })
-        .collect()
+    let command = |at: usize| {
+        let argv = args.get(at..).filter(|it| it.first().is_some_and(|w| !is_option(&w.text)))?;
+        Some(Inner::Argv { argv, open: false })
+    };
+    let commands = (0..args.len()).filter_map(command);
+    let texts = args.iter().filter_map(|word| {
+        let word = word.literal().filter(|text| text.contains(char::is_whitespace))?;
+        let text = match is_option(word) {
+            true => word.split_once('=').map(|(_, value)| value).or_else(|| word.get(2..))?,
+            false => word,
+        };
+        Some(Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Bash })
+    });
+    texts.chain(commands).take(MOST_INNER + 1).collect()
+}
+
+fn is_option(text: &str) -> bool {
+    text.starts_with('-')
 }

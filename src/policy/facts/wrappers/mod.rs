@@ -13,12 +13,12 @@ pub use crate::facts::programs::name::base;
 pub use crate::facts::programs::runs::Passage;
 use crate::facts::programs::runs::Runs;
 use crate::facts::programs::words::listed;
-use crate::shell::{Command, Word};
+use crate::shell::{Command, Dialect, Word};
 pub(crate) use effort::Effort;
 use inner::guesses;
 pub use inner::{Inner, Unwrapped};
 use operands::{elsewhere, hosted, last, up_to};
-use options::by_table;
+use options::behind as behind_options;
 use parts::in_parts;
 
 /// Looks behind each of the commands.
@@ -49,15 +49,22 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
 fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     match program.runs {
         Runs::Nothing => None,
-        Runs::Behind(wrapper) => by_table(&wrapper, args),
-        Runs::Anywhere => Some(Unwrapped::of(Passage::DenyOnly, guesses(args))),
+        Runs::Behind(wrapper) => behind_options(&wrapper, name, program.syntax, args),
+        Runs::Anywhere { opens_shell } => {
+            let mut inner = guesses(args);
+            if opens_shell {
+                inner.push(Inner::Input(Dialect::Bash));
+            }
+            Some(Unwrapped::of(Passage::DenyOnly, inner))
+        }
         Runs::Shell => shells::shell(name, args),
         Runs::OtherShell => shells::foreign(args),
         Runs::Text => Some(shells::eval(args)),
         Runs::Later => shells::trap(args),
         Runs::AsUser => Some(shells::su(args)),
         Runs::Remote => Some(shells::remote(args)),
-        Runs::Joined(values) => Some(shells::joined(args, values)),
+        Runs::Sourced => Some(shells::sourced(args)),
+        Runs::Queued => shells::queued(args),
         Runs::UpTo(options) => up_to(options, args),
         Runs::Last { long, short } => last(long, short, args),
         Runs::Elsewhere(subs) => {
@@ -88,6 +95,7 @@ mod tests {
             }
             Inner::Script { text, .. } => format!("`{text}`"),
             Inner::Input(_) => "<input>".to_owned(),
+            Inner::File => "<file>".to_owned(),
             Inner::Unknown => "?".to_owned(),
         });
         Some((found.passage, inner.collect()))
@@ -141,11 +149,80 @@ mod tests {
     }
 
     #[test]
+    fn an_option_is_known_by_its_beginning_and_behind_another_nothing_is_known() {
+        for (text, command) in [
+            ("timeout --kill 5 --sig=KILL 60 rm x", "rm x"),
+            ("nice --adj 5 rm x", "rm x"),
+            ("env --un A rm x", "rm x"),
+            ("env -iu A rm x", "rm x"),
+            ("env -- A=1 rm x", "rm x"),
+            ("env a-b=c rm x", "rm x"),
+            ("nice -12 rm x", "rm x"),
+            ("stdbuf --out L rm x", "rm x"),
+            ("setsid --wait rm x", "rm x"),
+            ("xargs --no-run rm x", "rm x …"),
+        ] {
+            assert_eq!(of(text), inner(command), "{text}");
+        }
+        for text in [
+            "env --new rm x",
+            "env -x rm x",
+            "env --i rm x --y",
+            "timeout -x 5 rm x",
+            "timeout --s 5 9 rm x --f",
+            "nice --5 rm x",
+            "nohup -x rm x",
+            "setsid -fx rm x",
+            "nice -n $n rm x",
+            "xargs --max-l rm x -y",
+            "xargs --m 1 rm x",
+            "bash --rc rm -c x",
+            "bash -Z rm x",
+            "noglob -x rm x",
+        ] {
+            let (passage, found) = of(text).unwrap();
+            let unsure = passage == Passage::DenyOnly && found.contains(&"?".to_owned());
+            let certain = text == "timeout --s 5 9 rm x --f" || text.starts_with("xargs --max-l ");
+            assert_ne!(unsure, certain, "{text}: {found:?}");
+            assert!(found.iter().any(|it| it.starts_with("rm x")) || text.contains("-c"), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_text_come_first_and_placeholders_decide_what_runs() {
+        let first = |text: &str| of(text).unwrap();
+        assert_eq!(first("env --s='rm -x' y").1.first().unwrap(), "`env rm -x 'y'`");
+        assert_eq!(first("env -vS 'A=1 rm' y").1.first().unwrap(), "`env A=1 rm 'y'`");
+        for text in [
+            "xargs -I{} {} x",
+            "xargs --rep=@ sh -c 'rm @'",
+            "find . -exec {} ;",
+            "find . -exec sh -c 'rm {}' ;",
+            "find . -exec timeout 5 sh {} ;",
+            "fd -x sh -c 'rm {}'",
+        ] {
+            assert!(first(text).1.contains(&"?".to_owned()), "{text}: {:?}", first(text));
+        }
+        assert_eq!(first("xargs -I{} cp {} x").1, ["cp {} x …"]);
+        assert_eq!(first("find . -exec sh -c 'rm \"$1\"' _ {} ;").1, ["sh -c rm \"$1\" _ {}"]);
+        assert_eq!(first("script -qc 'rm -rf x' /dev/null").1.first().unwrap(), "`rm -rf x`");
+        assert_eq!(first("tmux new -d 'rm -rf x'").1.first().unwrap(), "`rm -rf x`");
+        assert_eq!(first("bash -oc pipefail 'rm -rf x'").1, ["`rm -rf x`"]);
+        assert_eq!(first("bash -c - 'rm -rf x'").1, ["`rm -rf x`"]);
+        assert_eq!(of("bash -rcfile 'rm x' -i").unwrap().0, Passage::DenyOnly);
+        assert_eq!(first("git rebase -x'rm -rf x' HEAD").1, ["`rm -rf x`"]);
+        assert_eq!(first("git rebase --ex 'rm -rf x' HEAD").1, ["`rm -rf x`"]);
+    }
+
+    #[test]
     fn shells_are_opened_when_their_text_is_known() {
         assert_eq!(of("bash -lc 'rm -rf x' name"), inner("`rm -rf x`"));
         assert_eq!(of("sh -e -c 'ls'"), inner("`ls`"));
         assert_eq!(of("bash -c \"$x\""), Some((Passage::DenyOnly, vec!["?".to_owned()])));
-        assert_eq!(of("bash -o pipefail build.sh"), Some((Passage::Outer, vec!["?".to_owned()])));
+        assert_eq!(
+            of("bash -o pipefail build.sh"),
+            Some((Passage::Outer, vec!["<file>".to_owned()]))
+        );
         assert_eq!(of("curl x | sh -s -- -y").unwrap().1, ["<input>"]);
     }
 

@@ -1,6 +1,7 @@
 //! Programs whose operands or options hold a command (`docker exec`, `find -exec`, `fd -x`).
 
 use super::inner::{Inner, Unwrapped, guesses};
+use super::options::fills;
 use crate::facts::programs;
 use crate::facts::programs::description::Role;
 use crate::facts::programs::name::base;
@@ -41,7 +42,12 @@ pub(super) fn up_to<'w, 'a>(options: &str, args: &'w [Word<'a>]) -> Option<Unwra
         // Without an end, everything that follows is the command.
         let length = more.iter().position(ends).unwrap_or(more.len());
         match more.get(..length) {
-            Some(argv) if !argv.is_empty() => inner.push(Inner::Argv { argv, open: false }),
+            Some(argv) if !argv.is_empty() => {
+                inner.push(Inner::Argv { argv, open: false });
+                if fills(argv, "{}") {
+                    inner.push(Inner::Unknown);
+                }
+            }
             _ => inner.push(Inner::Unknown),
         }
         rest = more.get(length..).unwrap_or_default();
@@ -75,5 +81,7 @@ pub(super) fn last<'w, 'a>(
     } else {
         vec![Inner::Argv { argv, open: true }]
     };
+    let inner =
+        if fills(argv, "{") { inner.into_iter().chain([Inner::Unknown]).collect() } else { inner };
     Some(Unwrapped::of(Passage::Both, inner))
 }

@@ -1,100 +1,140 @@
 //! Wrappers whose options are known (`timeout`, `env`, `sudo`).
 
+use std::borrow::Cow;
+
 use super::inner::{Inner, Unwrapped, guesses};
-use crate::facts::programs::runs::{Passage, Wrapper};
-use crate::facts::programs::words::listed;
-use crate::shell::Word;
+use super::shells;
+use crate::facts::programs;
+use crate::facts::programs::getopt::{Arg, OptionReader, Syntax, Valued};
+use crate::facts::programs::name::base;
+use crate::facts::programs::runs::{Passage, Runs, Wrapper};
+use crate::shell::{Dialect, Word};
 
 /// Skips a wrapper's own options and operands.
-pub(super) fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
-    if args.first().is_some_and(|word| listed(spec.tells, &word.text)) {
-        return None;
-    }
-    let mut passage = spec.passage;
-    let mut assigns = Vec::new();
-    let mut operands = spec.operands;
+pub(super) fn behind<'w, 'a>(
+    wrapper: &Wrapper,
+    name: &str,
+    syntax: Syntax,
+    args: &'w [Word<'a>],
+) -> Option<Unwrapped<'w, 'a>> {
+    let mut passage = wrapper.passage;
+    let (mut is_emptied, mut filled) = (false, None);
+    let mut options = OptionReader::new(syntax, args, Valued::default());
     let mut rest = args;
-    while let Some((word, more)) = rest.split_first() {
-        let Some(text) = word.literal() else {
-            // The command of `timeout $x rm` is unknown; deny rules look at every word.
-            let mut found = Unwrapped::of(Passage::DenyOnly, guesses(args));
-            found.inner.push(Inner::Unknown);
-            return Some(found);
-        };
-        if text == "--" && operands == spec.operands {
-            rest = more;
-            break;
+    loop {
+        let arg = options.next();
+        // The first operand ends the options of every wrapper.
+        let Some(arg) = arg.filter(|arg| !matches!(arg, Arg::Operand(_))) else { break };
+        if arg.may_be(syntax, wrapper.tells) {
+            return None;
         }
-        // Behind the first operand, an option belongs to the command that runs.
-        if text.len() > 1 && text.starts_with(['-', '+']) && operands == spec.operands {
-            if is_opaque(spec, text) {
-                passage = Passage::DenyOnly;
-            }
-            let value = takes_value(spec, text);
-            rest = if value { more.get(1..).unwrap_or_default() } else { more };
-        } else if spec.assigns && is_assignment(text) {
+        // FAIL-CLOSED: behind an option that is unknown or ambiguous, any word may be the command.
+        let value = arg.value().map(|value| value.text);
+        let read = args.get(..args.len() - options.rest.len()).unwrap_or_default();
+        let is_known = !matches!(arg, Arg::Unclear(_)) && read.iter().all(is_literal);
+        if !is_known {
+            return Some(unknown(args));
+        }
+        if arg.may_be(syntax, wrapper.splits) {
+            return Some(split(name, value.unwrap_or_default(), options.rest, args));
+        }
+        if arg.may_be(syntax, wrapper.opaque) {
+            passage = Passage::DenyOnly;
+        }
+        if arg.may_be(syntax, wrapper.fills) {
+            filled = Some(value.unwrap_or("{}"));
+        }
+        rest = options.rest;
+    }
+    // A `--` may stand in front of the first operand.
+    if let Some(left) = options.behind_end {
+        rest = args.get(args.len() - left..).unwrap_or_default();
+    }
+    let mut assigns = Vec::new();
+    let mut operands = wrapper.operands;
+    while let Some((word, more)) = rest.split_first() {
+        let Some(text) = word.literal() else { return Some(unknown(args)) };
+        if wrapper.assigns && text.contains('=') {
             assigns.push(word);
-            rest = more;
-        // `env -` empties the environment; the command follows.
-        } else if text == "-" && spec.assigns {
-            rest = more;
+        } else if wrapper.assigns && text == "-" && assigns.is_empty() && !is_emptied {
+            // `env -` empties the environment; the command follows.
+            is_emptied = true;
         } else if operands > 0 {
             operands -= 1;
-            rest = more;
         } else {
             break;
         }
+        rest = more;
     }
     if rest.is_empty() {
         // `env` alone prints, `xargs` alone echoes; `sudo -i` is a shell.
-        if !spec.opens_shell && passage == spec.passage {
+        if !wrapper.opens_shell && passage == wrapper.passage {
             return None;
         }
         let inner = vec![Inner::Unknown];
         return Some(Unwrapped { inner, passage: Passage::DenyOnly, assigns });
     }
-    let mut inner = vec![Inner::Argv { argv: rest, open: spec.open }];
-    // An opaque option may shift where the command starts, so deny rules see every possible start.
-    if passage != spec.passage {
-        inner.extend(guesses(args));
+    let mut inner = vec![Inner::Argv { argv: rest, open: wrapper.open }];
+    if filled.is_some_and(|it| fills(rest, it)) {
+        passage = Passage::DenyOnly;
+        inner.push(Inner::Unknown);
     }
     Some(Unwrapped { inner, passage, assigns })
 }
 
-/// Returns true when the next word belongs to this option.
-fn takes_value(spec: &Wrapper, option: &str) -> bool {
-    if let Some(long) = option.strip_prefix("--") {
-        return listed(spec.longs, long);
-    }
-    let flags = option.get(1..).unwrap_or_default();
-    match flags.find(|c| spec.shorts.contains(c)) {
-        Some(at) => at + 1 == flags.len(),
-        None => false,
-    }
+fn is_literal(word: &Word<'_>) -> bool {
+    word.literal().is_some()
 }
 
-/// Returns true when allowing the inner command is not enough with this option.
-fn is_opaque(spec: &Wrapper, option: &str) -> bool {
-    spec.opaque.split(' ').filter(|opaque| !opaque.is_empty()).any(|opaque| {
-        match opaque.strip_prefix("--") {
-            // Long options may be abbreviated.
-            Some(_) => {
-                let name = option.split('=').next().unwrap_or(option);
-                name.len() > 3 && opaque.starts_with(name)
-            }
-            None => {
-                let letter = opaque.trim_start_matches('-');
-                !option.starts_with("--") && option.contains(letter)
-            }
+/// Returns what is certain when it is not known which word is the command: deny rules look at all.
+fn unknown<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
+    let mut found = Unwrapped::of(Passage::DenyOnly, guesses(args));
+    found.inner.push(Inner::Unknown);
+    found
+}
+
+/// Looks behind `env -S TEXT WORD…`: the words of the text come first, and may be options of `env`.
+fn split<'w, 'a>(
+    name: &str,
+    text: &str,
+    rest: &'w [Word<'a>],
+    args: &'w [Word<'a>],
+) -> Unwrapped<'w, 'a> {
+    let mut found = Unwrapped::of(Passage::DenyOnly, Vec::new());
+    let mut whole = [name, " ", text].concat();
+    for word in rest {
+        match word.literal() {
+            Some(word) => whole += &[" '", &word.replace('\'', r"'\''"), "'"].concat(),
+            None => found.inner.push(Inner::Unknown),
         }
-    })
+    }
+    // Its escapes are not those of a shell: `\_` is a blank.
+    if text.contains('\\') {
+        found.inner.push(Inner::Unknown);
+    }
+    let dialect = Dialect::Bash;
+    found.inner.push(Inner::Script { text: Cow::Owned(whole), dialect });
+    found.inner.extend(guesses(args));
+    found
 }
 
-/// Returns true for `NAME=value`.
-fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    })
+/// Returns true when a placeholder decides what runs (`xargs -I{} {}`, `find -exec sh -c {} ;`). It
+/// may as soon as it stands behind a program that runs others, but for a shell's operands.
+pub(super) fn fills(argv: &[Word<'_>], placeholder: &str) -> bool {
+    let holds = |word: &Word<'_>| word.text.contains(placeholder);
+    let Some((first, args)) = argv.split_first() else { return false };
+    let Some(program) = first.literal().map(base).and_then(programs::of) else {
+        return holds(first);
+    };
+    let script = |args| match shells::shell(base(&first.text), args)?.inner.first()? {
+        Inner::Script { text, .. } => Some(text.contains(placeholder)),
+        // The options of a shell may be in the way of its script.
+        _ => Some(args.iter().take(2).any(holds)),
+    };
+    holds(first)
+        || match program.runs {
+            Runs::Nothing => false,
+            Runs::Shell => script(args).unwrap_or_default(),
+            _ => args.iter().any(holds),
+        }
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::inner::{Inner, Unwrapped, guesses};
+use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::runs::{Passage, RunsPart};
-use crate::facts::programs::words::listed;
 use crate::shell::{Dialect, Word};
 
 /// Looks behind `git rebase -x CMD`, `git bisect run CMD`, `git submodule foreach CMD` and `git -c
@@ -43,17 +43,7 @@ pub(super) fn in_parts<'w, 'a>(
 
 /// Returns the values of options, which are shell texts.
 fn values<'w, 'a>(options: &str, words: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
-    let pairs = words.windows(2).filter_map(|pair| {
-        let [option, value] = pair else { return None };
-        let (name, glued) = match option.text.split_once('=') {
-            Some((name, glued)) => (name, Some(glued)),
-            None => (&*option.text, None),
-        };
-        // Only long options have an attached value.
-        let known = listed(options, name) && (glued.is_none() || name.starts_with("--"));
-        known.then(|| script(glued.unwrap_or(&value.text)))
-    });
-    pairs.collect()
+    Arguments::new(words).values(options).into_iter().map(script).collect()
 }
 
 fn script<'w, 'a>(text: &'w str) -> Inner<'w, 'a> {

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::inner::{Inner, Unwrapped, guesses};
+use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::runs::Passage;
-use crate::shell::{Dialect, Word};
+use crate::shell::{Dialect, Word, WordKind};
 
 /// Looks behind `bash -c TEXT`, `sh script`, and `sh` with commands on its input.
 pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
@@ -14,22 +15,28 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
     let mut rest = args;
     while let Some((word, more)) = rest.split_first() {
         let Some(option) = word.literal() else { break };
-        let Some(flags) = option.strip_prefix(['-', '+']).filter(|f| !f.is_empty()) else { break };
+        let Some(flags) = option.strip_prefix(['-', '+']) else { break };
         rest = more;
-        if flags == "-" {
+        if matches!(flags, "" | "-") {
             break;
         }
-        if let Some(long) = flags.strip_prefix('-') {
+        let long = flags.strip_prefix('-').unwrap_or(flags);
+        // bash reads `-rcfile` as `--rcfile`.
+        if let Some((_, takes)) = LONGS.iter().find(|(name, _)| *name == long) {
             match long {
                 "version" | "help" => return None,
                 "norc" | "noprofile" | "posix" | "noediting" => {}
                 // Start-up files would run first.
                 _ => passage = Passage::DenyOnly,
             }
-            if matches!(long, "rcfile" | "init-file") {
-                rest = more.get(1..).unwrap_or_default();
-            }
+            rest = rest.get(usize::from(*takes)..).unwrap_or_default();
             continue;
+        }
+        // FAIL-CLOSED: with an option that is not known, what follows is not known either.
+        if !flags.chars().all(|flag| FLAGS.contains(flag)) {
+            let mut inner = guesses(args);
+            inner.push(Inner::Unknown);
+            return Some(Unwrapped::of(Passage::DenyOnly, inner));
         }
         text |= flags.contains('c');
         input |= flags.contains('s');
@@ -37,10 +44,9 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
         if flags.contains(['i', 'O']) {
             passage = Passage::DenyOnly;
         }
-        // `-o` and `-O` take the next word.
-        if flags.ends_with(['o', 'O']) {
-            rest = rest.get(1..).unwrap_or_default();
-        }
+        // Each `o` and `O` takes a word.
+        let values = flags.matches(['o', 'O']).count();
+        rest = rest.get(values..).unwrap_or_default();
     }
     Some(match rest.first() {
         Some(word) if text => match word.literal() {
@@ -52,14 +58,67 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
             None => Unwrapped::of(Passage::DenyOnly, vec![Inner::Unknown]),
         },
         None if text => Unwrapped::of(Passage::DenyOnly, vec![Inner::Unknown]),
-        // `bash /dev/stdin` reads its input, not a script.
-        Some(word) if !input && word.text != "-" && !word.text.starts_with("/dev/") => {
-            let known = word.literal().is_some() && passage == Passage::Inner;
-            let passage = if known { Passage::Outer } else { Passage::DenyOnly };
-            Unwrapped::of(passage, vec![Inner::Unknown])
-        }
+        Some(word) if !input && !is_input(word) => match (word.literal(), passage) {
+            (Some(_), Passage::Inner) => Unwrapped::of(Passage::Outer, vec![Inner::File]),
+            (Some(_), _) => Unwrapped::of(Passage::DenyOnly, vec![Inner::File]),
+            (None, _) => Unwrapped::of(Passage::DenyOnly, vec![Inner::Unknown]),
+        },
         _ => Unwrapped::of(Passage::DenyOnly, vec![Inner::Input(dialect)]),
     })
+}
+
+/// Long options of bash, and whether the next word is their value.
+const LONGS: &[(&str, bool)] = &[
+    ("version", false),
+    ("help", false),
+    ("norc", false),
+    ("noprofile", false),
+    ("posix", false),
+    ("noediting", false),
+    ("login", false),
+    ("restricted", false),
+    ("verbose", false),
+    ("debug", false),
+    ("debugger", false),
+    ("dump-strings", false),
+    ("dump-po-strings", false),
+    ("pretty-print", false),
+    ("rcfile", true),
+    ("init-file", true),
+];
+
+/// Short options of bash and dash.
+const FLAGS: &str = "abcefhiklmnoprstuvxBCDEHIOPTV";
+
+/// Returns true for a script that is the input: `bash /dev/stdin`.
+fn is_input(word: &Word<'_>) -> bool {
+    word.text == "-" || word.text.starts_with("/dev/") || word.text.starts_with("/proc/")
+}
+
+/// Looks behind `source FILE`.
+pub(super) fn sourced<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
+    let inner = match args.iter().find(|word| word.text != "--") {
+        Some(word) if is_input(word) => Inner::Input(Dialect::Bash),
+        Some(word) if word.literal().is_some() || word.kind == WordKind::Home => Inner::File,
+        _ => Inner::Unknown,
+    };
+    Unwrapped::of(Passage::DenyOnly, vec![inner])
+}
+
+/// Looks behind `at`, which runs its input or a file later.
+pub(super) fn queued<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let args = Arguments::new(args);
+    if args.has("-l -c -V -r -d") {
+        return None;
+    }
+    let inner = match args.given("-f").first() {
+        Some(file) if !is_input(file.word) => match file.word.literal() {
+            Some(_) => Inner::File,
+            None => Inner::Unknown,
+        },
+        _ => Inner::Input(Dialect::Posix),
+    };
+    Some(Unwrapped::of(Passage::DenyOnly, vec![inner]))
 }
 
 /// Looks behind shells with another grammar; the text is read for deny rules only.
@@ -68,7 +127,7 @@ pub(super) fn foreign<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>>
         return None;
     }
     let mut inner = scripts(args);
-    inner.push(Inner::Unknown);
+    inner.push(if inner.is_empty() { Inner::Input(Dialect::Bash) } else { Inner::File });
     Some(Unwrapped::of(Passage::DenyOnly, inner))
 }
 
@@ -113,31 +172,20 @@ pub(super) fn remote<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     while let Some((word, more)) = rest.split_first() {
         rest = more;
         let Some(flags) = word.text.strip_prefix('-') else { break };
-        // `-o ProxyCommand=…` runs on this machine.
-        if let Some((_, command)) = word.text.split_once('=') {
-            inner.push(Inner::Script { text: Cow::Borrowed(command), dialect: Dialect::Posix });
-        }
+        // `-o ProxyCommand=…` and `-o "ProxyCommand …"` run on this machine.
+        let local = |text: &'w str| {
+            let (_, command) = text.split_once(['=', ' '])?;
+            Some(Inner::Script { text: Cow::Borrowed(command), dialect: Dialect::Posix })
+        };
+        inner.extend(local(&word.text));
         if flags.len() == 1 && VALUES.contains(flags) {
-            if let Some((_, command)) = more.first().and_then(|w| w.text.split_once('=')) {
-                inner.push(Inner::Script { text: Cow::Borrowed(command), dialect: Dialect::Posix });
-            }
+            inner.extend(more.first().and_then(|word| local(&word.text)));
             rest = more.get(1..).unwrap_or_default();
         }
     }
-    inner.push(if rest.is_empty() { Inner::Unknown } else { join(rest) });
+    // Without a command, ssh opens a shell there.
+    inner.push(if rest.is_empty() { Inner::Input(Dialect::Bash) } else { join(rest) });
     Unwrapped::of(Passage::DenyOnly, inner)
-}
-
-/// Looks behind a wrapper that joins its operands and passes them to a shell (`watch`).
-pub(super) fn joined<'w, 'a>(args: &'w [Word<'a>], values: &str) -> Unwrapped<'w, 'a> {
-    let mut rest = args;
-    while let Some((word, more)) = rest.split_first() {
-        let Some(flags) = word.text.strip_prefix('-') else { break };
-        let value = flags.len() == 1 && values.contains(flags);
-        rest = if value { more.get(1..).unwrap_or_default() } else { more };
-    }
-    let inner = if rest.is_empty() { Inner::Unknown } else { join(rest) };
-    Unwrapped::of(Passage::DenyOnly, vec![inner])
 }
 
 /// Reads every operand as a shell text.

@@ -36,6 +36,16 @@ pub(crate) fn shows_a_setting(args: &Arguments<'_, '_>) -> bool {
     !file && (looks || one)
 }
 
+/// Returns true when unreachable commits are dropped at once.
+pub(crate) fn prunes_at_once(args: &Arguments<'_, '_>) -> bool {
+    let is_old = |when: &str| {
+        when == "never"
+            || when.starts_with('-')
+            || ["week", "month"].iter().any(|it| when.contains(it))
+    };
+    args.values("--prune --expire").iter().any(|when| !is_old(when))
+}
+
 /// Returns true when a ref is overwritten (`+main`) or deleted (`:main`).
 pub(crate) fn forces_a_ref(args: &Arguments<'_, '_>) -> bool {
     args.named().iter().skip(1).any(|word| word.text.starts_with(['+', ':']))

@@ -2,11 +2,11 @@
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::sensitive::{expand, guarded, secret_word};
-use crate::shell::{Word, WordKind};
+use crate::shell::WordKind;
 
 /// Returns true when curl or wget sends a secret file or a secret value.
 pub(crate) fn uploads(args: &Arguments<'_, '_>) -> bool {
-    sent_files(args.words).any(|file| guarded(&file))
+    sent_files(args).any(|file| guarded(&file))
         || args.words.iter().any(|w| w.kind == WordKind::Dynamic && substitutes_secret(&w.text))
 }
 
@@ -30,11 +30,7 @@ pub(crate) fn looks_up(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true for `nc -e`, which gives the other side a program.
 pub(crate) fn serves_a_program(args: &Arguments<'_, '_>) -> bool {
-    args.any(|text| {
-        text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'c'])
-            || text.starts_with("--exec")
-            || text.starts_with("--sh-exec")
-    })
+    args.flag("ec") || args.long("--exec --sh-exec --lua-exec")
 }
 
 /// Returns true when socat does the same.
@@ -53,26 +49,11 @@ pub(crate) fn runs_a_fetch(args: &Arguments<'_, '_>) -> bool {
 }
 
 /// Returns the files that curl or wget send.
-fn sent_files<'w>(args: &'w [Word<'_>]) -> impl Iterator<Item = String> + 'w {
-    let glued = args.iter().filter_map(|w| {
-        let text = &*w.text;
-        // curl reads the file behind an `@`: `-d @file`, `-F name=@file`.
-        let at = text.split_once('@').map(|(_, file)| file);
-        let post = text
-            .strip_prefix("--post-file=")
-            .or_else(|| text.strip_prefix("--body-file="))
-            .or_else(|| text.strip_prefix("--upload-file="));
-        post.or(at).map(expand)
-    });
-    let behind = args.windows(2).filter_map(|pair| match pair {
-        [option, file]
-            if matches!(&*option.text, "-T" | "--upload-file" | "--post-file" | "--body-file") =>
-        {
-            Some(expand(&file.text))
-        }
-        _ => None,
-    });
-    glued.chain(behind)
+fn sent_files<'w>(args: &Arguments<'w, '_>) -> impl Iterator<Item = String> {
+    // curl reads the file behind an `@`: `-d @file`, `-F name=@file`.
+    let at = args.texts().filter_map(|text| text.split_once('@').map(|(_, file)| file));
+    let named = args.values("-T --upload-file --post-file --body-file");
+    at.chain(named).map(expand)
 }
 
 /// Returns true for `$(cat ~/.token)`, `` `env` `` and the like.

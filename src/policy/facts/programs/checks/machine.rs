@@ -14,7 +14,8 @@ pub(crate) fn kills_all(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true when all processes of a user end, or one that the system needs.
 pub(crate) fn kills_many(args: &Arguments<'_, '_>) -> bool {
-    args.has("-u --euid -U --user")
+    args.has("-u -U")
+        || args.long("--euid --user")
         || args.any(|text| text.starts_with("-u") && text.len() > 2)
         || args.named().iter().any(|word| {
             matches!(&*word.text, "." | ".*" | "" | "systemd" | "init" | "sshd" | "Xorg")

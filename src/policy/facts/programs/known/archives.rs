@@ -1,6 +1,7 @@
 //! Programs that pack and unpack.
 
 use super::common::{RUNS, TEXT_VALUES};
+use super::syntax;
 use crate::facts::programs::case::{case, judge};
 use crate::facts::programs::checks::archives;
 use crate::facts::programs::description::{Program, Role};
@@ -14,12 +15,13 @@ use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("tar")
+        .options(syntax::TAR)
         .beyond(&[
             case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), RUNS),
             judge(archives::tar),
         ])
         .files(Files::Archive),
-    Program::named("gtar bsdtar").beyond(&[
+    Program::named("gtar bsdtar").options(syntax::TAR).beyond(&[
         case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), RUNS),
         judge(archives::tar),
     ]),

@@ -1,6 +1,7 @@
 //! Builtins of the shell, and programs that only print.
 
 use super::common::READS;
+use super::syntax;
 use crate::facts::programs::case::{case, critical};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::Depth;
@@ -60,6 +61,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("whereis").reads(&[reading("abasmtpP", "", &["all"], Operands::Literals)]),
     // `-s` sets the clock and `-f` reads a file.
     Program::named("date")
+        .options(syntax::DATE)
         .reads(&[reading("uR", "d", &["date=", "utc", "rfc-3339=", "iso-8601?"], Operands::Format)])
         .beyond(&[case(options("--file --set", "fs", "drI"), READS)])
         .depth(Depth::Names),

@@ -5,8 +5,9 @@ use crate::facts::programs::case::{case, critical};
 use crate::facts::programs::checks::machine;
 use crate::facts::programs::description::Program;
 use crate::facts::programs::reading::{Operands, reading};
-use crate::facts::programs::when::When::{
-    All, Always, Any, Bare, Device, Flag, Has, Holds, Not, Nth, NthStarts, Starts, Test,
+use crate::facts::programs::when::{
+    When::{All, Always, Any, Bare, Device, Flag, Has, Holds, Not, Nth, NthStarts, Starts, Test},
+    options,
 };
 
 pub(crate) static ALL: &[Program] = &[
@@ -27,7 +28,7 @@ pub(crate) static ALL: &[Program] = &[
         "destroys a file system",
     )]),
     Program::named("mdadm").critical(&[critical(
-        Has("--zero-superblock --stop --create --fail -S"),
+        options("--zero-superblock --stop --create --fail", "S", ""),
         "changes a disk array",
     )]),
     Program::named("nvme")
@@ -38,13 +39,14 @@ pub(crate) static ALL: &[Program] = &[
         ERASES,
     )]),
     // `remount` and `--bind` change what existing paths mean.
-    Program::named("mount")
-        .beyond(&[case(Not(&Bare), "it changes mounts")])
-        .critical(&[critical(Any(&[Holds(&["remount"]), Has("--bind --rbind --move")]), MOUNTS)]),
+    Program::named("mount").beyond(&[case(Not(&Bare), "it changes mounts")]).critical(&[critical(
+        Any(&[Holds(&["remount"]), options("--bind --rbind --move", "BRM", "LtonN")]),
+        MOUNTS,
+    )]),
     Program::named("umount")
         .beyond(&[case(Not(&Bare), "it changes mounts")])
         .critical(&[critical(Test(machine::vital_mount), MOUNTS)]),
-    Program::named("swapoff").critical(&[critical(Has("-a --all"), "switches swap off")]),
+    Program::named("swapoff").critical(&[critical(options("--all", "a", ""), "switches swap off")]),
     Program::named("lsblk").reads(&[reading("abfilmopStuxan46", "", &[], Operands::None)]),
 ];
 

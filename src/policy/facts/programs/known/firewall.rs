@@ -4,7 +4,10 @@ use crate::facts::programs::case::{Case, case, critical};
 use crate::facts::programs::description::Program;
 use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reading::{Operands, form, reading};
-use crate::facts::programs::when::When::{Always, Any, Bare, Has, Not, Nth};
+use crate::facts::programs::when::{
+    When::{Always, Any, Bare, Has, Not, Nth},
+    options,
+};
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
@@ -22,9 +25,10 @@ pub(crate) static ALL: &[Program] = &[
         .grant(AlwaysRule::words(2).three("addr link netns route")),
     Program::named("route ifconfig nmcli firewall-cmd").beyond(&[CHANGES_THE_NETWORK]),
     Program::named("ss").reads(&[reading("abfilmopStuxan46", "", &[], Operands::None)]),
-    Program::named("iptables ip6tables")
-        .beyond(&[CHANGES_THE_NETWORK])
-        .critical(&[critical(Has("-F --flush -X -P --policy"), GUARD)]),
+    Program::named("iptables ip6tables").beyond(&[CHANGES_THE_NETWORK]).critical(&[critical(
+        Any(&[Has("-F -X -P"), options("--flush --policy --delete-chain", "", "")]),
+        GUARD,
+    )]),
     Program::named("nft")
         .beyond(&[CHANGES_THE_NETWORK])
         .critical(&[critical(Nth(0, "flush delete"), GUARD)]),

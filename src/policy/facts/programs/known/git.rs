@@ -16,7 +16,7 @@ use crate::facts::programs::when::{
     When,
     When::{
         All, Always, Any, AtLeast, Bare, First, Flag, Has, Not, Nth, Operand, Outside, Starts, Sub,
-        Test, Uncertain,
+        Surely, Test, Uncertain,
     },
     options,
 };
@@ -171,21 +171,23 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
             Any(&[options(GIT_FORCES, "fd", "o"), Test(git::forces_a_ref)]),
             "it overwrites or deletes what others see",
         )
-        .unless(Has("--dry-run -n")),
+        .values(MESSAGES)
+        .unless(DRY),
         sub(
             "commit tag",
             Test(git::message_from_outside),
             "it takes a file from outside the project",
         ),
-        sub("clean", options("", "fxX", "e"), "it deletes files that git does not know")
-            .unless(Has("-n --dry-run")),
+        sub("clean", options("--force", "fxX", "e"), "it deletes files that git does not know")
+            .values(MESSAGES)
+            .unless(DRY),
         sub("update-ref", Always, REFERENCES),
         sub(
             "symbolic-ref reflog",
             Any(&[Nth(0, "delete expire"), options("", "d", "m")]),
             REFERENCES,
         ),
-        sub("gc prune", Starts("--prune=now"), "it drops unreachable commits"),
+        sub("gc prune", Test(git::prunes_at_once), "it drops unreachable commits"),
         sub(
             "init worktree clone",
             Any(&[Test(git::works_outside), options("--template", "", "")]),
@@ -198,7 +200,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         ),
         sub(
             "diff",
-            All(&[Has("--no-index"), Test(git::names_outside)]),
+            All(&[options("--no-index", "", ""), Test(git::names_outside)]),
             "it reads files outside the project",
         ),
         case(options("--output --output-directory", "", ""), GIT_WRITES),
@@ -211,35 +213,30 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         case(Starts("ext:: fd:: --upload-pack"), "a transport of it runs a program"),
     ])
     .critical(&[
-        sub(
-            "push",
-            Any(&[
-                Starts("--force"),
-                Has("--mirror --delete --prune"),
-                Flag("fd"),
-                Test(git::forces_a_ref),
-            ]),
-            HISTORY,
-        )
-        .values(MESSAGES)
-        .unless(Has(DRY)),
+        sub("push", Any(&[options(GIT_FORCES, "fd", "o"), Test(git::forces_a_ref)]), HISTORY)
+            .values(MESSAGES)
+            .unless(DRY),
         sub("filter-branch filter-repo", Always, HISTORY).values(MESSAGES),
-        sub("update-ref", Has("-d --stdin"), HISTORY).values(MESSAGES),
+        sub("update-ref", options("--stdin", "d", "m"), HISTORY).values(MESSAGES),
         sub("reflog", Nth(0, "expire delete"), HISTORY).values(MESSAGES),
-        sub("gc prune", Starts("--prune=now --prune=all --expire=now"), HISTORY).values(MESSAGES),
-        sub("clean", Flag("f"), HISTORY).values(MESSAGES).unless(Any(&[Flag("n"), Has(DRY)])),
-        sub("reset", Has("--hard"), HISTORY).values(MESSAGES),
+        sub("gc prune", Test(git::prunes_at_once), HISTORY).values(MESSAGES),
+        sub("clean", options("--force", "f", "e"), HISTORY).values(MESSAGES).unless(DRY),
+        sub("reset", options("--hard", "", ""), HISTORY).values(MESSAGES),
         // `git checkout .` drops every uncommitted change.
         sub("checkout", All(&[ALL_FILES, Any(&[Has("--"), Not(&AtLeast(2))])]), HISTORY)
             .values(MESSAGES),
         sub(
             "restore",
-            All(&[ALL_FILES, Any(&[Not(&Has("--staged -S")), Has("--worktree -W")])]),
+            All(&[ALL_FILES, Any(&[Not(&Has("--staged -S")), options("--worktree", "W", "s")])]),
             HISTORY,
         )
         .values(MESSAGES),
-        sub("branch", Any(&[Flag("D"), All(&[Has("--delete"), Has("--force -f")])]), HISTORY)
-            .values(MESSAGES),
+        sub(
+            "branch",
+            Any(&[Flag("D"), All(&[options("--delete", "d", "u"), options("--force", "f", "u")])]),
+            HISTORY,
+        )
+        .values(MESSAGES),
         sub("stash", Nth(0, "clear drop"), HISTORY).values(MESSAGES),
         sub("config", Test(git::sets_a_program), "changes which programs git runs")
             .values("-f --file"),
@@ -288,8 +285,9 @@ const GIT_PLAIN: Words = "\
     tag merge reset cherry-pick revert blame";
 const HISTORY: &str = "rewrites or deletes history or work that cannot be brought back";
 // Their values must not count as operands, as in `-m 'reset --hard'`.
-const MESSAGES: Words = "-m -b -o";
-const DRY: Words = "-n --dry-run -h --help";
+const MESSAGES: Words = "\
+    -m -b -o -e --message --push-option --repo --receive-pack --exec --exclude";
+const DRY: When = Any(&[options("--dry-run", "n", ""), Surely("-h --help")]);
 const ALL_FILES: When = Operand(". :/ * ./");
 const GIT_PARTS: &[RunsPart] = &[
     RunsPart::Values { behind: "rebase", options: "-x --exec" },

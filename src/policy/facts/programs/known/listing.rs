@@ -1,6 +1,7 @@
 //! Programs that find and list files.
 
 use super::common::{FREE, READS, RUNS, TEXT_VALUES, WRITES};
+use super::syntax;
 use crate::facts::programs::case::{case, judge};
 use crate::facts::programs::checks::find;
 use crate::facts::programs::description::Program;
@@ -47,6 +48,7 @@ pub(crate) static ALL: &[Program] = &[
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("du")
+        .options(syntax::DU)
         .reads(&[reading("abchkmsxSHPl0", "dt", DU, Operands::Names)])
         .beyond(&[case(options("--files0-from --exclude-from", "X", "dBt"), READS)])
         .depth(Depth::WalksHere),
@@ -55,6 +57,7 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     // `-m` reads a magic file and `-C` writes one.
     Program::named("file")
+        .options(syntax::FILE)
         .reads(&[reading(
             "bikNnprs0E",
             "F",

@@ -21,6 +21,7 @@ mod rights;
 mod search;
 mod shells;
 mod software;
+mod syntax;
 mod system;
 mod text;
 mod wrappers;

@@ -11,6 +11,7 @@ use crate::facts::programs::reading::{Operands, reading};
 use crate::facts::programs::reasons::{LEAKS, REMOTE};
 use crate::facts::programs::runs::Runs;
 use crate::facts::programs::when::{
+    When,
     When::{Any, Has, Holds, Not, Starts, Test},
     options,
 };
@@ -19,24 +20,35 @@ use crate::facts::programs::words::Words;
 pub(crate) static ALL: &[Program] = &[
     // `-d @-` and `-T -` send what comes down the pipe.
     Program::named("curl")
+        .whole("cookie output url")
         .roles(&[Role::Fetches])
         .beyond(&[judge(web::curl)])
         .critical(&[case(Test(leaks::uploads), LEAKS)])
         .files(Files::Behind("-o --output -D -c"))
         .reaches(&[Reach::Addresses])
-        .pipe(Pipe::sends(Any(&[Holds(&["@-"]), Starts("-T --upload --data"), Has("- -d -F")]))),
+        .pipe(Pipe::sends(Any(&[
+            Holds(&["@-"]),
+            Starts("-T --upload --data"),
+            SENDS,
+            Has("- -d -F"),
+        ]))),
     Program::named("wget")
         .roles(&[Role::Fetches])
         .beyond(&[judge(web::wget)])
         .critical(&[case(Test(leaks::uploads), LEAKS)])
         .files(Files::Behind("-O --output-document -P -o"))
         .reaches(&[Reach::Addresses])
-        .pipe(Pipe::sends(Starts("--post --body"))),
+        .pipe(Pipe::sends(Any(&[Starts("--post --body"), SENDS]))),
     Program::named("http xh")
         .roles(&[Role::Fetches])
         .critical(&[case(Test(leaks::uploads), LEAKS)])
         .reaches(&[Reach::Addresses])
-        .pipe(Pipe::sends(Any(&[Holds(&["@-"]), Starts("-T --upload --data"), Has("- -d -F")]))),
+        .pipe(Pipe::sends(Any(&[
+            Holds(&["@-"]),
+            Starts("-T --upload --data"),
+            SENDS,
+            Has("- -d -F"),
+        ]))),
     Program::named("https").roles(&[Role::Fetches]).critical(&[case(Test(leaks::uploads), LEAKS)]),
     Program::named("fetch aria2c lwp-download lynx axel ftp").roles(&[Role::Fetches]),
     Program::named("scp")
@@ -88,5 +100,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[case(options("--file --boot", "Fb", ""), WRITES)]),
 ];
 
+const SENDS: When =
+    options("--upload-file --data --post-file --post-data --body-file --body-data", "", "");
 const NMAP_OPTIONS: Words = "\
     --script --script-args-file --datadir --interactive --resume --stylesheet --iL";

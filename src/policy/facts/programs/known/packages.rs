@@ -18,6 +18,7 @@ use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("cargo")
+        .written_out()
         .roles(&[Role::Titled])
         .global("-C --config -Z --color --manifest-path")
         .beyond(&[
@@ -159,7 +160,8 @@ const NPM_GLOBAL: Words = "--prefix -C --cwd --dir -w --workspace --filter -F";
 const NPM: &[Words] = &["depth= all json long parseable prod production dev omit="];
 const NPM_BEYOND: &[Case] = &[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)];
 const NPM_RUNS: Case = case(options(NPM_OPTIONS, "", ""), STARTS_ANOTHER);
-const NPM_GIVES: Case = case(Any(&[Verb(NPM_PUBLISHES), Has("-g --global")]), PUBLISHES);
+const NPM_GIVES: Case =
+    case(Any(&[Verb(NPM_PUBLISHES), Has("-g"), options("--global", "", "")]), PUBLISHES);
 const NPM_SETS: Case =
     case(Any(&[All(&[Verb("config"), Not(&Has("get list ls"))]), Verb("set")]), STARTS_ANOTHER);
 const NPM_FOLDERS: Words = "--prefix --cwd --dir -C --cache --modules-folder";

@@ -1,27 +1,33 @@
 //! Programs that run commands as another user, and stores of secrets.
 
 use super::common::STARTS_ANOTHER;
+use super::syntax;
 use crate::facts::programs::case::{case, critical, destroys};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::Pipe;
 use crate::facts::programs::runs::{Passage, Runs, Wrapper};
-use crate::facts::programs::when::When::{Always, Any, Bare, Has, Not, Nth, Operand, Starts};
+use crate::facts::programs::when::{
+    When::{Always, Any, Bare, Has, Not, Nth, Operand, Starts},
+    options,
+};
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("sudo")
+        .options(syntax::SUDO)
         .roles(&[Role::HandsOn, Role::Privilege])
         .critical(&[critical(
-            Any(&[Has("-i -s --login --shell"), Nth(0, "su"), Bare]),
+            Any(&[options("--login --shell", "is", ""), Nth(0, "su"), Bare]),
             "opens a shell as root",
         )])
         .runs(Runs::Behind(SUDO))
         .grant(AlwaysRule::NEVER),
     Program::named("doas")
+        .options(syntax::DOAS)
         .roles(&[Role::Privilege])
         .critical(&[critical(
-            Any(&[Has("-i -s --login --shell"), Nth(0, "su"), Bare]),
+            Any(&[options("--login --shell", "is", ""), Nth(0, "su"), Bare]),
             "opens a shell as root",
         )])
         .runs(Runs::Behind(DOAS))
@@ -35,7 +41,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("pkexec")
         .roles(&[Role::Privilege])
         .critical(&[critical(Not(&Has("-c --command")), "opens a shell as another user")])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
     Program::named("passwd").critical(&[critical(Not(&Has("-S --status -Sa")), ACCOUNTS)]),
     Program::named(RIGHTS_NAMES).critical(&[critical(Always, ACCOUNTS)]),
@@ -65,16 +71,12 @@ pub(crate) static ALL: &[Program] = &[
 ];
 
 // An allow never passes through: the inner command gets rights that its rule did not consider.
-const SUDO: Wrapper = Wrapper {
-    assigns: true,
-    opens_shell: true,
-    ..Wrapper::new(Passage::DenyOnly, "ugpCDhRrTtU", SUDO_VALUES)
-};
-const DOAS: Wrapper = Wrapper { opens_shell: true, ..Wrapper::new(Passage::DenyOnly, "uC", "") };
+const SUDO: Wrapper =
+    Wrapper { assigns: true, opens_shell: true, ..Wrapper::new(Passage::DenyOnly) };
+const DOAS: Wrapper = Wrapper { opens_shell: true, ..Wrapper::new(Passage::DenyOnly) };
 const ACCOUNTS: &str = "changes accounts";
 const RIGHTS_NAMES: Words = "\
     useradd adduser usermod userdel deluser groupadd groupmod groupdel addgroup delgroup gpasswd \
     chpasswd vipw vigr newusers chsh dseditgroup sysadminctl";
 const OPENSSL_RUNS: Words = "\
     -engine -out -provider -provider-path -writerand s_client s_server engine";
-const SUDO_VALUES: Words = "user group prompt close-from chdir host chroot role type other-user";

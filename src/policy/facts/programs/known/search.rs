@@ -1,6 +1,7 @@
 //! Programs that search text, and small query languages.
 
 use super::common::{READS, RUNS, SEARCH_VALUES, WRITES};
+use super::syntax;
 use crate::facts::programs::case::case;
 use crate::facts::programs::checks::tools;
 use crate::facts::programs::description::Program;
@@ -12,11 +13,13 @@ use crate::facts::programs::words::Words;
 pub(crate) static ALL: &[Program] = &[
     // `-f` reads patterns from a file, which may be outside the project.
     Program::named("grep egrep fgrep")
+        .options(syntax::GREP)
         .reads(&[reading("abcEFGHhIilLnoPqrsTUvwxyzZ#", "ABCemdD", GREP, GREPPED)])
         .beyond(&[case(options("--file", "f", "eABCmdD"), READS)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::WalksWith { letters: "rRd", longs: WALKING, here: true }),
     Program::named("zgrep")
+        .options(syntax::GREP)
         .beyond(&[case(options("--file", "f", "eABCmdD"), READS)])
         .depth(Depth::WalksWith { letters: "rRd", longs: WALKING, here: true }),
     Program::named("rg")
@@ -32,6 +35,7 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::WalksHere),
     // A jq program can print the environment and read other files.
     Program::named("jq")
+        .written_out()
         .reads(&[reading("acCejMnrRsS", "", JQ, Operands::Jq)])
         .versions("--version")
         .beyond(&[

@@ -29,5 +29,6 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("source .")
         .critical(&[RUNS_A_FETCH])
         .files(Files::Each { access: Access::Read, skip: 0, values: "" })
+        .runs(Runs::Sourced)
         .grant(AlwaysRule::NEVER),
 ];

@@ -9,15 +9,15 @@ use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reading::{Operands, form, reading};
 use crate::facts::programs::runs::Runs;
 use crate::facts::programs::when::{
-    When::{All, Always, Any, Bare, Flag, Has, Holds, Not, Nth, Operand, Test},
+    When::{All, Always, Any, Bare, Flag, Has, Holds, Not, Nth, Operand, Surely, Test},
     options,
 };
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
-    Program::named("shutdown").critical(&[case(Not(&Has("-c --help --version")), STOPS)]),
+    Program::named("shutdown").critical(&[case(Not(&Surely("-c --help --version")), STOPS)]),
     Program::named("reboot poweroff halt killall5 pm-suspend kexec")
-        .critical(&[critical(Not(&Has("-c --help --version")), STOPS)]),
+        .critical(&[critical(Not(&Surely("-c --help --version")), STOPS)]),
     Program::named("init telinit").critical(&[critical(Nth(0, "0 1 6 s S"), STOPS)]),
     Program::named("kill")
         .beyond(&[case(Test(tools::ends_with_everyone), "it stops every process")])
@@ -64,12 +64,12 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("initctl").beyond(&[CHANGES_SERVICES]),
     // `-l` is the only form that changes nothing.
     Program::named("crontab")
-        .beyond(&[case(Not(&Has("-l")), "it changes what runs later")])
-        .critical(&[critical(Not(&Has("-l")), LATER)])
+        .beyond(&[case(Not(&Surely("-l")), "it changes what runs later")])
+        .critical(&[critical(Not(&Surely("-l")), LATER)])
         .grant(AlwaysRule::NEVER),
     Program::named("at batch")
-        .critical(&[critical(Not(&Has("-l -c -V")), LATER)])
-        .runs(Runs::Anywhere)
+        .critical(&[critical(Not(&Surely("-l -c -V")), LATER)])
+        .runs(Runs::Queued)
         .grant(AlwaysRule::NEVER),
     Program::named("update-rc.d chkconfig insserv")
         .critical(&[critical(Always, "changes what starts with the machine")]),
@@ -90,7 +90,7 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[critical(Not(&Bare), "changes how the machine starts")]),
     Program::named("nsenter chroot")
         .critical(&[critical(Always, "leaves the confines of this system")])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: true })
         .grant(AlwaysRule::NEVER),
     Program::named("whoami groups tty arch logname").reads(&[reading("", "", &[], Operands::None)]),
     Program::named("id").reads(&[reading(

@@ -1,7 +1,8 @@
 //! Programs that show and change text.
 
 use super::common::{READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITES};
-use crate::facts::programs::case::{case, judge};
+use super::syntax;
+use crate::facts::programs::case::{Case, case, judge};
 use crate::facts::programs::checks::{awk, changes, sed};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Depth, Files};
@@ -42,6 +43,7 @@ pub(crate) static ALL: &[Program] = &[
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("wc")
+        .options(syntax::WC)
         .reads(&[reading(
             "clLmw",
             "",
@@ -88,12 +90,16 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     // `-o` and `-T` name what to write; `--compress-program` runs a program.
     Program::named("sort")
+        .options(syntax::SORT)
         .reads(&[reading("bdfghiMnRrVcCmsuz", "kt", SORT, Operands::Guarded)])
         .beyond(&[case(options(SORT_OPTIONS, "oT", "ktS"), WRITES)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
-    Program::named("gsort").beyond(&[case(options(SORT_OPTIONS, "oT", "ktS"), WRITES)]),
+    Program::named("gsort")
+        .options(syntax::SORT)
+        .beyond(&[case(options(SORT_OPTIONS, "oT", "ktS"), WRITES)]),
     Program::named("uniq")
+        .options(syntax::UNIQ)
         .reads(&[reading("cdDiuz", "fsw", UNIQ, Operands::OneFile)])
         .beyond(&[case(AtLeast(2), "its second operand is written").values("-f -s -w")])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
@@ -132,6 +138,7 @@ pub(crate) static ALL: &[Program] = &[
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("split")
+        .options(syntax::SPLIT)
         .beyond(&[
             // `--filter` runs a shell command for every part.
             case(options("--filter", "", "abCln"), RUNS),
@@ -139,8 +146,11 @@ pub(crate) static ALL: &[Program] = &[
         ])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
-    Program::named("csplit").beyond(&[judge(changes::behind_the_first).values("-b -l -n -a -C")]),
+    Program::named("csplit")
+        .options(syntax::CSPLIT)
+        .beyond(&[judge(changes::behind_the_first).values("-b -l -n -a -C")]),
     Program::named("shuf")
+        .options(syntax::SHUF)
         .beyond(&[case(options("--output --random-source", "o", "in"), WRITES)])
         .depth(Depth::Opens),
     Program::named("less more")
@@ -156,18 +166,21 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("iconv dos2unix pr sum").depth(Depth::Opens),
     Program::named("sed")
+        .options(syntax::SED)
         .reads(&[reading("nErsuz", "e", SED, Operands::Sed)])
         .beyond(&[judge(sed::sed)])
         .files(Files::Edited)
         .depth(Depth::Opens),
-    Program::named("gsed").beyond(&[judge(sed::sed)]).files(Files::Edited),
+    Program::named("gsed").options(syntax::SED).beyond(&[judge(sed::sed)]).files(Files::Edited),
     Program::named("awk gawk mawk")
         .roles(&[Role::Programmed])
         .reads(&[reading("", "vF", &["field-separator=", "assign="], Operands::Awk)])
-        .beyond(&[judge(awk::awk)])
+        .beyond(&[AWK_OPTIONS, judge(awk::awk)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::Opens),
-    Program::named("nawk busybox-awk").roles(&[Role::Programmed]).beyond(&[judge(awk::awk)]),
+    Program::named("nawk busybox-awk")
+        .roles(&[Role::Programmed])
+        .beyond(&[AWK_OPTIONS, judge(awk::awk)]),
     Program::named("md5sum sha256sum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
@@ -176,12 +189,14 @@ pub(crate) static ALL: &[Program] = &[
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .depth(Depth::Opens),
     Program::named("base64")
+        .options(syntax::BASE)
         .reads(&[reading("di", "w", &["decode", "wrap="], Operands::OneFile)])
         .beyond(&[case(options("--output --input", "oi", "wb"), WRITES)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens)
         .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))),
     Program::named("base32")
+        .options(syntax::BASE)
         .beyond(&[case(options("--output --input", "oi", "wb"), WRITES)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens)
@@ -190,6 +205,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("m4").beyond(&[case(Always, "it runs whatever it is given")]),
 ];
 
+const AWK_OPTIONS: Case =
+    case(options("--source --file --exec --include --load --extension", "eEfil", "vF"), RUNS);
 const CUT: &[Words] = &["\
     bytes= characters= delimiter= fields= complement only-delimited output-delimiter="];
 const SORT: &[Words] = &["\

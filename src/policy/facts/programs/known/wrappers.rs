@@ -1,6 +1,7 @@
 //! Programs that run a command that they are given.
 
 use super::common::RUNS_A_FETCH;
+use super::syntax;
 use crate::facts::programs::case::case;
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::grant::AlwaysRule;
@@ -11,86 +12,88 @@ use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("env")
+        .options(syntax::ENV)
         .roles(&[Role::HandsOn])
         .critical(&[RUNS_A_FETCH])
         .runs(Runs::Behind(ENV))
         .pipe(Pipe::tells(Bare))
         .grant(AlwaysRule::NEVER),
-    Program::named("genv").runs(Runs::Behind(ENV)),
-    Program::named("timeout gtimeout").runs(Runs::Behind(TIMEOUT)),
-    Program::named("nice").runs(Runs::Behind(Wrapper::new(Passage::Inner, "n", "adjustment"))),
-    Program::named("ionice").runs(Runs::Behind(IONICE)),
-    Program::named("nohup noglob nocorrect setsid").runs(Runs::Behind(Wrapper::new(
-        Passage::Inner,
-        "",
-        "",
-    ))),
+    Program::named("genv").options(syntax::ENV).runs(Runs::Behind(ENV)),
+    Program::named("timeout gtimeout").options(syntax::TIMEOUT).runs(Runs::Behind(TIMEOUT)),
+    Program::named("nice").options(syntax::NICE).runs(Runs::Behind(PLAIN)),
+    Program::named("ionice").options(syntax::IONICE).runs(Runs::Behind(IONICE)),
+    Program::named("nohup").options(syntax::NOHUP).runs(Runs::Behind(PLAIN)),
+    Program::named("setsid").options(syntax::SETSID).runs(Runs::Behind(PLAIN)),
+    Program::named("noglob nocorrect").options(syntax::PLAIN).runs(Runs::Behind(PLAIN)),
     Program::named("builtin")
-        .runs(Runs::Behind(Wrapper::new(Passage::Inner, "", "")))
+        .options(syntax::PLAIN)
+        .runs(Runs::Behind(PLAIN))
         .grant(AlwaysRule::NEVER),
-    Program::named("command").runs(Runs::Behind(COMMAND)),
-    Program::named("time gtime").runs(Runs::Behind(TIME)),
-    Program::named("stdbuf gstdbuf").runs(Runs::Behind(Wrapper::new(
-        Passage::Inner,
-        "ioe",
-        "input output error",
-    ))),
+    Program::named("command").options(syntax::COMMAND).runs(Runs::Behind(COMMAND)),
+    Program::named("time gtime").options(syntax::TIME).runs(Runs::Behind(TIME)),
+    Program::named("stdbuf gstdbuf").options(syntax::STDBUF).runs(Runs::Behind(PLAIN)),
     Program::named("xargs")
+        .options(syntax::XARGS)
         .roles(&[Role::HandsOn])
         .critical(&[RUNS_A_FETCH])
         .runs(Runs::Behind(XARGS)),
-    Program::named("gxargs").runs(Runs::Behind(XARGS)),
+    Program::named("gxargs").options(syntax::XARGS).runs(Runs::Behind(XARGS)),
     Program::named("exec")
+        .options(syntax::EXEC)
         .critical(&[RUNS_A_FETCH])
-        .runs(Runs::Behind(Wrapper::new(Passage::DenyOnly, "a", "")))
+        .runs(Runs::Behind(Wrapper::new(Passage::DenyOnly)))
         .grant(AlwaysRule::NEVER),
-    // watch joins its words and passes them to `sh -c`.
-    Program::named("watch").runs(Runs::Joined("nd")).grant(AlwaysRule::NEVER),
     // Their options are not modelled, so every word may be the command, and an allow never passes
     // through.
-    Program::named(WRAPPERS_ANYWHERE).runs(Runs::Anywhere),
-    Program::named("strace ltrace unshare systemd-run script screen busybox toybox")
-        .runs(Runs::Anywhere)
+    Program::named(WRAPPERS_ANYWHERE).runs(Runs::Anywhere { opens_shell: false }),
+    Program::named("fakeroot firejail bwrap proot sg dtach abduco nix-shell")
+        .runs(Runs::Anywhere { opens_shell: true }),
+    Program::named("strace ltrace watch")
+        .runs(Runs::Anywhere { opens_shell: false })
+        .grant(AlwaysRule::NEVER),
+    Program::named("script unshare screen systemd-run busybox toybox")
+        .runs(Runs::Anywhere { opens_shell: true })
         .grant(AlwaysRule::NEVER),
     Program::named("parallel")
         .roles(&[Role::HandsOn])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
-    Program::named("tmux").runs(Runs::Anywhere).grant(AlwaysRule::words(2).never()),
+    Program::named("tmux")
+        .runs(Runs::Anywhere { opens_shell: false })
+        .grant(AlwaysRule::words(2).never()),
     Program::named("expect")
         .beyond(&[case(Always, "it runs whatever it is given")])
-        .runs(Runs::Anywhere)
+        .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
-    Program::named("gosu").roles(&[Role::Privilege]).runs(Runs::Anywhere),
+    Program::named("gosu").roles(&[Role::Privilege]).runs(Runs::Anywhere { opens_shell: false }),
     Program::named("countersign").runs(Runs::Hosted("host mcp-proxy")),
 ];
 
+const PLAIN: Wrapper = Wrapper::new(Passage::Inner);
+// `-C` runs the command elsewhere, `-a` under another name.
 const ENV: Wrapper = Wrapper {
     assigns: true,
-    /* `-S` splits a string into a command, `-C` runs it elsewhere. */
-    opaque: "-S --split-string -C --chdir",
-    ..Wrapper::new(Passage::Inner, "uCS", "unset chdir split-string")
+    opaque: "-C --chdir -a --argv0",
+    splits: "-S --split-string",
+    ..Wrapper::new(Passage::Inner)
 };
-const TIMEOUT: Wrapper =
-    Wrapper { operands: 1, ..Wrapper::new(Passage::Inner, "ks", "kill-after signal") };
-const IONICE: Wrapper = Wrapper {
-    opaque: "-p -P -u",
-    ..Wrapper::new(Passage::Inner, "cnpPu", "class classdata pid pgid uid")
-};
-const COMMAND: Wrapper = Wrapper { tells: "-v -V", ..Wrapper::new(Passage::Inner, "", "") };
-const TIME: Wrapper = Wrapper {
-    opaque: "-o --output -a --append",
-    ..Wrapper::new(Passage::Inner, "fo", "format output")
-};
+const TIMEOUT: Wrapper = Wrapper { operands: 1, ..Wrapper::new(Passage::Inner) };
+const IONICE: Wrapper =
+    Wrapper { opaque: "-p -P -u --pid --pgid --uid", ..Wrapper::new(Passage::Inner) };
+const COMMAND: Wrapper = Wrapper { tells: "-v -V", ..Wrapper::new(Passage::Inner) };
+const TIME: Wrapper =
+    Wrapper { opaque: "-o --output-file -a --append", ..Wrapper::new(Passage::Inner) };
 // xargs appends words that are not in the text.
-const XARGS: Wrapper =
-    Wrapper { open: true, ..Wrapper::new(Passage::Inner, "IadELnPsJRS", XARGS_VALUES) };
+const XARGS: Wrapper = Wrapper {
+    open: true,
+    opaque: "--process-slot-var",
+    fills: "-I -i --replace -J",
+    ..Wrapper::new(Passage::Inner)
+};
 const WRAPPERS_ANYWHERE: Words = "\
     flock taskset chrt setarch start-stop-daemon runcon systemd-inhibit rlwrap chronic \
-    caffeinate fakeroot xvfb-run dbus-run-session unbuffer torsocks proxychains proxychains4 \
-    valgrind perf setpriv capsh sg cgexec numactl prlimit hyperfine entr eatmydata tini \
-    dumb-init watchexec firejail bwrap proot run-parts linux32 linux64 i386 x86_64 daemonize \
-    choom uclampset ld.so su-exec setuidgid chpst envdir softlimit dtach abduco nix-shell \
+    caffeinate xvfb-run dbus-run-session unbuffer torsocks proxychains proxychains4 \
+    valgrind perf setpriv capsh cgexec numactl prlimit hyperfine entr eatmydata tini \
+    dumb-init watchexec run-parts linux32 linux64 i386 x86_64 daemonize \
+    choom uclampset ld.so su-exec setuidgid chpst envdir softlimit \
     sshpass catchsegv faketime wine qemu-x86_64 ld-linux aa-exec ld-linux* ld-musl*";
-const XARGS_VALUES: Words = "\
-    arg-file delimiter max-lines max-args max-procs max-chars process-slot-var";
