@@ -32,7 +32,7 @@ const DIFFERENT: &[&str] = &[
     "x=abc; echo ${x^^}",
     "x=abc; echo ${x@Q}",
     "time { ls; }",
-    "select x in a; do ls; done < /dev/null",
+    "select x in a\ndo ls; done < /dev/null",
 ];
 
 /// What every shell reads alike.
