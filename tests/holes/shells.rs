@@ -8,9 +8,8 @@ use std::process::Command;
 const HIDDEN_IN_SH: &[&str] = &[
     "echo $'\\'; touch HIDDEN #'",
     "if [[ a > HIDDEN ]]; then echo x; fi",
-    "[[ -n x || -n y > HIDDEN ]]; echo x",
+    "[[ -n x || y > HIDDEN ]]; echo x",
     "echo $'a\\' > HIDDEN; echo b #'",
-    "select x in > HIDDEN\ndo echo x; break; done",
 ];
 
 /// Texts that shells read differently, one for each construct.
@@ -33,7 +32,7 @@ const DIFFERENT: &[&str] = &[
     "x=abc; echo ${x^^}",
     "x=abc; echo ${x@Q}",
     "time { ls; }",
-    "select x in a; do ls; done < /dev/null",
+    "select x in a\ndo ls; done < /dev/null",
 ];
 
 /// What every shell reads alike.
@@ -53,7 +52,6 @@ const ALIKE: &[&str] = &[
 /// Texts that are harmless to bash and run or write something hidden in zsh.
 const HIDDEN_IN_ZSH: &[&str] = &[
     "printf '%d' 'PATH[$(touch HIDDEN)]'",
-    "printf '\\045d' 'PATH[$(touch HIDDEN)]'",
     "printf '%*s' 'PATH[$(touch HIDDEN)]' x",
     "exit 'PATH[$(touch HIDDEN)]'",
     "for i in 1; do break 'PATH[$(touch HIDDEN)]'; done",

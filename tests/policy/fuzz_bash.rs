@@ -110,15 +110,19 @@ fn judge_batch(batch: &[Text], ran: &[Ran], seen: &mut Seen) {
         seen.understood += 1;
         seen.executed += ran.argvs.len();
         let scan = scan(text);
-        // For dash `time` is a program; its words are what it runs.
-        let argvs = ran.argvs.iter().map(|argv| match argv.as_slice() {
-            [time, option, rest @ ..] if time == "time" && option == "-p" => rest.to_vec(),
-            [time, rest @ ..] if time == "time" => rest.to_vec(),
-            _ => argv.clone(),
-        });
         let idle = scan.commands.iter().any(|command| command.argv.is_empty());
-        let argvs: Vec<_> = argvs.filter(|argv| !own_of_zsh(argv, idle)).collect();
+        let argvs: Vec<_> =
+            ran.argvs.iter().filter(|argv| !own_of_zsh(argv, idle)).cloned().collect();
         for argv in unreported(&scan, &argvs, HOME) {
+            // For dash `time` is a program; its words are what it runs.
+            let behind = match argv {
+                [time, option, rest @ ..] if time == "time" && option == "-p" => rest,
+                [time, rest @ ..] if time == "time" => rest,
+                _ => argv,
+            };
+            if unreported(&scan, &[behind.to_vec()], HOME).is_empty() {
+                continue;
+            }
             println!("MISS {text:?} ran {argv:?}");
             seen.missed.push(text.clone());
         }
@@ -130,12 +134,12 @@ fn judge_batch(batch: &[Text], ran: &[Ran], seen: &mut Seen) {
     println!("{} understood texts have run, {} missed so far", seen.understood, seen.missed.len());
 }
 
-/// Returns whether zsh runs this by itself: `cat` or `more` for a redirect without a command (`idle`),
-/// `fg` for the name of a job.
+/// Returns whether zsh runs this by itself: a pager or `cat` for a redirect without a command (`idle`),
+/// `fg` or `bg` for the name of a job.
 fn own_of_zsh(argv: &[String], idle: bool) -> bool {
     match argv {
-        [name] => idle && (name == "cat" || name == "more"),
-        [name, job, ..] => name == "fg" && job.starts_with('%'),
+        [name] => idle && matches!(&**name, "cat" | "more" | "pager"),
+        [name, job, ..] => matches!(&**name, "fg" | "bg") && job.starts_with('%'),
         [] => true,
     }
 }

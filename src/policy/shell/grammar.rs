@@ -196,7 +196,11 @@ impl Scanner<'_> {
             b'w' | b'u' if self.keyword("while") || self.keyword("until") => self.while_command(),
             b'f' if self.keyword("for") => self.for_command(3),
             b's' if self.keyword("select") => {
-                self.bashism();
+                // For dash it is a program; with `do` on its line nothing of the line runs.
+                let head = self.rest().split(|&b| matches!(b, b'\n' | b'\'' | b'"' | b'\\')).next();
+                if !head.unwrap_or_default().windows(5).any(|word| word == b"; do ") {
+                    self.bashism();
+                }
                 self.for_command(6)
             }
             b'c' if self.keyword("case") => self.case_command(),

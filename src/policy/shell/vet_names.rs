@@ -160,11 +160,6 @@ fn conversions(format: &str) -> Vec<bool> {
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
         let number = match c {
-            // zsh reads escapes first: `\045d` is `%d`.
-            '\\' => match chars.next() {
-                Some('n' | 't' | 'r' | 'a' | 'b' | 'e' | 'f' | 'v' | '\\' | '"' | '\'') => continue,
-                _ => return vec![true],
-            },
             '%' => match chars.find(|c| !"-+ #0123456789.'".contains(*c)) {
                 Some('%') => continue,
                 Some('s' | 'b' | 'q' | 'c') => false,
