@@ -356,6 +356,18 @@ async fn a_shared_real_codex_outlives_a_killed_daemon_and_its_own_death_closes_i
 }
 
 #[tokio::test]
+async fn row_19_the_card_of_a_shared_real_codex_closes_with_its_last_terminal() {
+    let Some(codex) = Codex::new(WATCHED, vec![touch("one.txt")]).await else { return };
+    let (_server, mut terminal) = codex.shared().await;
+    terminal.asked().await;
+    let ask = codex.ask().await;
+    drop(terminal);
+    let closed = codex.daemon.ask_reaches(&ask, "cancelled").await;
+    assert_eq!(closed["reason"], "cancelled: its session ended");
+    assert!(!codex.made("one.txt"));
+}
+
+#[tokio::test]
 async fn a_hosted_real_codex_without_its_model_ends_with_a_sentence() {
     let Some(codex) = Codex::new("", vec![]).await else { return };
     let settings = codex.daemon.dir.path().join(".codex/config.toml");

@@ -72,17 +72,22 @@ impl Gate {
 }
 
 /// Why the call is blocked, by stderr with exit code 2 or by a denial on stdout.
-// Cline, pi: a denial is one of their own.
 fn blocked(ended: &Ended, name: &str) -> String {
-    if ended.code == Some(2) {
-        assert!(ended.stdout.is_empty() && !ended.stderr.trim().is_empty(), "{name}: {ended:?}");
-        return ended.stderr.clone();
+    // A signal may come while a denial is printed already.
+    let printed: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
+    // Cline, pi: a denial is one of their own.
+    let denies = printed["cancel"] == true || printed["block"] == true;
+    match ended.code {
+        Some(2) => {
+            let no_more = ended.stdout.is_empty() || denies;
+            assert!(no_more && !ended.stderr.trim().is_empty(), "{name}: {ended:?}");
+            ended.stderr.clone()
+        }
+        code => {
+            assert!(code == Some(0) && denies, "{name}: {ended:?}");
+            printed.to_string()
+        }
     }
-    assert_eq!(ended.code, Some(0), "{name}: {ended:?}");
-    let denial: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let denies = denial["cancel"] == true || denial["block"] == true;
-    assert!(denies, "{name}: {ended:?}");
-    denial.to_string()
 }
 
 async fn open(daemon: &Daemon) -> Value {
