@@ -46,9 +46,9 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         }
         Some(_) => Default::default(),
     };
-    let notes = match trouble {
-        None => notes(&api).await.unwrap_or_default(),
-        Some(_) => Vec::new(),
+    let (notes, log) = match trouble {
+        None => (notes(&api).await.unwrap_or_default(), api.store.log_troubles().await),
+        Some(_) => Default::default(),
     };
     let stopping = api.gate.is_stopping();
     let problems = (api.notices)(&api.adapters.borrow());
@@ -73,13 +73,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
             .log
             .problem()
             .map(|it| ReadyLogKey { problem: it.says, fix: it.fix.to_owned() }),
-        log: api
-            .store
-            .log_troubles()
-            .await
-            .into_iter()
-            .map(|it| ReadyLogKey { problem: it.says, fix: it.fix })
-            .collect(),
+        log: log.into_iter().map(|it| ReadyLogKey { problem: it.says, fix: it.fix }).collect(),
         waiting,
         config: api.config.borrow().clone(),
         daemon: api.gate.daemon().to_owned(),

@@ -233,19 +233,13 @@ async fn odd_ids_names_twice_and_large_bodies_open_no_ask() {
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
     let reply = session.request(&json!({})).body(deep).send().await.unwrap();
     assert_eq!(reply.status(), StatusCode::BAD_REQUEST);
-    assert_eq!(daemon.open().await, Vec::<Value>::new());
-    // Every reader takes the last of two, so what is shown is what is approved.
+    // Two readers may take different ones of a name that is there twice.
     let twice = r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{
         "name":"approve","arguments":{"tool_name":"Bash",
         "input":{"command":"ls","command":"make twice"}},"_meta":{"progressToken":1}}}"#;
     let reply = session.request(&json!({})).body(twice).send().await.unwrap();
-    let mut events = Events { reply, read: String::new() };
-    events.next().await.unwrap();
-    let ask = daemon.open().await[0].clone();
-    assert_eq!(ask["call"]["args"]["command"], "make twice");
-    run(&daemon, &["approve", ask["id"].as_str().unwrap()]).await;
-    let allow = json!({"behavior": "allow", "updatedInput": {"command": "make twice"}});
-    assert_eq!(events.decision().await, allow);
+    assert_eq!(reply.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
 }
 
 #[tokio::test]

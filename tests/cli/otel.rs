@@ -196,6 +196,10 @@ async fn a_call_is_a_trace_from_its_submission_to_its_exit_code_though_the_colle
         "countersign.cards.late",
         "countersign.cards.late.age",
         "countersign.leading",
+        "countersign.log.broken",
+        "countersign.log.undelivered",
+        "countersign.log.lost",
+        "countersign.clock.ahead",
     ];
     assert_eq!(names, all);
     let inbox = |metric: &Value| {

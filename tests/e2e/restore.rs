@@ -2,10 +2,7 @@
 
 use crate::daemon::{AGENT, APPROVER, Daemon, shell};
 use serde_json::{Value, json};
-use std::{
-    fs,
-    path::PathBuf,
-};
+use std::{fs, path::PathBuf};
 
 fn store(daemon: &Daemon) -> PathBuf {
     daemon.dir.path().join("state/countersign.db")

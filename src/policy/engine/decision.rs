@@ -77,6 +77,11 @@ pub fn decide_briefly(call: &Call, layers: &Layers<'_>, mode: Mode) -> BriefDeci
     }
 }
 
+/// Returns the verdict of the rules of these layers alone, whatever else holds a call.
+pub(crate) fn covered(call: &Call, layers: &Layers<'_>) -> Verdict {
+    Subject::new(call, layers).covered(layers)
+}
+
 /// Returns the effects of a call.
 pub fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
     let asked = CallDecision { part: PartDecision::ask(""), critical: None, guarded: false };

@@ -121,6 +121,11 @@ impl<'c> Subject<'c> {
         }
     }
 
+    /// Returns the verdict of the rules alone: a critical call is covered by a rule, too.
+    pub(super) fn covered(&self, layers: &Layers<'_>) -> Verdict {
+        self.weigh(&[layers.rules], layers, &self.behind()).0.verdict
+    }
+
     /// Returns the decision of a set of layers, and whether its rules guard some calls of the tool.
     fn weigh<'r>(
         &self,

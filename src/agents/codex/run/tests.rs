@@ -278,7 +278,7 @@ fn a_request_that_nobody_can_answer_ends_the_run_with_the_reason() {
         (line.trim_end_matches('}').to_owned(), "a line cannot be read, because it is no JSON"),
         (r#"{"id":7,"method":5,"params":{}}"#.into(), "its method is no text"),
         (r#"{"id":7,"method":"x/requestApproval","params":[]}"#.into(), "are no object"),
-        (r#"{"method":"turn/completed","params":{"x":1e999}}"#.into(), "is out of reach"),
+        (r#"{"method":"turn/completed","params":{"x":1e999}}"#.into(), "cannot be kept as it is"),
     ] {
         let failure = failure(&line);
         assert!(failure.ends_with(why) || failure.contains(why), "{line}: {failure}");

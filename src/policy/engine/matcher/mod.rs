@@ -13,7 +13,7 @@ mod unread;
 
 use std::borrow::Cow;
 
-use crate::engine::decision::{BriefDecision, Layers, Mode, decide_briefly};
+use crate::engine::decision::{BriefDecision, Layers, Mode, covered, decide_briefly};
 use crate::engine::guardrail::Guardrail;
 use crate::engine::stack::{CommandText, Stack};
 use crate::facts::call::Call;
@@ -160,7 +160,8 @@ impl<'c> Matcher<'c> {
         if !strikes && !runs(&patterns) {
             return RuleFit::No;
         }
-        let covered = || decide(self.call, &every(Verdict::Allow, Verdict::Ask)).verdict;
+        let allows = every(Verdict::Allow, Verdict::Ask);
+        let covered = || layered(&allows, |layers| covered(self.call, layers));
         match !self.seen.unread && covered() == Verdict::Allow {
             true => RuleFit::Yes,
             false => RuleFit::Maybe,
@@ -255,11 +256,14 @@ fn tidy(pattern: &str, home: Option<&str>) -> String {
 }
 
 fn decide(call: &Call, rules: &[Rule]) -> BriefDecision {
+    layered(rules, |layers| decide_briefly(call, layers, Mode::Default))
+}
+
+/// Calls with these rules as the only ones.
+fn layered<T>(rules: &[Rule], decides: impl FnOnce(&Layers<'_>) -> T) -> T {
     let (rules, none, guardrail) =
         (Rules::from_rules(rules), Rules::default(), Guardrail::default());
-    let layers =
-        Layers { agent: None, rules: &rules, grants: &none, guardrail: &guardrail, now_ms: 0 };
-    decide_briefly(call, &layers, Mode::Default)
+    decides(&Layers { agent: None, rules: &rules, grants: &none, guardrail: &guardrail, now_ms: 0 })
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ const COMMANDS: Words = "\
     clone column commit commit-graph commit-tree config count-objects credential daemon describe \
     diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import fetch \
     fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck gc grep \
-    hash-object help hook index-pack init interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit \
-    maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree \
+    hash-object help hook index-pack init interpret-trailers log ls-files ls-remote ls-tree \
+    mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree \
     multi-pack-index mv name-rev notes pack-objects pack-redundant pack-refs patch-id prune \
     prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog refs remote \
     repack replace replay request-pull rerere reset restore rev-list rev-parse revert rm \
