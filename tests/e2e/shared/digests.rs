@@ -50,7 +50,8 @@ async fn of_three_daemons_that_find_a_digest_due_one_sends_it_and_none_after_it_
     }
     team.telegram.until("the digest", || (digests() > 0).then_some(())).await;
     // One that is killed between sending and noting it sends it again, which is another test.
-    while team.postgres.number("SELECT count(*) FROM digest WHERE sent = 1 AND target <> ''").await == 0 {
+    let sent = "SELECT count(*) FROM digest WHERE sent = 1 AND target <> ''";
+    while team.postgres.number(sent).await == 0 {
         tokio::task::yield_now().await;
     }
     first.kill().await;
