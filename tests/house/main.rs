@@ -12,7 +12,6 @@ mod metrics;
 mod names;
 mod pages;
 mod routes;
-mod style;
 
 use crates::{File, files};
 use names::uses;

@@ -123,7 +123,12 @@ impl<'c> Subject<'c> {
 
     /// Returns the verdict of the rules alone: a critical call is covered by a rule, too.
     pub(super) fn covered(&self, layers: &Layers<'_>) -> Verdict {
-        self.weigh(&[layers.rules], layers, &self.behind()).0.verdict
+        let (part, _) = self.weigh(&[layers.rules], layers, &self.behind());
+        let part = own_calls::hold(&self.own, self.dirs, part);
+        match arguments::odd(self.call) {
+            Some(_) => part.verdict.max(Verdict::Ask),
+            None => part.verdict,
+        }
     }
 
     /// Returns the decision of a set of layers, and whether its rules guard some calls of the tool.

@@ -80,6 +80,13 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
+    fn runs(&mut self, argv: &[Word<'_>]) {
+        match self.is_guess {
+            true => self.sink.guessed(argv),
+            false => self.sink.command(argv),
+        }
+    }
+
     fn opened(&mut self) {
         if !self.is_guess {
             self.is_blind = true;
@@ -161,8 +168,10 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
         }
         self.sink.site(&operands, bases);
-        self.sink.whole(command);
-        self.sink.command(&command.argv);
+        if !self.is_guess {
+            self.sink.whole(command);
+        }
+        self.runs(&command.argv);
         self.given(&command.argv, behind.as_ref());
         self.programmed(name, command.argv.get(1..).unwrap_or_default(), bases, depth);
         // A variable may name a program to run (`GIT_PAGER=…`).
@@ -271,7 +280,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
         }
         self.sink.site(&operands, bases);
-        self.sink.command(argv);
+        self.runs(argv);
         self.given(argv, behind.as_ref());
         if open && usage != Usage::Names && behind.is_none() {
             self.opened();

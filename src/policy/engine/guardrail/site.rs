@@ -40,6 +40,11 @@ pub(crate) trait Sink {
     /// Receives the words of a command.
     fn command(&mut self, _argv: &[crate::shell::Word<'_>]) {}
 
+    /// Receives the words of what may be a command.
+    fn guessed(&mut self, argv: &[crate::shell::Word<'_>]) {
+        self.command(argv);
+    }
+
     /// Receives a text that a program of this name is given and may run.
     fn given(&mut self, _program: &str, _text: &str) {}
 

@@ -394,6 +394,12 @@ impl Sink for Seen<'_> {
         self.unread |= behind.inner.is_empty() || guessed && argv.iter().any(is_text);
     }
 
+    // What such words run beyond that is not known, which says nothing of the rest.
+    fn guessed(&mut self, argv: &[Word<'_>]) {
+        self.run(argv.iter().map(owned).collect());
+        self.files(argv, unwrap(argv).is_some());
+    }
+
     // The words that it gets are part of its commands already.
     fn opened(&mut self) {
         self.anywhere = true;
