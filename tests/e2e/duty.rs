@@ -31,7 +31,7 @@ command = "git push *"
 to = "duty:ops"
 [[routes]]
 name = "ana"
-command = "make *"
+command = ["make *", "sudo *", "rm *"]
 to = "person:Ana"
 "#
     )
@@ -111,7 +111,7 @@ async fn who_snoozes_keeps_the_duty_and_gets_no_other_direct_messages() {
     assert_eq!(team.told("/away tomorrow").await, wrong);
 }
 
-/// A critical call that the route of `make` fits.
+/// A critical call that this route fits in all its parts.
 const CRITICAL: &str = "make x && sudo rm -rf --no-preserve-root /";
 
 #[tokio::test]

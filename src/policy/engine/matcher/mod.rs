@@ -23,7 +23,7 @@ use crate::facts::tools::{Kind, canonical, known_names};
 use crate::glob::Glob;
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, Rule, Rules};
-use crate::shell::WordKind;
+use crate::shell::{Word, WordKind};
 use seen::{NamedPath, Seen};
 
 /// The degree to which a call fits a condition.
@@ -161,20 +161,33 @@ impl<'c> Matcher<'c> {
             return RuleFit::No;
         }
         let allows = every(Verdict::Allow, Verdict::Ask);
-        let covered = || layered(&allows, |layers| covered(self.call, layers));
-        match !self.seen.unread && covered() == Verdict::Allow {
+        let covered = || layered(&allows, |layers| covered(self.call, layers)) == Verdict::Allow;
+        match !self.seen.unread && (covered() || self.runs_only(tool, &patterns)) {
             true => RuleFit::Yes,
             false => RuleFit::Maybe,
         }
+    }
+
+    /// Returns true when every command of the call is meant, also one that no wildcard allows, and
+    /// none writes a file.
+    fn runs_only(&self, tool: &str, patterns: &[Cow<'_, str>]) -> bool {
+        let denies = denies(tool, patterns);
+        let (stack, dirs) = (Stack::new(SHELL, SHELL, 0, &[&denies]), self.seen.dirs);
+        let is_meant = |argv: &Vec<Word<'static>>| {
+            let is_exact = argv.iter().all(|word| word.kind == WordKind::Literal);
+            let text = CommandText::new(argv, None, dirs);
+            is_exact && stack.command(argv, &text).verdict == Verdict::Deny
+        };
+        let Seen { commands, written, .. } = &self.seen;
+        let is_plain = self.call.kind() == Kind::Shell && written.is_empty();
+        is_plain && !commands.is_empty() && commands.iter().all(is_meant)
     }
 
     /// Returns true when a command of the call, or one that runs behind it, may be meant.
     fn runs(&self, tool: &str, patterns: &[Cow<'_, str>]) -> bool {
         let Seen { commands, unread, .. } = &self.seen;
         let of_shell = self.call.kind() == Kind::Shell || !commands.is_empty();
-        let denies =
-            patterns.iter().map(|it| Rule { verdict: Verdict::Deny, ..Rule::allow(tool, &**it) });
-        let denies = Rules::from_rules(&denies.collect::<Vec<_>>());
+        let denies = denies(tool, patterns);
         if !of_shell || About::new(&denies, SHELL, SHELL, 0).is_empty() {
             return false;
         }
@@ -230,6 +243,12 @@ impl<'c> Matcher<'c> {
 }
 
 const SHELL: &str = "shell_exec";
+
+fn denies(tool: &str, patterns: &[Cow<'_, str>]) -> Rules {
+    let denies =
+        patterns.iter().map(|it| Rule { verdict: Verdict::Deny, ..Rule::allow(tool, &**it) });
+    Rules::from_rules(&denies.collect::<Vec<_>>())
+}
 
 /// Matches patterns of names with a name that the caller gives.
 // FAIL-CLOSED: what the caller leaves out may be anything, and a pattern that cannot be used fits.

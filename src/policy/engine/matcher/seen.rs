@@ -47,7 +47,7 @@ pub(super) struct Seen<'c> {
     /// The folders of the command that is being looked at.
     bases: Vec<String>,
     /// Files that the call writes, and files that it runs.
-    written: HashSet<String>,
+    pub(super) written: HashSet<String>,
     ran: HashSet<String>,
     /// Bytes of the paths so far.
     bytes: usize,
