@@ -174,7 +174,9 @@ impl<'c> Matcher<'c> {
         let denies = denies(tool, patterns);
         let (stack, dirs) = (Stack::new(SHELL, SHELL, 0, &[&denies]), self.seen.dirs);
         let is_meant = |argv: &Vec<Word<'static>>| {
-            let is_exact = argv.iter().all(|word| word.kind == WordKind::Literal);
+            // `./git` is some program.
+            let is_by_name = argv.first().is_some_and(|first| !first.text.contains('/'));
+            let is_exact = argv.iter().all(|word| word.kind == WordKind::Literal) && is_by_name;
             let text = CommandText::new(argv, None, dirs);
             is_exact && stack.command(argv, &text).verdict == Verdict::Deny
         };
