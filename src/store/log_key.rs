@@ -39,7 +39,7 @@ pub struct LogKeyProblem {
 #[derive(Debug)]
 pub(super) enum KeyFile {
     /// A key.
-    Holds(SigningKey),
+    Holds(Box<SigningKey>),
     /// There is no such file.
     Gone,
     /// It cannot be used.
@@ -102,7 +102,7 @@ pub(super) fn read_key(state: &Path) -> KeyFile {
 /// Reads the key that this one replaced.
 pub(super) fn read_key_before(state: &Path) -> Option<SigningKey> {
     match read_key_in(&state.join(BEFORE)) {
-        KeyFile::Holds(key) => Some(key),
+        KeyFile::Holds(key) => Some(*key),
         KeyFile::Gone | KeyFile::Unusable(_) => None,
     }
 }
@@ -130,7 +130,7 @@ fn read_key_in(file: &Path) -> KeyFile {
         Err(error) => return KeyFile::Unusable(error.to_string()),
     };
     match STANDARD.decode(text.trim()).map(|pkcs8| SigningKey::read(&pkcs8)) {
-        Ok(Some(key)) => KeyFile::Holds(key),
+        Ok(Some(key)) => KeyFile::Holds(Box::new(key)),
         Ok(None) => KeyFile::Unusable("it holds no key".to_owned()),
         Err(error) => KeyFile::Unusable(error.to_string()),
     }

@@ -160,7 +160,7 @@ struct RestoredLog {
 // that the log does not go on where it ended.
 async fn restored_log(store: &Store, folder: &Path) -> Result<Option<RestoredLog>, StoreError> {
     let KeyFile::Holds(key) = read_key(folder) else { return Ok(None) };
-    let key = Arc::new(key);
+    let key = Arc::new(*key);
     store.engine.rows.prove_with(key.clone());
     let before = match LogState::read(folder) {
         StateFile::Holds(known, by) if known.store == store.id() => Some((known, by)),

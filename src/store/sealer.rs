@@ -81,7 +81,7 @@ impl LogSealer {
         let file = state.join(KEY);
         let failed = |why: String| StoreError::LogKey { file: file.clone(), why };
         let key = match read_key(state) {
-            KeyFile::Holds(key) => key,
+            KeyFile::Holds(key) => *key,
             KeyFile::Gone => make_key(&file).map_err(failed)?,
             KeyFile::Unusable(why) => return Err(failed(why)),
         };
@@ -468,7 +468,7 @@ impl LogSealer {
             self.failed(sealed.err());
             round = round.wrapping_add(1);
             let more = async {
-                if round % LOOKED == 0 {
+                if round.is_multiple_of(LOOKED) {
                     self.look_through().await?;
                 }
                 // Not at once: by then it is noted which destinations are wanted.

@@ -159,7 +159,7 @@ fn path(chance: &mut Chance) -> String {
     for _ in 0..chance.below(4) {
         let places: Vec<usize> = name.char_indices().map(|(at, _)| at).collect();
         let at = places[chance.below(places.len())];
-        let char = name[at..].chars().next().unwrap();
+        let char = name.get(at..).unwrap().chars().next().unwrap();
         if "*?[]{}'\\ ".contains(char) {
             continue;
         }

@@ -143,8 +143,8 @@ fn matches(pattern: &str, of: PatternOf) -> bool {
     let code = name.contains(['*', '?']) && !name.starts_with('.') && ends(CODE);
     // `grep -r x` and `grep -r x --include='*'` are the same.
     let wide = stars(name) || name.starts_with("*.") && ends(DATA);
-    !code
-        && !(wide && of == PatternOf::Search)
+    let plain = code || wide && of == PatternOf::Search;
+    !plain
         && (may_be_named(name)
             || FILES.iter().any(|(folder, file)| meets(name, file) && below(folder)))
 }
