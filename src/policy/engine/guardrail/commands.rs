@@ -173,20 +173,15 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
         self.runs(&command.argv);
         self.given(&command.argv, behind.as_ref());
-        self.programmed(name, command.argv.get(1..).unwrap_or_default(), bases, depth);
+        let words = command.argv.get(1..).unwrap_or_default();
+        self.programmed(name, words, bases, depth);
         // A variable may name a program to run (`GIT_PAGER=…`).
         if !command.argv.is_empty() {
             command.assigns.iter().for_each(|assign| self.sink.given("", &assign.value.text));
         }
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
-            None if makes_program(name, command.argv.get(1..).unwrap_or_default()) => {
-                self.unseen("is a program that is made when it runs");
-            }
-            None if reads_program(name, command.argv.get(1..).unwrap_or_default()) => {
-                self.input(None, command, bases, depth);
-            }
-            None => {}
+            None => self.program(name, words, command, bases, depth),
         }
     }
 
@@ -222,6 +217,22 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             }
         }
         self.is_guess = false;
+    }
+
+    /// Looks for a program that a command gets when it runs.
+    fn program(
+        &mut self,
+        name: &str,
+        words: &[Word<'_>],
+        command: &Command<'_>,
+        bases: &Bases<'_>,
+        depth: u32,
+    ) {
+        if makes_program(name, words) {
+            self.unseen("is a program that is made when it runs");
+        } else if reads_program(name, words) {
+            self.input(None, command, bases, depth);
+        }
     }
 
     /// Checks the program that a command reads from its input; a shell's has a dialect.
@@ -289,11 +300,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         self.programmed(name, words, bases, depth);
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
-            None if makes_program(name, words) => {
-                self.unseen("is a program that is made when it runs");
-            }
-            None if reads_program(name, words) => self.input(None, command, bases, depth),
-            None => {}
+            None => self.program(name, words, command, bases, depth),
         }
     }
 
