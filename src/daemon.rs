@@ -24,19 +24,16 @@ pub use log_delivery::try_collector;
 pub use ours::guardrail;
 pub use provider::try_provider;
 
-use crate::{
-    api::{self, Api, Keys, Meter, Surface},
-    bridge,
-    config::Config,
-    connections, digest,
-    gate::Gate,
-    ids,
-    store::{CLOCK_MS, LogSealer, Tail, private},
-};
+use crate::config::Config;
 use accounts::Accounts;
 use anyhow::{Context, Result};
 use axum::middleware;
+use countersign_bridge as bridge;
+use countersign_gate::Gate;
 use countersign_port::CancellationToken;
+use countersign_store::{CLOCK_MS, LogSealer, Tail, private};
+use countersign_tokens::{digest, ids};
+use countersign_web::{Api, Keys, Meter, Surface, connections};
 use futures::FutureExt as _;
 use in_force::InForceLog;
 use reload::Reloader;
@@ -116,8 +113,8 @@ pub async fn run(
     // Taken before any task runs, so that no event of theirs is missed.
     let tail = Tail::of_now(&store).await?;
     let keys = Keys::new(
-        config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
-        config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
+        config.daemon.agent_token.as_ref().map(countersign_tokens::secret::Token::hash),
+        config.daemon.approver_token.as_ref().map(countersign_tokens::secret::Token::hash),
         config.approvers.people.tokens(),
     );
     let stop = CancellationToken::new();
@@ -135,8 +132,8 @@ pub async fn run(
         adapters: all.clone(),
         keys: Arc::new(keys),
         leases,
-        turns: api::LargeReplies::default(),
-        card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
+        turns: countersign_web::LargeReplies::default(),
+        card: |ask| serde_json::json!(countersign_bridge::card::picture(ask)),
         title: bridge::card::title,
         reload: reload_by(&reloader),
         config: reloader.version(),
@@ -145,7 +142,7 @@ pub async fn run(
     };
 
     let mut tasks = JoinSet::new();
-    let page = inbox.router().merge(inbox.guarded(api::page_router(api.clone())));
+    let page = inbox.router().merge(inbox.guarded(countersign_web::page_router(api.clone())));
     let told = bridge::tell_notices(all.clone(), gate.clone(), store.clone());
     let stops = stop.clone();
     tasks.spawn(async move {
@@ -189,10 +186,10 @@ pub async fn run(
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
-    let on_socket = api::router(api.clone(), Surface::Socket);
+    let on_socket = countersign_web::router(api.clone(), Surface::Socket);
     let page = page.layer(middleware::from_fn(connections::prove_by_inbox));
     let page = page.layer(middleware::from_fn(peers::of_inbox));
-    let on_tcp = api::router(api, Surface::Tcp).merge(page);
+    let on_tcp = countersign_web::router(api, Surface::Tcp).merge(page);
     // Each listener has its own limits, so that requests on one cannot exhaust the other.
     let limits = connections::as_far_as_files_reach(config.limits.connections);
     servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));
@@ -259,7 +256,7 @@ fn spawn<F: Future<Output = ()> + Send + 'static>(
     tasks.spawn(task(gate.clone(), stop.clone()));
 }
 
-fn reload_by(reloader: &Arc<Reloader>) -> api::Reload {
+fn reload_by(reloader: &Arc<Reloader>) -> countersign_web::Reload {
     let reloader = reloader.clone();
     Arc::new(move || reloader.clone().reload().boxed())
 }

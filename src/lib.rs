@@ -16,27 +16,21 @@
 //! - One function answers for every surface: [`gate::Gate::answer`].
 //! - No secret is in a card, a log, an argument or an error.
 
-pub mod agents;
-pub mod api;
-pub mod bridge;
 pub mod cli;
-pub mod clock;
 pub mod config;
-pub mod connections;
 pub mod daemon;
-pub mod gate;
-mod inner_repository;
-pub mod links;
-pub mod mcp;
 pub mod platforms;
-pub mod store;
-pub mod text;
 
+pub use countersign_agents as agents;
 pub use countersign_ask as ask;
 pub use countersign_audit as audit;
+pub use countersign_bridge as bridge;
 pub use countersign_client as client;
+pub use countersign_gate as gate;
 pub use countersign_policy as policy;
 pub use countersign_profiles as profiles;
 pub use countersign_protocol as protocol;
-pub use countersign_tokens::{digest, ids, proof, secret};
+pub use countersign_store as store;
+pub use countersign_tokens::{clock, digest, ids, proof, secret};
 pub use countersign_wcore as wcore;
+pub use countersign_web as web;

@@ -1,7 +1,7 @@
 //! A person's answer as tests of wires need it.
 
-use crate::client::{AnswerView, Decided, Ending};
 use countersign_ask::{By, Decision};
+use countersign_client::{AnswerView, Decided, Ending};
 
 /// Ana's answer with this change.
 pub(crate) fn by_ana(decision: Decision, change: impl FnOnce(&mut AnswerView)) -> AnswerView {

@@ -4,11 +4,11 @@ use super::{
     agent::{HookReply, HookRequest},
     journal::Journal,
 };
-use crate::client::{Decided, Ending};
 use countersign_ask::{
     Decision,
     call::{Accepts, Call},
 };
+use countersign_client::{Decided, Ending};
 use serde_json::Value;
 use std::fmt;
 

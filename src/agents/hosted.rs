@@ -1,8 +1,8 @@
 //! A program whose host we are: it writes requests on lines of its stdout, and reads answers on
 //! lines of its stdin. Pure; `cli::host` moves the lines.
 
-use crate::client::Decided;
 use countersign_ask::call::Call;
+use countersign_client::Decided;
 use countersign_protocol::CancelReason;
 use std::time::Duration;
 

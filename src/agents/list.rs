@@ -57,7 +57,7 @@ mod tests {
             for mode in agent.modes().iter().copied() {
                 let Some(sample) = agent.sample("trial", mode) else { continue };
                 let call = match agent.decode(sample.to_string().as_bytes(), mode) {
-                    Ok(crate::agents::HookEvent::Wants(request)) => request.call("k".into(), None),
+                    Ok(crate::HookEvent::Wants(request)) => request.call("k".into(), None),
                     other => Err(format!("{other:?}")),
                 };
                 let call = call.unwrap();
@@ -115,7 +115,7 @@ mod tests {
                 for mode in agent.modes().iter().copied() {
                     let event = agent.decode(garbage.as_bytes(), mode);
                     assert!(
-                        !matches!(event, Ok(crate::agents::HookEvent::Wants(_))),
+                        !matches!(event, Ok(crate::HookEvent::Wants(_))),
                         "{}: {garbage:?} is {event:?}",
                         agent.name()
                     );

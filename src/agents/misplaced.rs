@@ -1,6 +1,6 @@
 //! What is said under an event that asks for a decision and cannot be decided there.
 
-use crate::text::line;
+use countersign_port::line;
 
 /// The message for the model, and the person at the terminal: where this agent's hook belongs.
 pub(super) fn misplaced_message(event: &str, agent: &str, belongs: &str) -> String {

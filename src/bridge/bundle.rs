@@ -10,13 +10,11 @@ use super::{
     card::{self, Maker, Origin},
     token::{ButtonToken, Pressed},
 };
-use crate::{
-    ask::{Ask, Decision, Scope, State},
-    clock,
-    store::{Bundle, Member},
-    text::line,
-};
+use countersign_ask::{Ask, Decision, Scope, State};
+use countersign_port::line;
 use countersign_port::{Block, Button, ButtonStyle, Card, Tone};
+use countersign_store::{Bundle, Member};
+use countersign_tokens::clock;
 use lines::{RequestLine, lines};
 use std::collections::BTreeMap;
 

@@ -24,17 +24,16 @@ mod reviewed;
 mod rows;
 mod sheet;
 mod tally;
+pub mod terminal;
 mod web;
 
-use crate::{
-    clock,
-    gate::{
-        ask::{Ask, Decision, Silence, State, edit::edited_text},
-        call::Call,
-    },
-    text::{brief, line},
+use countersign_gate::{
+    ask::{Ask, Decision, Silence, State, edit::edited_text},
+    call::Call,
 };
 use countersign_port::{Block, Card, Tone};
+use countersign_port::{brief, line};
+use countersign_tokens::clock;
 pub use facts::thread_name;
 pub(super) use maker::Maker;
 pub use origin::Origin;

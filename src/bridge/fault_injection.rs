@@ -12,39 +12,46 @@
     reason = "tests fail by panicking"
 )]
 
+#[cfg(test)]
 mod callers;
-pub(crate) mod chat;
+pub mod chat;
+#[cfg(test)]
 mod commits;
+#[cfg(test)]
 mod damaged;
+#[cfg(test)]
 mod digests;
-#[cfg(all(feature = "telegram", feature = "discord"))]
+#[cfg(test)]
 mod floods;
+#[cfg(test)]
 mod folds;
+#[cfg(test)]
 mod outage;
-#[cfg(all(feature = "telegram", feature = "discord"))]
+#[cfg(test)]
 mod platforms;
-#[cfg(all(feature = "telegram", feature = "discord"))]
+#[cfg(test)]
 mod rate_limits;
+#[cfg(test)]
 mod refused;
+#[cfg(test)]
 mod start;
+#[cfg(test)]
 mod undo;
 
 use super::{PressHandler, Term, card, deliver};
-use crate::{
-    gate::{
-        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, Routes, SubmitOutcome,
-        answer::Action,
-        approvers::{Approvers, Local, Members, Who},
-        ask::{Ask, Scope},
-        call::Call,
-    },
-    store::{Store, Tail, fault_injection::Faults},
+use countersign_gate::{
+    Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, Routes, SubmitOutcome,
+    answer::Action,
+    approvers::{Approvers, Local, Members, Who},
+    ask::{Ask, Scope},
+    call::Call,
 };
 use countersign_policy::Guardrail;
 use countersign_port::{
     Block, CancellationToken, MessageRef, NamedAdapter, Press, Presser, Presses, Receipt, TextReply,
 };
 use countersign_profiles::Profile;
+use countersign_store::{Store, Tail, fault_injection::Faults};
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{
@@ -59,7 +66,7 @@ const STEP: Duration = Duration::from_secs(1);
 const TURNS: usize = 50;
 
 /// A chat, from the side of the people in it.
-pub(crate) trait Place {
+pub trait Place {
     fn adapter(&self) -> NamedAdapter;
     fn target(&self) -> String;
     /// Nothing that is sent arrives, or everything does again.
@@ -74,14 +81,14 @@ pub(crate) trait Place {
 
 /// A card as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct VisibleCard {
+pub struct VisibleCard {
     pub text: String,
     /// What the first button carries.
     pub button: Option<String>,
 }
 
 /// One daemon's core with one chat, under a stopped clock.
-pub(crate) struct Scenario {
+pub struct Scenario {
     pub gate: Arc<Gate>,
     pub handler: Arc<PressHandler>,
     pub store: Store,
@@ -91,7 +98,7 @@ pub(crate) struct Scenario {
 }
 
 /// An ask, and who waits for its answer.
-pub(crate) struct Asked {
+pub struct Asked {
     pub id: String,
     /// What its card shows of it, and no other card.
     pub name: String,
@@ -115,11 +122,11 @@ impl Scenario {
             host: "here".to_owned(),
             daemon: "scenario".to_owned(),
             inbox: String::new(),
-            limits: crate::gate::Limits {
+            limits: countersign_gate::Limits {
                 asks_per_session: u64::MAX,
                 asks_a_minute_per_agent: u64::MAX,
                 asks_a_minute_per_session: u64::MAX,
-                ..crate::gate::Limits::default()
+                ..countersign_gate::Limits::default()
             },
             keep_ms: 86_400_000,
         };

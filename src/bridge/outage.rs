@@ -5,7 +5,7 @@
 //! that no card which never arrives keeps the others from being tried. When one goes through, all
 //! go at once.
 
-use crate::store::Due;
+use countersign_store::Due;
 use std::{collections::HashSet, time::Duration};
 
 /// What failed at a target since something last went through.

@@ -26,12 +26,10 @@ mod threads;
 mod write_buffer;
 
 use super::{Adapters, Term, outage::Outage, receiving::ReceivingState};
-use crate::{
-    clock,
-    gate::Gate,
-    store::{BundleNews, Due, Shown, Store, StoreError},
-};
+use countersign_gate::Gate;
 use countersign_port::{CancellationToken, NamedAdapter};
+use countersign_store::{BundleNews, Due, Shown, Store, StoreError};
+use countersign_tokens::clock;
 use page::PAGE;
 use remote::RemoteAsks;
 use rush::Rush;

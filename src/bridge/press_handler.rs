@@ -12,20 +12,18 @@ use super::{
     receiving::Adapters,
     token::{ButtonToken, Pressed},
 };
-use crate::{
-    gate::{
-        Gate, Told,
-        answer::{Action, TextPurpose},
-        approvers::Who,
-        ask::Ask,
-    },
-    store::{BundleKey, OwedText, Store, StoreError},
-    text::line,
+use countersign_gate::{
+    Gate, Told,
+    answer::{Action, TextPurpose},
+    approvers::Who,
+    ask::Ask,
 };
+use countersign_port::line;
 use countersign_port::{
     BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Press, Presser,
     Presses, Receipt, Target, TextReply, async_trait, command_in,
 };
+use countersign_store::{BundleKey, OwedText, Store, StoreError};
 use receipts::{fault, in_one_sentence, receipt, receipt_of};
 use std::sync::Arc;
 

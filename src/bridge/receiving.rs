@@ -4,12 +4,10 @@
 //! than a moment, it says so and where to answer instead. A moment is not worth an edit of every
 //! card.
 
-use crate::{
-    clock,
-    gate::{Gate, pause_sentence},
-    store::{LateCards, SHOWN_WITHIN_MS, Store},
-};
+use countersign_gate::{Gate, pause_sentence};
 use countersign_port::{Block, Card, NamedAdapter, Receiving};
+use countersign_store::{LateCards, SHOWN_WITHIN_MS, Store};
+use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 

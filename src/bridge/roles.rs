@@ -1,7 +1,7 @@
 //! Who holds which role now, as the adapters know it.
 
 use super::receiving::Adapters;
-use crate::gate::RoleSource;
+use countersign_gate::RoleSource;
 use countersign_port::async_trait;
 
 /// The adapters, asked for roles.

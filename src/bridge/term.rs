@@ -1,7 +1,8 @@
 //! For how long this daemon may act for a chat account, by its own clock.
 
-use crate::{clock, store::Fence};
 use countersign_port::{CancellationToken, Lead};
+use countersign_store::Fence;
+use countersign_tokens::clock;
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,

@@ -5,7 +5,7 @@
 //! the store's id whose card it is, for daemons with different stores on one bot. Cards of earlier
 //! versions have no store.
 
-use crate::gate::{
+use countersign_gate::{
     answer::{Action, EditStep, TextPurpose},
     ask::Scope,
 };
@@ -193,7 +193,7 @@ fn mask(code: &str) -> Option<u32> {
     (bits < 1 << MOST_PARTS).then_some(bits)
 }
 
-/// As [`crate::store::Store::id`] is spelled: whatever reads back is fit for a log.
+/// As [`countersign_store::Store::id`] is spelled: whatever reads back is fit for a log.
 fn is_store_id(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit())
 }

@@ -1,6 +1,6 @@
 //! What the gate says of an attempt to answer, in the adapters' words.
 
-use crate::gate::Told;
+use countersign_gate::Told;
 use countersign_port::Outcome;
 
 /// The same in the contract's words.

@@ -7,12 +7,10 @@ use super::{
     lines::of_stdin,
     open_calls::{OpenCalls, WithoutDaemon},
 };
-use crate::{
-    agents::acp::{AcpContext, AcpProxy, Prompts},
-    client::Client,
-    ids,
-};
 use anyhow::Result;
+use countersign_agents::acp::{AcpContext, AcpProxy, Prompts};
+use countersign_client::Client;
+use countersign_tokens::ids;
 use std::{path::Path, time::Duration};
 
 /// The timeout for a connection to the daemon.

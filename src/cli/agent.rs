@@ -1,7 +1,7 @@
 //! The argument that names an agent.
 
-use crate::agents::{self, AGENTS, HookAgent};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use countersign_agents::{AGENTS, HookAgent};
 
 /// A parser for the names of the agents that have hooks.
 pub(super) fn parser() -> impl TypedValueParser<Value = &'static dyn HookAgent> {
@@ -9,6 +9,7 @@ pub(super) fn parser() -> impl TypedValueParser<Value = &'static dyn HookAgent> 
         let title = agent.title();
         PossibleValue::new(agent.name()).help(format!("{}, {}", title.name, title.versions))
     });
-    PossibleValuesParser::new(names)
-        .try_map(|name| agents::find(&name).ok_or_else(|| format!("`{name}` has no hooks")))
+    PossibleValuesParser::new(names).try_map(|name| {
+        countersign_agents::find(&name).ok_or_else(|| format!("`{name}` has no hooks"))
+    })
 }

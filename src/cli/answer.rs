@@ -1,8 +1,8 @@
 //! `countersign approve`, `deny` and `answer`: a person answers from the command line.
 
 use super::{Context, Exit, complete, edit, exit::Misused, say, token};
-use crate::ask::{Decision, Scope, question::Question};
 use anyhow::Result;
+use countersign_ask::{Decision, Scope, question::Question};
 use countersign_protocol::{AnswerReply, AnswerRequest, AskState};
 use serde_json::{Map, Value};
 

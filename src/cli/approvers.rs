@@ -1,23 +1,20 @@
 //! `countersign approvers explain -- CMD`: who could answer a call, and why.
 
 use super::{Context, Exit, caller, exit::Misused, policy, say};
-use crate::{
-    clock,
-    config::Config,
-    daemon,
-    gate::{
-        answer_rules::{SeenCall, requirements},
-        answerers::{AnswerCounts, Answerers, PossibleAnswerer},
-        call::Call,
-        routes::Moment,
-    },
-    links,
-    policy::{Decision, Layers, Mode, Rules, Verdict},
-    store::AbsentPeople,
-};
+use crate::{config::Config, daemon};
 use anyhow::{Context as _, Result};
 use countersign_ask::exact_json;
+use countersign_gate::{
+    answer_rules::{SeenCall, requirements},
+    answerers::{AnswerCounts, Answerers, PossibleAnswerer},
+    call::Call,
+    links,
+    routes::Moment,
+};
 use countersign_policy::Matcher;
+use countersign_policy::{Decision, Layers, Mode, Rules, Verdict};
+use countersign_store::AbsentPeople;
+use countersign_tokens::clock;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproversArgs {
@@ -109,7 +106,7 @@ fn decide(
     context: &Context,
     config: &Config,
     call: &Call,
-) -> Result<(crate::policy::Call, Decision)> {
+) -> Result<(countersign_policy::Call, Decision)> {
     let loaded = policy::load_rules(context)?;
     let guardrail = daemon::guardrail(config, &daemon::rules_path(config));
     let grants = Rules::default();
@@ -118,7 +115,7 @@ fn decide(
     let mut facts = call.for_policy(policy::home().as_deref());
     let links = links::look(&countersign_policy::sights(&facts));
     countersign_policy::follow(&mut facts, links);
-    let decision = crate::policy::decide(&facts, &layers, Mode::Default);
+    let decision = countersign_policy::decide(&facts, &layers, Mode::Default);
     Ok((facts, decision))
 }
 

@@ -7,19 +7,17 @@ use super::{
     exit::Misused,
     say,
 };
-use crate::{
-    client::{Client, Decided, Ending, Submitted},
-    gate::{
-        ask::{
-            Decision,
-            budget::{self, Budget, BudgetCall},
-        },
-        call::{Accepts, Call},
-        question::{Choice, Question},
-    },
-};
 use anyhow::{Context as _, Result};
 use countersign_ask::exact_json;
+use countersign_client::{Client, Decided, Ending, Submitted};
+use countersign_gate::{
+    ask::{
+        Decision,
+        budget::{self, Budget, BudgetCall},
+    },
+    call::{Accepts, Call},
+    question::{Choice, Question},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -7,9 +7,12 @@ use super::{
     lines::{of_stdin, writer},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
 };
-use crate::{client::Client, gate::call::Call, ids, protocol::CancelReason};
 use anyhow::Result;
 use countersign_ask::exact_json;
+use countersign_client::Client;
+use countersign_gate::call::Call;
+use countersign_protocol::CancelReason;
+use countersign_tokens::ids;
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, os::unix::process::parent_id, time::Duration};
 use tokio::{

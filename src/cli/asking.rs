@@ -1,14 +1,12 @@
 //! Submits a call and waits for its answer or a signal.
 
-use crate::{
-    client::{AnswerView, Client, Decided, Ending, Submitted},
-    gate::{
-        ask::{By, Decision, Scope},
-        call::Call,
-    },
-    protocol::{AskState, CancelReason},
-};
 use anyhow::{Context as _, Result};
+use countersign_client::{AnswerView, Client, Decided, Ending, Submitted};
+use countersign_gate::{
+    ask::{By, Decision, Scope},
+    call::Call,
+};
+use countersign_protocol::{AskState, CancelReason};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
@@ -17,7 +15,8 @@ use std::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Exit, say, terminal, waiting_line};
+use super::{Exit, say, waiting_line};
+use countersign_bridge::card::terminal;
 
 /// Where the card of an ask is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

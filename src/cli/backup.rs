@@ -1,8 +1,8 @@
 //! `countersign backup`: copies the store while the daemon runs.
 
 use super::{Context, Exit, say};
-use crate::store::back_up;
 use anyhow::Result;
+use countersign_store::back_up;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]

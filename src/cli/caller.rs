@@ -1,8 +1,9 @@
 //! The caller of a command line: agent, session, host and working directory.
 
 use super::complete;
-use crate::{gate::call::Call, ids};
 use anyhow::{Context as _, Result};
+use countersign_gate::call::Call;
+use countersign_tokens::ids;
 use serde_json::{Value, json};
 
 /// The options that say who asks.

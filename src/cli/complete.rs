@@ -1,8 +1,8 @@
 //! Completes ids, agents and sessions in a shell, as the daemon knows them.
 
 use super::{Context, say};
-use crate::client::Client;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use countersign_client::Client;
 use countersign_protocol::{HistoryQuery, PasskeyView, TokenState};
 use std::{collections::BTreeSet, ffi::OsStr, future::Future, time::Duration};
 

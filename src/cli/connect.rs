@@ -17,12 +17,10 @@ pub(super) use agreed::agreed;
 pub(super) use hooks::{HooksArgs, disconnect, reconnect};
 
 use super::{Context, Exit, exit::Misused, wait};
-use crate::{
-    agents::{self, AGENTS, HookAgent, HookMode},
-    platforms::{BUILT_IN, Registered, guided},
-};
+use crate::platforms::{BUILT_IN, Registered, guided};
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use countersign_agents::{AGENTS, HookAgent, HookMode};
 use options::PhoneOptions;
 use std::path::PathBuf;
 
@@ -96,7 +94,7 @@ fn parser() -> impl TypedValueParser<Value = What> {
     let chats = guided().map(|name| PossibleValue::new(name).help("your phone"));
     PossibleValuesParser::new(agents.chain(chats)).try_map(|name| {
         let chat = || BUILT_IN.iter().find(|it| it.name == name).map(What::Chat);
-        let found = agents::find(&name).map(What::Agent).or_else(chat);
+        let found = countersign_agents::find(&name).map(What::Agent).or_else(chat);
         found.ok_or_else(|| format!("`{name}` is neither an agent nor a chat platform"))
     })
 }

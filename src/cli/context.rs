@@ -1,10 +1,8 @@
 //! The shared inputs of every command: config and client.
 
-use crate::{
-    client::Client,
-    config::{self, Config},
-};
+use crate::config::{self, Config};
 use anyhow::Result;
+use countersign_client::Client;
 use std::{
     path::{Path, PathBuf},
     time::Duration,

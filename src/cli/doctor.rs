@@ -10,8 +10,9 @@ mod live;
 mod local;
 
 use super::{Context, Exit, agent, say};
-use crate::{agents::HookAgent, config::Config, platforms::guided};
+use crate::{config::Config, platforms::guided};
 use anyhow::Result;
+use countersign_agents::HookAgent;
 use finding::{CheckState, DoctorCheck, fail, show, warn};
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! `countersign duty`: whose turn it is by the rotas of the config.
 
 use super::{Context, Exit, say, when::when_in_full};
-use crate::clock;
 use anyhow::Result;
+use countersign_tokens::clock;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

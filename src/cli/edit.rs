@@ -1,8 +1,8 @@
 //! `countersign answer ID --edit TEXT`: approves another text than the agent's.
 
 use super::{Context, Exit, exit::Misused, say, token};
-use crate::ask::{Decision, edit::editable};
 use anyhow::Result;
+use countersign_ask::{Decision, edit::editable};
 use countersign_protocol::{AnswerReply, AnswerRequest, EditView};
 use similar::TextDiff;
 use std::io::{BufRead as _, IsTerminal as _};

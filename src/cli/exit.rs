@@ -1,6 +1,6 @@
 //! The exit codes that scripts rely on.
 
-use crate::client::ClientError;
+use countersign_client::ClientError;
 use std::process::ExitCode;
 
 /// The result of a command, as its exit code.

@@ -1,10 +1,11 @@
 //! `countersign grants`: what was approved for longer than once, and what asks since a review.
 
 use super::{Context, Exit, complete, say, token};
-use crate::{ask::By, clock};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use countersign_ask::By;
 use countersign_protocol::{GrantReach, GrantView};
+use countersign_tokens::clock;
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]

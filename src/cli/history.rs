@@ -9,11 +9,9 @@ use super::{
     token,
     when::{past, when},
 };
-use crate::{
-    ask::{Decision, Scope, deciders},
-    client::Client,
-};
 use anyhow::Result;
+use countersign_ask::{Decision, Scope, deciders};
+use countersign_client::Client;
 use countersign_protocol::{HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict};
 use serde_json::json;
 use std::path::Path;

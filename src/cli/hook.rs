@@ -8,14 +8,14 @@ mod early_signals;
 mod overtaken;
 
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
-use crate::{
-    agents::{self, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest},
-    client::{Client, ClientError, ClientSettings, Decided, EarlySubmission, Ending, Submitted},
-    gate::call::Call,
-    ids,
-    protocol::CancelReason,
-};
 use anyhow::{Context as _, Error, Result, anyhow};
+use countersign_agents::{HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest};
+use countersign_client::{
+    Client, ClientError, ClientSettings, Decided, EarlySubmission, Ending, Submitted,
+};
+use countersign_gate::call::Call;
+use countersign_protocol::CancelReason;
+use countersign_tokens::ids;
 use early_signals::EarlySignals;
 use std::{
     ffi::OsString,
@@ -90,7 +90,7 @@ impl HookArgs {
 pub(super) fn begin(words: &[OsString]) -> Result<Option<EarlySignals>> {
     let has = |option: &str| words.iter().any(|word| word == option);
     let after_hook = words.iter().skip_while(|word| *word != "hook");
-    let agent = after_hook.filter_map(|word| word.to_str()).find_map(agents::find);
+    let agent = after_hook.filter_map(|word| word.to_str()).find_map(countersign_agents::find);
     let Some(agent) = agent else { return Ok(None) };
     if !has("--gate") && agent.modes().first() != Some(&HookMode::EveryCall) {
         return Ok(None);

@@ -14,20 +14,18 @@ use super::{
     pipes::{PipeInput, Pipes},
     say,
 };
-use crate::profiles::{Profile, wcore::ModeChangeSource};
-use crate::{
-    agents::{
-        CodexAround, CodexRun, ControlAround, ControlSession,
-        hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
-        wcore::{EngineContext, EngineSession, LaunchOptions},
-    },
-    client::Client,
-    ids,
-    protocol::CancelReason,
-};
 use anyhow::{Context as _, Result, anyhow};
 use claude_code::HostClaudeCodeArgs;
 use codex::HostCodexArgs;
+use countersign_agents::{
+    CodexAround, CodexRun, ControlAround, ControlSession,
+    hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
+    wcore::{EngineContext, EngineSession, LaunchOptions},
+};
+use countersign_client::Client;
+use countersign_profiles::{Profile, wcore::ModeChangeSource};
+use countersign_protocol::CancelReason;
+use countersign_tokens::ids;
 use std::{process::ExitStatus, time::Duration};
 use tokio::{
     process::Child,

@@ -2,11 +2,11 @@
 
 use super::{Context, Exit, say};
 use crate::{
-    client::Client,
     config::{ClientSettings, Server},
     daemon,
 };
 use anyhow::{Context as _, Result};
+use countersign_client::Client;
 use serde_json::json;
 use std::{fs, time::Duration};
 

@@ -7,11 +7,10 @@ use super::{
 };
 use crate::{
     config::{Config, template},
-    ids,
     platforms::{BUILT_IN, guided},
-    secret::TokenHash,
 };
 use anyhow::{Context as _, Result, bail};
+use countersign_tokens::{ids, secret::TokenHash};
 use std::{
     fs,
     os::unix::fs::DirBuilderExt,

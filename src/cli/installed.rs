@@ -2,11 +2,11 @@
 
 use super::Context;
 use crate::{
-    agents::{AGENTS, HookAgent},
-    client::Client,
     config::{ClientSettings, Config, Server},
     platforms::guided,
 };
+use countersign_agents::{AGENTS, HookAgent};
+use countersign_client::Client;
 use countersign_protocol::ReadyReply;
 use std::{fs, path::PathBuf, time::Duration};
 

@@ -14,11 +14,9 @@ use super::{
     table::{self, Cell},
     token,
 };
-use crate::{
-    client::{Client, ClientError, Happened},
-    clock,
-};
 use anyhow::Result;
+use countersign_client::{Client, ClientError, Happened};
+use countersign_tokens::clock;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 use words::{of, told};

@@ -1,7 +1,7 @@
 //! The daemon's log on stderr: one line per event, whatever agents and people are called.
 
 use super::colour::wants_colour;
-use crate::text::{line, visible};
+use countersign_port::{line, visible};
 use std::io::{self, Write};
 use tracing_subscriber::{EnvFilter, field::MakeExt, fmt::format};
 

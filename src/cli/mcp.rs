@@ -9,13 +9,11 @@ use super::{
     lines::{of_stdin, writer},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
 };
-use crate::{
-    client::{Client, Decided},
-    ids,
-    mcp::{Handled, McpCaller, McpServer, PendingTool, read},
-    protocol::CancelReason,
-};
 use anyhow::{Context as _, Result};
+use countersign_agents::mcp::{Handled, McpCaller, McpServer, PendingTool, read};
+use countersign_client::{Client, Decided};
+use countersign_protocol::CancelReason;
+use countersign_tokens::ids;
 use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
 use tokio::{

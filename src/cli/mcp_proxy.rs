@@ -8,12 +8,12 @@ use super::{
     mcp::claude_session,
     open_calls::{OpenCalls, WithoutDaemon},
 };
-use crate::{
-    agents::hosted::SessionEnd,
-    ids,
+use anyhow::{Context as _, Result};
+use countersign_agents::{
+    hosted::SessionEnd,
     mcp::{ProxyAround, ProxySession},
 };
-use anyhow::{Context as _, Result};
+use countersign_tokens::ids;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

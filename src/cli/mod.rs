@@ -55,7 +55,6 @@ mod schema;
 mod serve;
 mod status;
 mod table;
-pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;
 mod token;

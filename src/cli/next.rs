@@ -6,8 +6,8 @@ use super::{
     say,
     version::VERSION,
 };
-use crate::agents::HookAgent;
 use anyhow::Result;
+use countersign_agents::HookAgent;
 
 pub(super) async fn run(context: &Context) -> Result<Exit> {
     let installed = Installed::look(context).await?;

@@ -1,8 +1,8 @@
 //! `countersign pause` and `resume`: the kill switch.
 
 use super::{Context, Exit, say, token};
-use crate::ask::pause::PauseMode;
 use anyhow::Result;
+use countersign_ask::pause::PauseMode;
 use countersign_protocol::{PauseReply, PauseRequest};
 
 #[derive(Debug, clap::Args)]

@@ -1,13 +1,9 @@
 //! `countersign pending`: what waits for an answer.
 
-use super::{
-    Context, Exit, say,
-    terminal::{self, row},
-    token,
-    when::when,
-};
-use crate::ask::question::{Choice, Question};
+use super::{Context, Exit, say, token, when::when};
 use anyhow::{Context as _, Result};
+use countersign_ask::question::{Choice, Question};
+use countersign_bridge::card::terminal::{self, row};
 use countersign_protocol::AskView;
 use serde_json::json;
 

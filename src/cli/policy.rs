@@ -9,10 +9,10 @@ mod rules;
 pub(super) use rules::home;
 
 use super::{Context, Exit, say};
-use crate::clock;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use countersign_policy_tools::{examples, import, score};
+use countersign_tokens::clock;
 use std::{
     fs,
     io::Read,
@@ -20,7 +20,7 @@ use std::{
 };
 
 /// The rules that the daemon uses, as far as a file has them.
-pub(super) fn load_rules(context: &Context) -> Result<crate::policy::Rules> {
+pub(super) fn load_rules(context: &Context) -> Result<countersign_policy::Rules> {
     Ok(rules::load(context, None)?.rules)
 }
 

@@ -6,8 +6,8 @@ use super::{
     child::{command, not_started},
     say,
 };
-use crate::client::Client;
 use anyhow::{Context as _, Result, anyhow};
+use countersign_client::Client;
 use rustix::{
     process::{Pid, Signal, getpgrp, kill_process},
     termios::tcgetpgrp,

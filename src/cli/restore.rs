@@ -1,11 +1,9 @@
 //! `countersign restore`: puts a backup in the place of the store.
 
 use super::{Context, Exit, say};
-use crate::{
-    clock,
-    store::{Remembered, RestoredStore, Since, private, restore},
-};
 use anyhow::{Result, anyhow};
+use countersign_store::{Remembered, RestoredStore, Since, private, restore};
+use countersign_tokens::clock;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]

@@ -8,8 +8,9 @@ use super::{
     program::ProgramFile,
     reported, say, wait,
 };
-use crate::{client::Ending, gate::ask::Decision};
 use anyhow::{Result, anyhow};
+use countersign_client::Ending;
+use countersign_gate::ask::Decision;
 use std::os::unix::process::CommandExt;
 
 #[derive(Debug, clap::Args)]

@@ -1,8 +1,8 @@
 //! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
 use super::{colour::wants_colour, logging::escaped};
-use crate::text::{line, visible};
 use anyhow::Result;
+use countersign_port::{line, visible};
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},

@@ -6,9 +6,9 @@ use super::{
     token,
     when::when_in_full,
 };
-use crate::store::CLOCK_MS;
 use anyhow::Result;
 use countersign_protocol::{ReadyAdapter, ReadyReply, ReadyState, TokenView};
+use countersign_store::CLOCK_MS;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -1,8 +1,10 @@
 //! Finds the approver's token of this user.
 
 use super::Context;
-use crate::{client::Client, config::Config, secret::Secret};
+use crate::config::Config;
 use anyhow::{Context as _, Result};
+use countersign_client::Client;
+use countersign_tokens::secret::Secret;
 use std::{fs, path::PathBuf, time::Duration};
 
 /// The environment variable with the token; with `_FILE` appended, the path of a file with it.

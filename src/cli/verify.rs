@@ -2,13 +2,11 @@
 //! it runs once.
 
 use super::{Context, Exit, caller, exit::Misused, log::verify::public_key, say};
-use crate::{
-    audit::{ExecutionToken, RefusedToken},
-    client::ClientError,
-    clock,
-};
 use anyhow::{Context as _, Result, bail};
 use countersign_ask::exact_json;
+use countersign_audit::{ExecutionToken, RefusedToken};
+use countersign_client::ClientError;
+use countersign_tokens::clock;
 use std::{
     fs::{self, OpenOptions},
     io,

@@ -1,7 +1,9 @@
 //! The line on stderr of a terminal while an ask waits: how long, and where it can be answered.
 
 use super::say;
-use crate::{client::Client, clock, protocol::ReadyReply};
+use countersign_client::Client;
+use countersign_protocol::ReadyReply;
+use countersign_tokens::clock;
 use jiff::Timestamp;
 use std::{
     convert::Infallible,

@@ -4,8 +4,9 @@ mod screen;
 mod state;
 
 use super::{Context, Exit, colour::wants_colour, exit::Misused, token};
-use crate::{client::Client, clock};
 use anyhow::{Context as _, Result};
+use countersign_client::Client;
+use countersign_tokens::clock;
 use ratatui::{
     DefaultTerminal,
     crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers},
@@ -119,7 +120,7 @@ async fn follow(client: Client, tell: mpsc::Sender<WatchEvent>) {
         };
         // A stream that nothing proves is refused; then reading again has to do.
         let event = match lost {
-            Some(crate::client::ClientError::Refused(_)) | None => WatchEvent::News,
+            Some(countersign_client::ClientError::Refused(_)) | None => WatchEvent::News,
             Some(error) => WatchEvent::Lost(error.to_string()),
         };
         if tell.send(event).await.is_err() {

@@ -1,6 +1,6 @@
 //! Times on the command line: as people give them, and as they read them.
 
-use crate::clock;
+use countersign_tokens::clock;
 use std::io::{self, IsTerminal};
 
 /// A time of the API for people: relative on a terminal, this machine's local time elsewhere.

@@ -1,5 +1,7 @@
 //! The client side of the HTTP API, used by hook, ask, run and the other commands.
 
+#![warn(missing_docs)]
+
 mod approver;
 mod decided;
 mod early;

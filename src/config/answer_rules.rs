@@ -4,7 +4,7 @@ use super::conditions;
 use super::node::ConfigNode;
 use super::people::{ConfigEntries, group_name};
 use super::section::{Section, flag, nearest, number, text};
-use crate::gate::{
+use countersign_gate::{
     answer_rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
     people::People,
 };

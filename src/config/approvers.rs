@@ -3,10 +3,8 @@
 use super::model::ApproverSettings;
 use super::node::ConfigNode;
 use super::section::{Section, flag, id_of, list, number, text};
-use crate::{
-    gate::{approvers::Members, people::People},
-    platforms::Registered,
-};
+use crate::platforms::Registered;
+use countersign_gate::{approvers::Members, people::People};
 use countersign_port::{ApproverList, Description, Names};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,8 @@
 
 use super::node::ConfigNode;
 use super::section::{Section, number};
-use crate::{connections, gate};
+use countersign_gate as gate;
+use countersign_web::connections;
 
 /// The limits of a daemon. The defaults fit into the 512 MiB that the service units allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

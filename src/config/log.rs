@@ -4,7 +4,7 @@ use super::{
     node::ConfigNode,
     section::{Section, secret, text},
 };
-use crate::secret::Secret;
+use countersign_tokens::secret::Secret;
 use std::path::PathBuf;
 
 /// Where the rows of the log are sent.

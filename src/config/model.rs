@@ -4,18 +4,15 @@ use super::limits::LimitSettings;
 use super::log::LogSettings;
 use super::otel::OtelSettings;
 use super::provider::OidcSettings;
-use crate::{
-    gate::{
-        Routes, answer_rules::AnswerRule, approvers::Members, people::People,
-        review_rules::ReviewRule,
-    },
-    platforms::Registered,
-    secret::{Secret, Token},
-    store::Database,
-};
+use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Server};
+use countersign_gate::{
+    Routes, answer_rules::AnswerRule, approvers::Members, people::People, review_rules::ReviewRule,
+};
 use countersign_port::{Platform, Settings, Target};
 use countersign_profiles::Profile;
+use countersign_store::Database;
+use countersign_tokens::secret::{Secret, Token};
 use std::{
     collections::BTreeMap,
     fmt,

@@ -6,14 +6,12 @@ use super::oidc::id as oidc_id;
 use super::provider::OidcSettings;
 use super::section::{Section, id_of, list, number, text};
 use super::values::token;
-use crate::{
-    gate::{
-        hours::Hours,
-        people::{NamedPerson, OIDC, People, QuietException, QuietHours, RoleGroup},
-    },
-    platforms::Registered,
-    text::line,
+use crate::platforms::Registered;
+use countersign_gate::{
+    hours::Hours,
+    people::{NamedPerson, OIDC, People, QuietException, QuietHours, RoleGroup},
 };
+use countersign_port::line;
 use countersign_port::{IdForm, Names};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};

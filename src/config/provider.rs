@@ -1,6 +1,6 @@
 //! The settings of an identity provider.
 
-use crate::secret::Secret;
+use countersign_tokens::secret::Secret;
 use std::{path::PathBuf, time::Duration};
 
 /// An identity provider (OpenID Connect).

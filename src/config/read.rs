@@ -13,9 +13,11 @@ use super::{
     answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, provider, reviews,
     routes, routes::RouteEntries, secrets,
 };
-use crate::{gate::Routes, platforms::Registered, store::Database};
+use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Places, Server};
+use countersign_gate::Routes;
 use countersign_profiles::Profile;
+use countersign_store::Database;
 use std::{
     path::{Path, PathBuf},
     time::Duration,

@@ -5,7 +5,7 @@ use super::node::ConfigNode;
 use super::people::{ConfigEntries, group_name};
 use super::section::{Section, number, text};
 use super::values::length;
-use crate::gate::{
+use countersign_gate::{
     answer_rules::AskConditions,
     review_rules::{AllowedBy, ReviewRule},
 };

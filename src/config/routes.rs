@@ -9,7 +9,7 @@ use super::people::{ConfigEntries, group_name};
 use super::rotas;
 use super::section::{Section, nearest};
 use super::values::length;
-use crate::gate::{
+use countersign_gate::{
     Routes,
     answer_rules::AskConditions,
     ask::plan::PlannedTarget,

@@ -1,11 +1,9 @@
 //! Checks that tokens differ, so that one of them does not grant what another is for.
 
 use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
-use crate::{
-    platforms::Registered,
-    secret::{Token, TokenHash},
-};
+use crate::platforms::Registered;
 use countersign_port::Takes;
+use countersign_tokens::secret::{Token, TokenHash};
 
 /// A key that holds a secret: its section and its name.
 pub(super) type SecretKey = (&'static str, &'static str);

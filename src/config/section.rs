@@ -2,8 +2,8 @@
 //! is a mistake.
 
 use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
-use crate::secret::Secret;
 use countersign_port::IdForm;
+use countersign_tokens::secret::Secret;
 
 /// A section, and the keys that were read so far.
 pub(super) struct Section<'a> {

@@ -5,23 +5,21 @@
     reason = "tests fail by panicking"
 )]
 use super::{read, *};
-use crate::{
-    connections,
-    gate::{
-        self, Routes,
-        answer_rules::{AnswerRule, AskConditions, Criticality, Excluded, VoteUnit},
-        approvers::Members,
-        ask::plan::PlannedTarget,
-        hours::Hours,
-        people::{NamedPerson, People, RoleGroup},
-        review_rules::{AllowedBy, ReviewRule},
-        routes::{RouteEscalation, RouteTarget, ScheduledDigest, TargetRoute},
-    },
-    platforms::{BUILT_IN, Registered},
-    secret::{Secret, Token},
-    store::Database,
+use crate::platforms::{BUILT_IN, Registered};
+use countersign_gate::{
+    Routes,
+    answer_rules::{AnswerRule, AskConditions, Criticality, Excluded, VoteUnit},
+    approvers::Members,
+    ask::plan::PlannedTarget,
+    hours::Hours,
+    people::{NamedPerson, People, RoleGroup},
+    review_rules::{AllowedBy, ReviewRule},
+    routes::{RouteEscalation, RouteTarget, ScheduledDigest, TargetRoute},
 };
 use countersign_port::{Setting, Settings, Target};
+use countersign_store::Database;
+use countersign_tokens::secret::{Secret, Token};
+use countersign_web::connections;
 use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroU32,
@@ -346,7 +344,7 @@ fn everything_can_be_set() {
         reviews: Vec::new(),
         limits: LimitSettings {
             connections: connections::ConnectionLimits { connections: 9, per_peer: 3 },
-            open: gate::Limits {
+            open: countersign_gate::Limits {
                 asks: 8,
                 asks_per_agent: 7,
                 asks_per_session: 4,

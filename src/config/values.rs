@@ -3,9 +3,9 @@
 use super::model::{PublicUrl, PushSetting, TimeoutAnswer};
 use super::node::{ConfigNode, ConfigValue};
 use super::section::{list, text};
-use crate::secret::Token;
 use countersign_client::Server;
 use countersign_profiles::Profile;
+use countersign_tokens::secret::Token;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,

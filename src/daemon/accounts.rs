@@ -6,14 +6,12 @@ use super::{
     listen,
     provider::provider,
 };
-use crate::{
-    bridge::Adapters,
-    config::{ChatAccount, DaemonSettings, OidcSettings, PublicUrl, PushSetting},
-    gate::{Audience, Gate},
-    store::Store,
-};
+use crate::config::{ChatAccount, DaemonSettings, OidcSettings, PublicUrl, PushSetting};
+use countersign_bridge::Adapters;
+use countersign_gate::{Audience, Gate};
 use countersign_inbox::{PasskeyConfig, PushConfig, PushShows};
 use countersign_port::{Adapter, CancellationToken, NamedAdapter};
+use countersign_store::Store;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::task::TaskTracker;

@@ -3,11 +3,9 @@
 //! The watch is a client of this daemon's own socket, like every agent: nothing of it goes around
 //! the gate.
 
-use crate::{
-    agents::CodexWatch,
-    client::{Client, ClientSettings, Server},
-    config::AgentSettings,
-};
+use crate::config::AgentSettings;
+use countersign_agents::CodexWatch;
+use countersign_client::{Client, ClientSettings, Server};
 use countersign_port::CancellationToken;
 use std::{path::PathBuf, time::Duration};
 use tokio::task::JoinHandle;

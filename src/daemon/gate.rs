@@ -1,16 +1,14 @@
 //! Builds the gate from the config.
 
 use super::{listen, ours::guardrail};
-use crate::{
-    config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout},
-    gate::{
-        Audience, Choices, Gate, GateSettings, OnTimeout, Policy,
-        approvers::{Approvers, Local},
-    },
-    store::Store,
-};
+use crate::config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout};
 use anyhow::{Result, bail};
+use countersign_gate::{
+    Audience, Choices, Gate, GateSettings, OnTimeout, Policy,
+    approvers::{Approvers, Local},
+};
 use countersign_profiles::DefaultTimeout;
+use countersign_store::Store;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,

@@ -1,11 +1,9 @@
 //! Notes in the log which config and which rules are in force, whenever they change.
 
 use super::reload::Reloader;
-use crate::{
-    clock, digest,
-    gate::Gate,
-    store::{Store, StoreError},
-};
+use countersign_gate::Gate;
+use countersign_store::{Store, StoreError};
+use countersign_tokens::{clock, digest};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;

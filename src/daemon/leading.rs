@@ -5,13 +5,11 @@
 //! undo what its successor did. The inbox is each daemon's own: its lease shows that the daemon is
 //! alive.
 
-use crate::{
-    bridge::{self, Adapters, PressHandler, Term},
-    digest,
-    gate::Gate,
-    store::{DAEMON, Store, StoreError},
-};
+use countersign_bridge::{Adapters, PressHandler, Term};
+use countersign_gate::Gate;
 use countersign_port::{CancellationToken, NamedAdapter};
+use countersign_store::{DAEMON, Store, StoreError};
+use countersign_tokens::digest;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
@@ -115,7 +113,9 @@ impl Account {
             let (gate, store, adapter) = (gate.clone(), self.store.clone(), self.adapter.clone());
             let (adapters, target) = (self.adapters.clone(), target.clone());
             let (term, finish) = (term.clone(), finish.clone());
-            tasks.spawn(bridge::deliver(gate, store, adapter, adapters, target, term, finish));
+            tasks.spawn(countersign_bridge::deliver(
+                gate, store, adapter, adapters, target, term, finish,
+            ));
         }
         let end = hold(&self.store, term, stop).await;
         if end != TermEnd::Stopped {

@@ -1,11 +1,8 @@
 //! The daemon's listeners, and the inbox's address.
 
-use crate::{
-    config::{DaemonSettings, PublicUrl},
-    ids,
-    secret::Secret,
-};
+use crate::config::{DaemonSettings, PublicUrl};
 use anyhow::{Context, Result, bail};
+use countersign_tokens::{ids, secret::Secret};
 use std::{
     fs, io,
     net::SocketAddr,

@@ -8,12 +8,10 @@ mod otlp;
 mod syslog;
 mod webhook;
 
-use crate::{
-    api::Meter,
-    audit::LogLine,
-    config::{LogSettings, LogWebhook, OtelSettings, SyslogAddress},
-    store::{LogPage, Store, StoreError},
-};
+use crate::config::{LogSettings, LogWebhook, OtelSettings, SyslogAddress};
+use countersign_audit::LogLine;
+use countersign_store::{LogPage, Store, StoreError};
+use countersign_web::Meter;
 use std::{path::PathBuf, time::Duration};
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -175,6 +173,7 @@ impl LogDestination {
 fn named(kind: &str, url: &str) -> String {
     let host = reqwest::Url::parse(url).ok();
     let host = host.and_then(|url| url.host_str().map(str::to_owned));
-    let digest: String = crate::digest::sha256_hex(url.as_bytes()).chars().take(8).collect();
+    let digest: String =
+        countersign_tokens::digest::sha256_hex(url.as_bytes()).chars().take(8).collect();
     format!("{kind} {} {digest}", host.unwrap_or_default())
 }

@@ -48,7 +48,7 @@ fn files(config: &Config, rules: &Path) -> Vec<PathBuf> {
         paths.extend(file.parent().map(|folder| folder.join("approver.token")));
     }
     paths.extend(config::secret_files(config.path.as_deref()));
-    paths.extend(crate::client::session::key_file());
+    paths.extend(countersign_client::session::key_file());
     paths
 }
 

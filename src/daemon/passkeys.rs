@@ -1,11 +1,9 @@
 //! Where the inbox finds passkeys: at the gate.
 
-use crate::{
-    gate::{ByPasskey, Gate},
-    store::{PasskeyStored, StoreError, StoredPasskey},
-};
+use countersign_gate::{ByPasskey, Gate};
 use countersign_inbox::{PasskeyAdded, PasskeyRecord, PasskeyRecords, PasskeySignIn, RecordsAway};
 use countersign_port::{Presser, async_trait};
+use countersign_store::{PasskeyStored, StoreError, StoredPasskey};
 use std::sync::Arc;
 use tokio::sync::watch;
 

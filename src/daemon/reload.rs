@@ -5,14 +5,12 @@
 //! all at once, and then the chat accounts that changed.
 
 use super::{accounts::Accounts, agents::AgentWatches, gate, ours::backups};
-use crate::{
-    config::{Config, DaemonSettings},
-    gate::{Choices, Gate},
-    store::LogSealer,
-};
+use crate::config::{Config, DaemonSettings};
 use anyhow::{Result, anyhow};
+use countersign_gate::{Choices, Gate};
 use countersign_port::CancellationToken;
 use countersign_protocol::ReloadReply;
+use countersign_store::LogSealer;
 use std::{path::PathBuf, sync::Arc};
 use tokio::sync::{Mutex, watch};
 

@@ -1,10 +1,8 @@
 //! Opens the store: closes its files to others, and checks that it is the known one.
 
-use crate::{
-    config::Config,
-    store::{Database, Remembered, Store, StoreError, Trouble, private},
-};
+use crate::config::Config;
 use anyhow::{Context, Result, anyhow};
+use countersign_store::{Database, Remembered, Store, StoreError, Trouble, private};
 use std::path::Path;
 
 /// Opens this installation's store. With `anew`, the store that is found becomes the known one.

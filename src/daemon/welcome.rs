@@ -1,18 +1,16 @@
 //! Messages for the person who started the daemon.
 
 use super::{gate::approvers, listen};
-use crate::{
-    clock,
-    config::{Config, Profile},
-    gate::{
-        Gate, SubmitOutcome,
-        approvers::{Approvers, Local, Members},
-        ask::{Ask, Decision, State},
-        call::Call,
-    },
+use crate::config::{Config, Profile};
+use countersign_gate::{
+    Gate, SubmitOutcome,
+    approvers::{Approvers, Local, Members},
+    ask::{Ask, Decision, State},
+    call::Call,
 };
 use countersign_inbox::Inbox;
 use countersign_port::{Adapter, NamedAdapter, Receiving};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::{
     env,

@@ -10,11 +10,9 @@ use super::{
     reply::Told,
     submit::Submissions,
 };
-use crate::{
-    clock, ids,
-    store::{AgentLimit, AgentPause, AgentToken, StoreError},
-};
 use countersign_policy::{Decision, Verdict};
+use countersign_store::{AgentLimit, AgentPause, AgentToken, StoreError};
+use countersign_tokens::{clock, ids};
 use serde_json::json;
 use std::sync::Arc;
 

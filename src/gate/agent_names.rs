@@ -1,9 +1,7 @@
 //! Names of agents that nobody takes without the token: those of tokens, and what looks like them.
 
-use crate::{
-    store::{Store, StoreError},
-    text::line,
-};
+use countersign_port::line;
+use countersign_store::{Store, StoreError};
 
 /// Why a caller without its token may not use this name for an agent; `None`: it may.
 ///

@@ -11,10 +11,12 @@ use super::{
     open_asks::{OpenAsks, to_the_end},
     token_scopes::not_for_this,
 };
-use crate::{
+use countersign_store::{
+    AgentLimits, AgentScope, AgentToken, NewAgentToken, NewAsk, Reads, StoreError,
+};
+use countersign_tokens::{
     clock, ids,
     secret::{Secret, TokenHash},
-    store::{AgentLimits, AgentScope, AgentToken, NewAgentToken, NewAsk, Reads, StoreError},
 };
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -64,7 +66,7 @@ impl AgentTokens {
             Ok(by) => by,
             Err(stranger) => return Ok(TokenOutcome::NotAllowed(stranger)),
         };
-        if let Err(why) = scope.fits(&self.in_force.now()) {
+        if let Err(why) = self.in_force.now().fit(&scope) {
             return Ok(TokenOutcome::Unfit(format!("the token {why}")));
         }
         let names = self.open.store.names_with_token().await?;
@@ -147,7 +149,7 @@ impl AgentTokens {
         let accepted = accepted
             .and_then(|token| token.is_accepted(clock::now_ms()).map(|()| token))
             .map_err(|why| SubmitError::NotThisAgent(format!("this agent is refused: {why}")))?;
-        accepted.scope.fits(&self.in_force.now()).map_err(|why| not_for_this(&why))?;
+        self.in_force.now().fit(&accepted.scope).map_err(|why| not_for_this(&why))?;
         let claims = Some(call.agent).filter(|claims| *claims != accepted.name);
         Ok((Call { agent: accepted.name.clone(), claims, ..call }, Some(accepted)))
     }

@@ -2,11 +2,9 @@
 //! call waits for no commit, and a crash loses those of the last moment.
 
 use super::{SubmitError, call::Call};
-use crate::{
-    clock,
-    store::{NewEvent, Store, StoreError},
-};
 use countersign_policy::Decision;
+use countersign_store::{NewEvent, Store, StoreError};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::{
     sync::{Mutex, PoisonError},
@@ -107,8 +105,8 @@ impl AllowedCalls {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::engines::on_both;
     use countersign_policy::{Layers, Mode, Rules, decide};
+    use countersign_store::engines::on_both;
 
     fn allowed(call: &Call) -> Decision {
         let all = Rules::parse(r#"{"*": "allow"}"#, "rules", None).unwrap();

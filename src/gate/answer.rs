@@ -17,7 +17,7 @@ use super::{
     question::{Progress, Question, QuestionAnswer, all_at_once},
     undo,
 };
-use crate::clock;
+use countersign_tokens::clock;
 
 /// What a valid attempt comes to.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,8 @@ use super::{
     people::NamedPerson,
     routes::Routes,
 };
-use crate::{clock, store::AbsentPeople};
+use countersign_store::AbsentPeople;
+use countersign_tokens::clock;
 use std::collections::BTreeSet;
 
 /// Who could answer a call, and why.

@@ -20,10 +20,8 @@ use super::{
     undo,
     uses::GrantUses,
 };
-use crate::{
-    clock,
-    store::{Closed, StoreError, UNDO_MS},
-};
+use countersign_store::{Closed, StoreError, UNDO_MS};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::sync::Arc;
 

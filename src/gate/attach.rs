@@ -7,10 +7,8 @@ use super::{
     open_asks::OpenAsks,
     wait::{Waiter, Waits},
 };
-use crate::{
-    clock,
-    store::{Closed, StoreError},
-};
+use countersign_store::{Closed, StoreError};
+use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
 
 /// How long a caller that lost its connection may take to come back.

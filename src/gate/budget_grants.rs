@@ -4,11 +4,9 @@ use super::{
     ask::{Answer, Ask, By, Decision, budget::Budget},
     call::Call,
 };
-use crate::{
-    ids,
-    store::{Grant, GrantScope},
-};
 use countersign_policy::Rule;
+use countersign_store::{Grant, GrantScope};
+use countersign_tokens::ids;
 
 /// The grants that the approval of a budget makes: one for each call.
 pub(super) fn of(ask: &Ask, budget: &Budget, answer: &Answer, by: &By) -> Vec<Grant> {

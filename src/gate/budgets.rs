@@ -7,12 +7,10 @@ use super::{
     handling::Handling,
     submit::Submissions,
 };
-use crate::{
-    clock,
-    store::StoreError,
-    text::{brief, line},
-};
 use countersign_policy::{Decision, Verdict, decision::facts, effects};
+use countersign_port::{brief, line};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 
 /// How much of a call is kept with a grant that it spent, in characters.
 const CALL: usize = 200;

@@ -16,9 +16,9 @@ pub use saving::{CoveredCall, RuleSuggestion};
 pub use summary::AskSummary;
 
 use super::{Gate, SubmitError, ask::Ask, large};
-use crate::store::HistoryRange;
 use closed::ClosedAsk;
 use countersign_policy::{Rule, tools::canonical};
+use countersign_store::HistoryRange;
 use saving::Suggester;
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@ use super::{
     in_force::InForce,
     sign_ins::{SignInCodes, presser},
 };
-use crate::clock;
 use countersign_port::Presser;
+use countersign_tokens::clock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Why somebody gets no code.

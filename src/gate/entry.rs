@@ -9,8 +9,8 @@ use super::{
     call::Call,
     undo,
 };
-use crate::store::{Grant, StoreError, Tail};
 use countersign_policy::{Decision, Rule};
+use countersign_store::{Grant, StoreError, Tail};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

@@ -16,12 +16,11 @@ use super::{
     review_grants,
     routes::Moment,
 };
-use crate::{
-    clock, links,
-    store::{Grant, SessionContext, Store, StoreError},
-};
+use crate::links;
 use countersign_policy::{self as policy, Layers, Matcher, Mode, Rule, Rules, Verdict};
 use countersign_profiles::{CallEnd, EvaluationContext};
+use countersign_store::{Grant, SessionContext, Store, StoreError};
+use countersign_tokens::clock;
 use std::sync::Arc;
 
 /// Evaluates calls: everything that it takes to rule on one.

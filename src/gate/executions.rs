@@ -9,11 +9,9 @@ use super::{
     },
     open_asks::OpenAsks,
 };
-use crate::{
-    audit::{ExecutionToken, PublicKey, RefusedToken, SigningKey},
-    clock,
-    store::{Closed, StoreError},
-};
+use countersign_audit::{ExecutionToken, PublicKey, RefusedToken, SigningKey};
+use countersign_store::{Closed, StoreError};
+use countersign_tokens::clock;
 use std::sync::Arc;
 
 /// How long after the approval its call may start, in seconds.

@@ -12,10 +12,8 @@ use super::{
     monotonic::{Looker, Waited},
     open_asks::{OpenAsks, to_the_end},
 };
-use crate::{
-    clock,
-    store::{Closed, Overdue, StoreError},
-};
+use countersign_store::{Closed, Overdue, StoreError};
+use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

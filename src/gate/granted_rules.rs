@@ -5,15 +5,13 @@ use super::{
     budget_grants,
     call::Call,
 };
-use crate::{
-    ids,
-    store::{Grant, GrantScope, Store},
-};
 use countersign_policy::{
     Rule, Rules,
     tool_name::{CATEGORY, may_be_granted},
 };
 use countersign_profiles::{GrantLifetime, Grants, Prefix};
+use countersign_store::{Grant, GrantScope, Store};
+use countersign_tokens::ids;
 
 /// The rules granted for always, and those granted to the session of this call.
 pub(super) fn grants_of(store: &Store, call: &Call, grants: Vec<Grant>) -> (Vec<Rule>, Vec<Rule>) {

@@ -6,12 +6,10 @@ use super::{
     evaluate::Evaluator,
     in_force::InForce,
 };
-use crate::{
-    clock,
-    store::{Grant, GrantScope, Store, StoreError},
-};
 use countersign_policy::Verdict;
 use countersign_profiles::GrantLifetime;
+use countersign_store::{Grant, GrantScope, Store, StoreError};
+use countersign_tokens::clock;
 use std::sync::Arc;
 
 /// What became of a revocation.

@@ -5,10 +5,8 @@ use super::{
     ask::{Ask, plan::PlannedTarget},
     in_force::{INBOX, new_card},
 };
-use crate::{
-    store::{Delivery, NewCard, StoreError},
-    text::{brief, line},
-};
+use countersign_port::{brief, line};
+use countersign_store::{Delivery, NewCard, StoreError};
 use tokio_util::sync::CancellationToken;
 
 /// How much of a platform's reason a card shows; characters.

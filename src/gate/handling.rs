@@ -44,7 +44,7 @@ impl Handling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::ask::{
+    use crate::ask::{
         call::Call,
         requirement::{Exclusion, VoteCount},
     };

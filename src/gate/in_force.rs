@@ -6,8 +6,9 @@ use super::{
     ask::plan::RoutePlan,
     review_rules::ReviewRule,
 };
-use crate::{ids, store::NewCard};
 use countersign_profiles::System;
+use countersign_store::NewCard;
+use countersign_tokens::ids;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What the operator has chosen.

@@ -10,8 +10,8 @@ use super::{
         edit::{ProposedEdit, edited, edited_text},
     },
 };
-use crate::store::StoreError;
 use countersign_policy::Verdict;
+use countersign_store::StoreError;
 
 impl Answers {
     /// The action, once policy has looked at what an edit would run; a sentence where it says no.

@@ -1,7 +1,7 @@
 //! The pairings of a daemon, for those who wait for somebody to send a code.
 
 use super::pairings::{KnockOutcome, Knocker, PairingState, Pairings};
-use crate::clock;
+use countersign_tokens::clock;
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -49,7 +49,7 @@ impl Knocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::pairings::PAIRING_MS;
+    use crate::pairings::PAIRING_MS;
 
     fn ana() -> Knocker {
         let [id, name, target, place] = ["42", "Ana", "42", "a private chat"].map(str::to_owned);

@@ -6,12 +6,10 @@ use super::{
     call::{Call, Malformed},
     granted_rules,
 };
-use crate::{
-    clock,
-    store::{GrantScope, SessionContext},
-};
 use countersign_policy::{Call as Facts, Decision, Rule, Rules};
 use countersign_profiles::{EvaluationContext, rules_of};
+use countersign_store::{GrantScope, SessionContext};
+use countersign_tokens::clock;
 
 /// Which rules people have added to the file's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

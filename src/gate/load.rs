@@ -13,10 +13,8 @@ use super::{
     limits::{Limits, TooMuch},
     rate::Rates,
 };
-use crate::{
-    ask::Body,
-    store::{Store, StoreError},
-};
+use countersign_ask::Body;
+use countersign_store::{Store, StoreError};
 use std::{
     collections::HashMap,
     io,
@@ -162,7 +160,7 @@ impl Counted {
         if let Some(why) = too_much(limits, [self.all, mine], here, session, bytes) {
             return Err(TooMuch { why, after: LATER });
         }
-        let name = crate::text::line(&session.0);
+        let name = countersign_port::line(&session.0);
         let (agent, one) = (limits.asks_a_minute_per_agent, limits.asks_a_minute_per_session);
         let too_fast = |who, key, limit| {
             let why = format!(
@@ -245,7 +243,7 @@ fn too_much(
 ) -> Option<String> {
     const THEN: &str = "try again when some of them are answered, or take some back";
     let megabytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-    let (more, name) = (bytes + mine.bytes, crate::text::line(agent));
+    let (more, name) = (bytes + mine.bytes, countersign_port::line(agent));
     if mine.asks >= limits.asks_per_agent {
         return Some(format!(
             "`{name}` has {} asks open, and one agent may have no more ([limits] \

@@ -3,11 +3,9 @@
 use super::{
     denials::RecentDenials, load, load::Load, monotonic::MonotonicWaits, waiters::Waiters,
 };
-use crate::{
-    ask::{Ask, Body, State},
-    ids,
-    store::{Closed, NewAsk, Store, StoreError},
-};
+use countersign_ask::{Ask, Body, State};
+use countersign_store::{Closed, NewAsk, Store, StoreError};
+use countersign_tokens::ids;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;

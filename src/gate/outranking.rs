@@ -8,8 +8,8 @@ use super::{
     granted_rules::is_of,
     large,
 };
-use crate::store::{Grant, GrantScope, StoreError};
 use countersign_policy::{self as policy, Matcher, Rule, RuleFit, tool_name::CATEGORY};
+use countersign_store::{Grant, GrantScope, StoreError};
 
 impl Evaluator {
     /// Why people are asked about a call that is allowed; `None`: it is.

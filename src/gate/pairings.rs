@@ -1,6 +1,6 @@
 //! Pairings: codes that show who somebody is in a chat. Pure; time and ids are arguments.
 
-use crate::secret::TokenHash;
+use countersign_tokens::secret::TokenHash;
 use std::collections::BTreeMap;
 
 /// How long a code works.

@@ -7,11 +7,9 @@ use super::{
     in_force::{INBOX, InForce},
     open_asks::OpenAsks,
 };
-use crate::{
-    clock,
-    store::{PasskeyStored, PasskeyUse, StoreError, StoredPasskey},
-};
 use countersign_port::Presser;
+use countersign_store::{PasskeyStored, PasskeyUse, StoreError, StoredPasskey};
+use countersign_tokens::clock;
 use std::sync::Arc;
 use tokio::sync::watch;
 

@@ -12,7 +12,9 @@ use super::{
     reconsider::approve_allowed,
     uses::GrantUses,
 };
-use crate::{clock, store::StoreError, text::line};
+use countersign_port::line;
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 use std::sync::Arc;
 
 /// What became of switching the pause on or off.

@@ -4,7 +4,7 @@ use super::{
     ask::{call::Call, owner::Owner},
     hours::Hours,
 };
-use crate::secret::TokenHash;
+use countersign_tokens::secret::TokenHash;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 

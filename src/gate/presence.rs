@@ -5,11 +5,9 @@ use super::{
     approvers::Who,
     ask::{Ask, plan::PlannedTarget},
 };
-use crate::{
-    clock,
-    store::{Absence, StoreError},
-};
 use countersign_port::Mention;
+use countersign_store::{Absence, StoreError};
+use countersign_tokens::clock;
 use jiff::tz::TimeZone;
 
 /// Who is on duty by a rota.

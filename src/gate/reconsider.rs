@@ -7,11 +7,9 @@ use super::{
     open_asks::OpenAsks,
     uses::GrantUses,
 };
-use crate::{
-    clock,
-    store::{Closed, StoreError},
-};
 use countersign_policy::Verdict;
+use countersign_store::{Closed, StoreError};
+use countersign_tokens::clock;
 use std::sync::Arc;
 
 /// Decides anew on these asks, and approves in policy's name those that are open and allowed by

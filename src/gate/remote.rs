@@ -1,7 +1,7 @@
 //! Following what other daemons change in a shared store.
 
 use super::open_asks::OpenAsks;
-use crate::store::{StoreError, Tail};
+use countersign_store::{StoreError, Tail};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::timeout};
 use tokio_util::sync::CancellationToken;

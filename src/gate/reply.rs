@@ -4,8 +4,9 @@ use super::{
     ask::{Answer, Ask, Decision, Scope, State},
     refusal::Refusal,
 };
-use crate::{clock, store::StoreError};
 use countersign_profiles::{GrantLifetime, OnDeny};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 
 /// What really happened to an attempt to answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,8 @@
 //! What callers report about the calls that they run.
 
 use super::{Gate, executions::ExecutionNoted};
-use crate::{
-    audit::{ExecutionToken, PublicKey},
-    store::StoreError,
-};
+use countersign_audit::{ExecutionToken, PublicKey};
+use countersign_store::StoreError;
 
 impl Gate {
     /// Notes that the call of this token starts, or how it has ended where there is an exit code.

@@ -1,7 +1,8 @@
 //! What nobody needs any more is forgotten: settled asks, waiters that left.
 
 use super::{in_force::InForce, open_asks::OpenAsks};
-use crate::{clock, store::StoreError};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 

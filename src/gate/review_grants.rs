@@ -2,10 +2,10 @@
 //! Pure.
 
 use super::decided::HasVerdict;
-use crate::store::Grant;
 use countersign_policy::{
     self as policy, Decision, Matcher, Rule, RuleFit, Verdict, tool_name::may_be_granted,
 };
+use countersign_store::Grant;
 
 /// Characters with a meaning in a pattern.
 const GLOB: [char; 6] = ['*', '?', '[', '{', '\\', '!'];
@@ -61,8 +61,10 @@ pub(super) fn rule_for(decided: &Decision, facts: &policy::Call) -> Option<Rule>
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{ask::By, gate::call::Call, store::GrantScope};
+    use crate::call::Call;
+    use countersign_ask::By;
     use countersign_policy::{Guardrail, Layers, Mode, Rules, decide};
+    use countersign_store::GrantScope;
     use proptest::prelude::*;
     use serde_json::json;
 

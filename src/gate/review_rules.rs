@@ -63,7 +63,7 @@ pub(super) fn is_sampled(one_in: NonZeroU32, random: u32) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::gate::call::Call;
+    use crate::call::Call;
     use countersign_policy::Matcher;
     use proptest::prelude::*;
     use serde_json::json;

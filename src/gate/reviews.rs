@@ -20,11 +20,9 @@ use super::{
     review_rules::{AllowedBy, ReviewRate, is_sampled, most_often, rate},
     submit_error::SubmitError,
 };
-use crate::{
-    clock, ids,
-    store::{AgentScope, Grant, GrantScope, OpenReviews, StoreError},
-};
 use countersign_policy::{Decision, Matcher, effects};
+use countersign_store::{AgentScope, Grant, GrantScope, OpenReviews, StoreError};
+use countersign_tokens::{clock, ids};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},

@@ -11,8 +11,8 @@ use super::{
     people::People,
     rota::Rota,
 };
-use crate::store::AbsentPeople;
 use countersign_policy::RuleFit;
+use countersign_store::AbsentPeople;
 use std::collections::BTreeMap;
 
 /// All routes, and where people are written to.

@@ -10,11 +10,9 @@ use super::{
     call::Call,
     open_asks::to_the_end,
 };
-use crate::{
-    clock, ids,
-    store::{Grant, GrantScope},
-};
 use countersign_policy::{Rule, Verdict, tools::canonical};
+use countersign_store::{Grant, GrantScope};
+use countersign_tokens::{clock, ids};
 use serde_json::{Value, json};
 
 /// What a saved rule has instead of an agent, where grants are listed.

@@ -7,10 +7,8 @@ use super::{
     call::Call,
     in_force::InForce,
 };
-use crate::{
-    clock,
-    store::{Store, StoreError},
-};
+use countersign_store::{Store, StoreError};
+use countersign_tokens::clock;
 use std::sync::Arc;
 
 /// Why an ask is cancelled whose worker is gone.

@@ -1,8 +1,8 @@
 //! One-time codes that let a named person into the inbox. Pure; time and codes are arguments.
 
 use super::approvers::Who;
-use crate::secret::TokenHash;
 use countersign_port::Presser;
+use countersign_tokens::secret::TokenHash;
 
 /// How long a code works.
 pub const SIGN_IN_MS: i64 = 10 * 60 * 1_000;

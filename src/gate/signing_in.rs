@@ -1,8 +1,8 @@
 //! Signing in to the inbox, at the gate.
 
 use super::{Gate, NoSignIn, approvers::Who, ask::By, in_force::INBOX, people::OIDC};
-use crate::clock;
 use countersign_port::Presser;
+use countersign_tokens::clock;
 use serde_json::json;
 
 /// How people with names get into the inbox.

@@ -8,11 +8,9 @@ use super::{
     in_force::{InForce, new_card},
     open_asks::OpenAsks,
 };
-use crate::{
-    clock,
-    store::{DueStep, StoreError, TakenStep},
-};
 use countersign_port::Mention;
+use countersign_store::{DueStep, StoreError, TakenStep};
+use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 

@@ -19,12 +19,10 @@ use super::{
     reviews::Reviews,
     uses::GrantUses,
 };
-use crate::{
-    clock, ids,
-    store::{Inserted, NewAsk, StoreError},
-};
 use countersign_policy::{Decision, Verdict};
 use countersign_profiles::OnDisconnect;
+use countersign_store::{Inserted, NewAsk, StoreError};
+use countersign_tokens::{clock, ids};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;

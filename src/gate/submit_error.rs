@@ -1,7 +1,7 @@
 //! Why a call was not taken.
 
 use super::{call::Malformed, limits::TooMuch};
-use crate::store::StoreError;
+use countersign_store::StoreError;
 
 /// Why a call was not taken. None of these lets it run.
 #[derive(Debug, thiserror::Error)]

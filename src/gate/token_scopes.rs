@@ -8,27 +8,29 @@ use super::{
     people::People,
     routes::{Moment, Routes},
 };
-use crate::{clock, store::AgentScope, text::line};
 use countersign_policy::Decision;
+use countersign_port::line;
+use countersign_store::AgentScope;
+use countersign_tokens::clock;
 
-impl AgentScope {
-    /// Checks that this config has what the scope names.
+impl Choices {
+    /// Checks that this config has what the scope of a token names.
     ///
     /// # Errors
     /// What is missing, as the end of a sentence about the token.
     // FAIL-CLOSED: a token for what is not there asks nobody.
-    pub(super) fn fits(&self, choices: &Choices) -> Result<(), String> {
-        let profile = choices.policy.profile().name();
-        if let Some(wanted) = self.profile.as_deref().filter(|wanted| *wanted != profile) {
+    pub(super) fn fit(&self, scope: &AgentScope) -> Result<(), String> {
+        let profile = self.policy.profile().name();
+        if let Some(wanted) = scope.profile.as_deref().filter(|wanted| *wanted != profile) {
             return Err(format!(
                 "is for the profile `{}`, and this daemon decides by `{profile}`",
                 line(wanted)
             ));
         }
-        match self.target.as_deref().filter(|name| !choices.routes.knows(name)) {
+        match scope.target.as_deref().filter(|name| !self.routes.knows(name)) {
             None => Ok(()),
             Some(name) => {
-                let known = choices.routes.known().join(", ");
+                let known = self.routes.known().join(", ");
                 Err(format!(
                     "is for the target `{}`, which this daemon's config does not have; it has \
                      {known}",
@@ -87,7 +89,7 @@ impl Evaluator {
         let Some(name) = &scope.target else { return Ok(handling) };
         let (choices, now_ms) = (self.in_force.now(), clock::now_ms());
         // A reload may have come between.
-        scope.fits(&choices).map_err(|why| not_for_this(&why))?;
+        choices.fit(scope).map_err(|why| not_for_this(&why))?;
         let absent = self.store.absent(now_ms).await.unwrap_or_default();
         let at = Moment { now_ms, absent: &absent };
         let people = &choices.approvers.people;

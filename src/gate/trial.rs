@@ -4,11 +4,9 @@ use super::{
     Policy, SubmitError, call::Call, decided::DecidedCall, evaluate::Evaluator, granted_rules,
     in_force::InForce, large, rules_file::Loaded,
 };
-use crate::{
-    clock,
-    store::{GrantScope, Store},
-};
 use countersign_policy::{self as policy, Layers, Mode, Rule, Rules, Verdict, tools::canonical};
+use countersign_store::{GrantScope, Store};
+use countersign_tokens::clock;
 use std::sync::Arc;
 
 /// Why a rule cannot be tried.
@@ -61,7 +59,7 @@ impl RuleTrials {
         };
         let now = clock::now_ms();
         let granted = self.store.grants(now).await.map_err(SubmitError::from)?;
-        let holds = |grant: &crate::store::Grant| {
+        let holds = |grant: &countersign_store::Grant| {
             grant.scope == GrantScope::Always && granted_rules::is_literal(&grant.rule)
         };
         let always: Vec<Rule> = granted.into_iter().filter(holds).map(|grant| grant.rule).collect();

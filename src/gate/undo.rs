@@ -6,7 +6,8 @@ use super::{
     open_asks::OpenAsks,
     refusal::Refusal,
 };
-use crate::{clock, store::StoreError};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 

@@ -2,15 +2,13 @@
 //! loses what was counted since.
 
 use super::call::Call;
-use crate::{
-    clock,
-    store::{Grant, GrantScope, GrantUse, Store, StoreError},
-    text::{brief, line},
-};
 use countersign_policy::{
     Rule,
     argument_names::{COMMANDS, FILES, URLS},
 };
+use countersign_port::{brief, line};
+use countersign_store::{Grant, GrantScope, GrantUse, Store, StoreError};
+use countersign_tokens::clock;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},

@@ -1,7 +1,8 @@
 //! Waiting for an answer, woken when the row has changed.
 
 use super::{ask::Ask, expire::Deadlines, open_asks::OpenAsks, waiters::Wakeup};
-use crate::{clock, store::StoreError};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
 
 /// Who waits.

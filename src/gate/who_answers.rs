@@ -7,8 +7,9 @@ use super::{
     call::Call,
     quorum,
 };
-use crate::{clock, store::StoreError};
 use countersign_policy::{Decision, Verdict};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 
 impl Gate {
     /// Who could answer this call if it were made now, by the rules, the grants and the config in

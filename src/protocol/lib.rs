@@ -4,6 +4,8 @@
 //! The domain types that are sent unchanged (the call, its questions, who decided, the scope of an
 //! approval) are those of `countersign-ask`.
 
+#![warn(missing_docs)]
+
 mod approvers;
 mod asks;
 mod calls;

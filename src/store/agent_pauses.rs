@@ -5,7 +5,7 @@ use super::{
     agent_limits::{counted, resume},
     asks, events,
 };
-use crate::ask::{Ask, By};
+use countersign_ask::{Ask, By};
 use serde_json::json;
 
 impl Store {

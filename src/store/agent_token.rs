@@ -5,7 +5,8 @@ use super::{
     agent_limits::{AgentLimits, AgentPause, limits, pause},
     rows::read,
 };
-use crate::{ask::By, secret::TokenHash};
+use countersign_ask::By;
+use countersign_tokens::secret::TokenHash;
 use sqlx::{Row, any::AnyRow};
 
 /// Whose asks an agent may read.

@@ -8,7 +8,8 @@ use super::{
     events,
     rows::write,
 };
-use crate::{ask::By, secret::TokenHash};
+use countersign_ask::By;
+use countersign_tokens::secret::TokenHash;
 use serde_json::json;
 use sqlx::Row;
 

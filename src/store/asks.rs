@@ -8,7 +8,7 @@ use super::{
     events, pause,
     rows::{ask, select, whole, write},
 };
-use crate::ask::{
+use countersign_ask::{
     Ask, Body, StoppedClock, attached::AttachedDaemons, call::Call, question::Progress,
 };
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Calls that were approved ahead: each is spent once.
 
 use super::{Grant, Store, StoreError, events, grants, pause};
-use crate::ask::owner::Owner;
+use countersign_ask::owner::Owner;
 use serde_json::json;
 
 impl Store {
@@ -65,20 +65,18 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        ask::{
-            By, Decision,
-            pause::{Pause, PauseMode},
-        },
-        store::{
-            Closed, GrantScope,
-            engines::on_both,
-            tests::{answered, new_ask},
-        },
+        Closed, GrantScope,
+        engines::on_both,
+        tests::{answered, new_ask},
+    };
+    use countersign_ask::{
+        By, Decision,
+        pause::{Pause, PauseMode},
     };
     use countersign_policy::Rule;
 
     async fn granted(store: &Store, id: &str) -> Grant {
-        let crate::store::Inserted::New(ask) =
+        let crate::Inserted::New(ask) =
             store.insert_ask(&new_ask(id, None, None), &[]).await.unwrap()
         else {
             panic!("known")

@@ -8,7 +8,7 @@ use super::{
     bundles::{Bundle, MEMBERS, Member, bundle_row, member},
     late, lease,
 };
-use crate::clock;
+use countersign_tokens::clock;
 use sqlx::Row;
 
 impl Store {
@@ -30,7 +30,7 @@ impl Store {
         let (cards, fence) = (cards.to_vec(), fence.clone());
         let (new, nonce) = match into {
             Some(nonce) => (false, nonce.to_owned()),
-            None => (true, crate::ids::nonce()),
+            None => (true, countersign_tokens::ids::nonce()),
         };
         self.write(move |tx| {
             Box::pin(async move {

@@ -1,7 +1,7 @@
 //! Cards: one row per ask and target.
 
 use super::{Store, StoreError, Tx, rows};
-use crate::ask::Ask;
+use countersign_ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// A card to be posted.
@@ -153,7 +153,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 for ask in asks {
-                    let nonce = crate::ids::nonce();
+                    let nonce = countersign_tokens::ids::nonce();
                     let (adapter, target) = (adapter.clone(), target.clone());
                     insert(tx, &ask, &[NewCard { nonce, adapter, target }]).await?;
                 }

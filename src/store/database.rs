@@ -1,6 +1,6 @@
 //! The location of the store: a local file, or a PostgreSQL server that several daemons share.
 
-use crate::secret::Secret;
+use countersign_tokens::secret::Secret;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -30,7 +30,7 @@ impl Database {
                 file => Ok(Self::Sqlite(resolve(file))),
             };
         }
-        match reqwest::Url::parse(text) {
+        match url::Url::parse(text) {
             Ok(url) if matches!(url.scheme(), "postgres" | "postgresql") => {
                 Ok(Self::Postgres(Secret::new(text)))
             }
@@ -51,7 +51,7 @@ impl Database {
     #[must_use]
     pub fn address(&self) -> Option<String> {
         let Self::Postgres(url) = self else { return None };
-        let url = reqwest::Url::parse(url.reveal()).ok()?;
+        let url = url::Url::parse(url.reveal()).ok()?;
         Some(format!("{}:{}", url.host_str()?, url.port().unwrap_or(5432)))
     }
 
@@ -85,7 +85,7 @@ impl fmt::Display for Database {
             Self::Sqlite(file) => return write!(f, "{}", file.display()),
             Self::Postgres(url) => url,
         };
-        let Ok(mut url) = reqwest::Url::parse(url.reveal()) else { return f.write_str("postgres") };
+        let Ok(mut url) = url::Url::parse(url.reveal()) else { return f.write_str("postgres") };
         let _ = url.set_password(None);
         url.set_query(None);
         f.write_str(url.as_str())

@@ -1,6 +1,6 @@
 //! The engine under the store: SQLite or PostgreSQL, with the same SQL for both.
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testkit"))]
 use super::fault_injection::Faults;
 use super::{
     Database, StoreError,
@@ -13,7 +13,7 @@ use super::{
     remembered::Remembered,
     writer::{Writer, Writing},
 };
-use crate::audit::SigningKey;
+use countersign_audit::SigningKey;
 use sqlx::{
     Connection,
     any::{AnyConnectOptions, AnyRow},
@@ -37,7 +37,7 @@ pub(super) struct Engine {
     pub(super) rows: Arc<LogRows>,
     pool: Arc<Mutex<ConnectionPool>>,
     file: Option<OwnedFile>,
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testkit"))]
     pub(super) faults: Faults,
 }
 
@@ -105,7 +105,7 @@ impl Engine {
             why: "the system has no randomness".to_owned(),
         })?;
         let rows = Arc::new(LogRows::new(id.clone(), own));
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testkit"))]
         let faults = Faults::default();
         let file = match owned {
             Some(owned) => Some(OwnedFile {
@@ -113,7 +113,7 @@ impl Engine {
                     connection: Tx::new(first, rows.clone()),
                     rows: rows.clone(),
                     options: options.clone(),
-                    #[cfg(test)]
+                    #[cfg(any(test, feature = "testkit"))]
                     faults: faults.clone(),
                 }),
                 _owned: owned,
@@ -133,7 +133,7 @@ impl Engine {
             rows,
             pool,
             file,
-            #[cfg(test)]
+            #[cfg(any(test, feature = "testkit"))]
             faults,
         })
     }
@@ -186,7 +186,7 @@ impl Engine {
         // A commit whose reply is lost may have happened. The error says so, and the connection is
         // dropped instead of returned.
         let commit = execute(&mut pooled.connection, "COMMIT");
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testkit"))]
         let commit = self.faults.over(commit);
         let committed = timeout(self.limits.longest, commit).await;
         let committed = committed.map_or(Err(StoreError::Late), |committed| Ok(committed?));

@@ -1,26 +1,28 @@
 //! Creates a fresh store on each engine, for tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
 use super::{Database, LogSealer, Store};
-use crate::secret::Secret;
+use countersign_tokens::{clock, secret::Secret};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 /// The PostgreSQL server for tests, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
 
 /// A fresh, empty database of one engine; it is deleted when the test succeeds.
-pub(crate) struct Fresh {
-    pub(crate) database: Database,
+pub struct Fresh {
+    pub database: Database,
     folder: Option<tempfile::TempDir>,
 }
 
 impl Fresh {
-    pub(crate) fn sqlite() -> Self {
+    pub fn sqlite() -> Self {
+        clock::follow_tokio();
         let folder = tempfile::tempdir().unwrap();
         Self { database: Database::Sqlite(folder.path().join("test.db")), folder: Some(folder) }
     }
 
     /// Creates a schema of its own; prints a note and returns `None` if no server is available.
-    pub(crate) async fn postgres() -> Option<Self> {
+    pub async fn postgres() -> Option<Self> {
+        clock::follow_tokio();
         let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
         let mut connection = match PgConnection::connect(&server).await {
             Ok(connection) => connection,
@@ -36,7 +38,7 @@ impl Fresh {
         Some(Self { database: Database::Postgres(Secret::new(url)), folder: None })
     }
 
-    pub(crate) async fn drop(self) {
+    pub async fn drop(self) {
         if let (None, Database::Postgres(url)) = (self.folder, self.database) {
             let (server, schema) = url.reveal().split_once("options[search_path]=").unwrap();
             let server = server.trim_end_matches(['?', '&']);
@@ -48,7 +50,7 @@ impl Fresh {
 }
 
 /// Runs a test on a fresh store of each engine.
-pub(crate) async fn on_both(test: impl AsyncFn(Store)) {
+pub async fn on_both(test: impl AsyncFn(Store)) {
     for fresh in [Some(Fresh::sqlite()), Fresh::postgres().await].into_iter().flatten() {
         let store = Store::open(&fresh.database).await.unwrap();
         test(store.clone()).await;
@@ -59,7 +61,7 @@ pub(crate) async fn on_both(test: impl AsyncFn(Store)) {
 
 impl Store {
     /// Seals its log with a key in a folder of its own.
-    pub(crate) async fn sealed(&self) -> (LogSealer, tempfile::TempDir) {
+    pub async fn sealed(&self) -> (LogSealer, tempfile::TempDir) {
         let state = tempfile::tempdir().unwrap();
         let sealer = LogSealer::open(self.clone(), state.path()).unwrap();
         sealer.check_known().await.unwrap();
@@ -67,14 +69,14 @@ impl Store {
     }
 
     /// Changes the stored call of an ask, as a failing disk may.
-    pub(crate) async fn damage(&self, ask: &str, from: &str, to: &str) {
+    pub async fn damage(&self, ask: &str, from: &str, to: &str) {
         let damage = sqlx::query("UPDATE ask SET body = replace(body, $2, $3) WHERE id = $1");
         let damage = damage.bind(ask.to_owned()).bind(from.to_owned()).bind(to.to_owned());
         assert_eq!(self.execute(damage).await.unwrap(), 1);
     }
 
     /// Moves an ask `ms` milliseconds into the past, as a clock that jumps forward does.
-    pub(crate) async fn shift(&self, ask: &str, ms: i64) {
+    pub async fn shift(&self, ask: &str, ms: i64) {
         let shift = sqlx::query(
             "UPDATE ask SET created_at = created_at - $2, deadline_at = deadline_at - $2, \
              step_at = step_at - $2 WHERE id = $1",

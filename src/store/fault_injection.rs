@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 /// The faults of the next commits, in order, and the number of operations in progress. Cheap to
 /// clone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Faults {
+pub struct Faults {
     commits: Arc<Mutex<VecDeque<CommitFault>>>,
     unreadable: Arc<AtomicBool>,
     under_way: watch::Sender<usize>,
@@ -22,7 +22,7 @@ pub(crate) struct Faults {
 
 /// The fault of one commit.
 #[derive(Debug)]
-pub(crate) enum CommitFault {
+pub enum CommitFault {
     /// None: it takes a place in the order.
     GoesWell,
     /// Nothing is stored.
@@ -37,29 +37,29 @@ pub(crate) enum CommitFault {
 
 impl Faults {
     /// Adds the fault of the next commit that has none yet.
-    pub(crate) fn next(&self, fault: CommitFault) {
+    pub fn next(&self, fault: CommitFault) {
         self.commits.lock().unwrap().push_back(fault);
     }
 
     /// The next commit waits for the second channel; the first is notified when it has begun.
-    pub(crate) fn next_is_slow(&self) -> (oneshot::Receiver<()>, oneshot::Sender<()>) {
+    pub fn next_is_slow(&self) -> (oneshot::Receiver<()>, oneshot::Sender<()>) {
         let ((begin, begun), (go, gone)) = (oneshot::channel(), oneshot::channel());
         self.next(CommitFault::Slow(begin, gone));
         (begun, go)
     }
 
     /// Returns whether every planned fault has happened.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.commits.lock().unwrap().is_empty()
     }
 
     /// Makes every read fail from now on, or succeed again.
-    pub(crate) fn set_unreadable(&self, unreadable: bool) {
+    pub fn set_unreadable(&self, unreadable: bool) {
         self.unreadable.store(unreadable, Ordering::SeqCst);
     }
 
     /// Runs a read, unless reads fail.
-    pub(super) async fn seen_through<T, E: From<sqlx::Error>>(
+    pub(crate) async fn seen_through<T, E: From<sqlx::Error>>(
         &self,
         reading: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
@@ -70,7 +70,7 @@ impl Faults {
     }
 
     /// Runs a commit with its planned fault.
-    pub(super) async fn over<E: From<sqlx::Error>>(
+    pub(crate) async fn over<E: From<sqlx::Error>>(
         &self,
         commit: impl Future<Output = Result<(), E>>,
     ) -> Result<(), E> {
@@ -95,25 +95,25 @@ impl Faults {
 
     /// Counts a real operation until the result is dropped. Virtual time must not advance
     /// meanwhile: the operation would time out although it takes no time.
-    pub(crate) fn under_way(&self) -> RunningFault {
+    pub fn under_way(&self) -> RunningFault {
         self.under_way.send_modify(|count| *count += 1);
         RunningFault(self.under_way.clone())
     }
 
     /// Waits until no operation is in progress.
-    pub(crate) async fn quiet(&self) {
+    pub async fn quiet(&self) {
         let mut under_way = self.under_way.subscribe();
         under_way.wait_for(|count| *count == 0).await.unwrap();
     }
 
     /// Returns whether no operation is in progress.
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         *self.under_way.borrow() == 0
     }
 }
 
 /// A real operation in progress.
-pub(crate) struct RunningFault(watch::Sender<usize>);
+pub struct RunningFault(watch::Sender<usize>);
 
 impl Drop for RunningFault {
     fn drop(&mut self) {

@@ -1,8 +1,8 @@
 //! Tests of the store while the disk, the file or the server fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{engines::Fresh, *};
-use crate::ask::Decision;
-use crate::store::tests::{answered, new_ask};
+use crate::tests::{answered, new_ask};
+use countersign_ask::Decision;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 use std::{os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -175,7 +175,9 @@ async fn connections_that_the_server_ends_are_replaced() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named_without_its_password() {
-    let nobody = Database::Postgres(crate::secret::Secret::new("postgres://u:hush@127.0.0.1:1/d"));
+    let nobody = Database::Postgres(countersign_tokens::secret::Secret::new(
+        "postgres://u:hush@127.0.0.1:1/d",
+    ));
     let error = Store::open(&nobody).await.unwrap_err();
     let trouble = Trouble::of(&error, &nobody).unwrap();
     says_the_fix(&trouble, "postgres://u@127.0.0.1:1/d cannot be reached");

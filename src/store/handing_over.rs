@@ -1,7 +1,7 @@
 //! Cards that replace one whose target fails.
 
 use super::{NewCard, Store, StoreError, cards, events};
-use crate::clock;
+use countersign_tokens::clock;
 use serde_json::json;
 
 impl Store {

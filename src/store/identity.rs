@@ -2,7 +2,7 @@
 //! different stores.
 
 use super::StoreError;
-use crate::ids;
+use countersign_tokens::ids;
 use sqlx::{AnyConnection, Row};
 
 /// Reads the id, or creates one if there is none yet.
@@ -30,7 +30,7 @@ async fn known(connection: &mut AnyConnection) -> Result<Option<String>, StoreEr
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::store::{Store, engines::Fresh};
+    use crate::{Store, engines::Fresh};
     use futures::future::join_all;
 
     #[tokio::test]

@@ -160,7 +160,7 @@ fn beside(file: &Path, end: &str) -> PathBuf {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::{Database, Store, Trouble, engines::Fresh, tests::new_ask};
+    use crate::{Database, Store, Trouble, engines::Fresh, tests::new_ask};
     use std::fs;
     use tempfile::TempDir;
 

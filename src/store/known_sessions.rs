@@ -100,13 +100,11 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        ask::Decision,
-        store::{
-            Closed, NewAsk,
-            engines::on_both,
-            tests::{answered, new_ask_in},
-        },
+        Closed, NewAsk,
+        engines::on_both,
+        tests::{answered, new_ask_in},
     };
+    use countersign_ask::Decision;
 
     async fn ask(store: &Store, id: &str, session: &str, created_at: i64) {
         let new = NewAsk { created_at, ..new_ask_in(session, id) };

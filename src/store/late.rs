@@ -2,10 +2,8 @@
 //! then.
 
 use super::{Store, StoreError, Tx, events};
-use crate::{
-    ask::{Ask, late::LATE_MS},
-    clock,
-};
+use countersign_ask::{Ask, late::LATE_MS};
+use countersign_tokens::clock;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! Leases: the daemon that leads, until when, and the epoch that fences off its predecessors.
 
 use super::{Store, StoreError, Tx, connection::SqlDialect};
-use crate::clock;
+use countersign_tokens::clock;
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};
 use std::time::{Duration, Instant};

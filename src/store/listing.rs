@@ -4,7 +4,7 @@ use super::{
     Store, StoreError,
     rows::{columns, whole},
 };
-use crate::ask::Ask;
+use countersign_ask::Ask;
 use sqlx::Row;
 
 /// Open asks, oldest first.
@@ -202,13 +202,11 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        ask::{Body, Decision, call::Call},
-        store::{
-            Closed, Inserted, NewAsk,
-            engines::on_both,
-            tests::{answered, new_ask},
-        },
+        Closed, Inserted, NewAsk,
+        engines::on_both,
+        tests::{answered, new_ask},
     };
+    use countersign_ask::{Body, Decision, call::Call};
     use serde_json::json;
 
     #[tokio::test]

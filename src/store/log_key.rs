@@ -5,8 +5,8 @@ use super::{
     log_state::{known_head, known_key},
     private,
 };
-use crate::audit::{PublicKey, SigningKey};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use countersign_audit::{PublicKey, SigningKey};
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::{

@@ -6,10 +6,8 @@
 //! is gone is missed.
 
 use super::log_state::LogBreak;
-use crate::{
-    audit::{ProvenRow, RowProof, SigningKey},
-    ids,
-};
+use countersign_audit::{ProvenRow, RowProof, SigningKey};
+use countersign_tokens::ids;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},

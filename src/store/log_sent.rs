@@ -1,7 +1,7 @@
 //! Which rows of the log a destination has taken, and which it never got.
 
 use super::{Store, StoreError, Tx};
-use crate::clock;
+use countersign_tokens::clock;
 use sqlx::Row;
 
 /// A destination that no daemon has tried for so long is wanted no more, in milliseconds.

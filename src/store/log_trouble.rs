@@ -1,7 +1,7 @@
 //! What is wrong with the log, for everybody who has to know.
 
 use super::{LogBreak, LogDestinationState, Store, Trouble};
-use crate::clock;
+use countersign_tokens::clock;
 use std::time::Duration;
 
 /// How long sealing may fail before somebody has to know.

@@ -47,12 +47,10 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::latest;
     use crate::{
-        secret::Secret,
-        store::{
-            Database, Store, StoreError,
-            engines::{Fresh, on_both},
-        },
+        Database, Store, StoreError,
+        engines::{Fresh, on_both},
     };
+    use countersign_tokens::secret::Secret;
     use serde_json::Value;
     use sqlx::{AssertSqlSafe, Executor};
 

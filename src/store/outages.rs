@@ -1,7 +1,7 @@
 //! Tests of the store while its server restarts, crashes or hangs, and while the connection is cut.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{tests::new_ask, *};
-use crate::{ids, secret::Secret};
+use countersign_tokens::{ids, secret::Secret};
 use futures::future::join_all;
 use serde_json::Value;
 use server::{Server, Stop};

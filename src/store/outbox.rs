@@ -5,7 +5,7 @@ use super::{
     events::{self, NewEvent},
     late, lease,
 };
-use crate::clock;
+use countersign_tokens::clock;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row};
 

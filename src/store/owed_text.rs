@@ -79,7 +79,7 @@ impl Store {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::engines::on_both;
+    use crate::engines::on_both;
 
     fn owed(presser: &str, token: &str) -> OwedText {
         OwedText {

@@ -117,7 +117,7 @@ fn read(row: &AnyRow) -> Result<(String, String), StoreError> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::engines::on_both;
+    use crate::engines::on_both;
 
     #[tokio::test]
     async fn a_person_is_away_until_their_time_is_over_or_they_are_back() {

@@ -80,7 +80,7 @@ pub fn set_aside(file: &Path) -> io::Result<Vec<PathBuf>> {
     let mut moved = Vec::new();
     for path in ["-wal", "-shm", "-journal"].map(|end| beside(file, end)) {
         if path.exists() {
-            let to = beside(&path, &format!(".left-{}", crate::clock::now_ms()));
+            let to = beside(&path, &format!(".left-{}", countersign_tokens::clock::now_ms()));
             fs::rename(&path, &to)?;
             moved.push(to);
         }

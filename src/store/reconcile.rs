@@ -122,7 +122,7 @@ async fn fill_up(
     .fetch_all(&mut **tx)
     .await?;
     for row in bare {
-        let nonce = crate::ids::nonce();
+        let nonce = countersign_tokens::ids::nonce();
         let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
         insert(tx, &row.try_get::<String, _>("id")?, &[card]).await?;
     }

@@ -139,7 +139,7 @@ async fn has_asks(connection: &mut AnyConnection) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::{Store, engines::Fresh};
+    use crate::{Store, engines::Fresh};
 
     #[tokio::test]
     async fn a_store_that_was_there_and_is_gone_is_refused_on_both_engines() {

@@ -7,7 +7,7 @@ use super::{
     sealing::{self, Round},
     threads,
 };
-use crate::audit::LogHead;
+use countersign_audit::LogHead;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 use std::collections::BTreeMap;
@@ -185,7 +185,7 @@ async fn count(tx: &mut Tx, gone: &[AnyRow]) -> Result<(), StoreError> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::{LogSealer, engines::on_both};
+    use crate::{LogSealer, engines::on_both};
     use futures::future::join_all;
     use serde_json::Value;
 

@@ -4,7 +4,7 @@ use super::{
     Grant, GrantScope, Inserted, NewAsk, NewCard, Store, StoreError, Tx, agent_limits::counted,
     asks, events, grants,
 };
-use crate::ask::{
+use countersign_ask::{
     Answer, Ask, By, Decision, State,
     review::{CallReview, REVIEWER, Tightening},
 };
@@ -157,13 +157,11 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        ask::Body,
-        store::{
-            Closed,
-            engines::on_both,
-            tests::{answer, new_ask},
-        },
+        Closed,
+        engines::on_both,
+        tests::{answer, new_ask},
     };
+    use countersign_ask::Body;
 
     const MOST: OpenReviews = OpenReviews { of_agent: 2, of_all: 3 };
 

@@ -1,7 +1,7 @@
 //! Rows of asks, and columns of JSON.
 
 use super::StoreError;
-use crate::ask::{
+use countersign_ask::{
     Answer, Ask, Body, Decision, State, StoppedClock, attached::AttachedDaemons, step::widen,
 };
 use sqlx::{Row, any::AnyRow};
@@ -19,7 +19,7 @@ pub(super) use columns;
 /// A query of the rows that [`ask`] reads.
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT ", $crate::store::rows::columns!(), " FROM ask ", $rest)
+        concat!("SELECT ", $crate::rows::columns!(), " FROM ask ", $rest)
     };
 }
 pub(super) use select;

@@ -11,10 +11,8 @@ use super::{
     retention::{Forgetting, forget_rows},
     sealing::{self, BROKEN, Round},
 };
-use crate::{
-    audit::{LogHead, LogLine, PublicKey, SigningKey},
-    clock,
-};
+use countersign_audit::{LogHead, LogLine, PublicKey, SigningKey};
+use countersign_tokens::clock;
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::{

@@ -16,10 +16,8 @@ use super::{
     log_rows::{LogRows, RowOrigin},
     log_state::{LogBreak, LogState},
 };
-use crate::{
-    audit::{Checkpoint, LogHead, LogRow, ProvenRow, PublicKey, RowProof, SigningKey},
-    clock,
-};
+use countersign_audit::{Checkpoint, LogHead, LogRow, ProvenRow, PublicKey, RowProof, SigningKey};
+use countersign_tokens::clock;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::{collections::BTreeSet, sync::Arc};

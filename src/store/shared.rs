@@ -86,7 +86,7 @@ impl Store {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::{engines::Fresh, tests::new_ask};
+    use crate::{engines::Fresh, tests::new_ask};
 
     #[tokio::test]
     async fn a_change_at_one_daemon_is_a_hint_at_another() {

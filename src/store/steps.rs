@@ -4,7 +4,7 @@ use super::{
     Fence, NewCard, Store, StoreError, cards, events,
     rows::{columns, whole},
 };
-use crate::ask::Ask;
+use countersign_ask::Ask;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 
@@ -217,13 +217,11 @@ impl Store {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{
-        ask::{
-            Body, By,
-            pause::{Pause, PauseMode},
-            step::{AskStep, StepAction},
-        },
-        store::{Inserted, NewAsk, engines::on_both, tests::new_ask},
+    use crate::{Inserted, NewAsk, engines::on_both, tests::new_ask};
+    use countersign_ask::{
+        Body, By,
+        pause::{Pause, PauseMode},
+        step::{AskStep, StepAction},
     };
 
     fn asked(id: &str, minutes: &[i64]) -> NewAsk {

@@ -5,7 +5,7 @@
 //! a higher one. A gap in the ids is therefore read again for longer than any transaction may last.
 
 use super::{Event, Store, StoreError};
-use crate::clock;
+use countersign_tokens::clock;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -139,7 +139,7 @@ impl Tail {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::engines::{Fresh, on_both};
+    use crate::engines::{Fresh, on_both};
     use serde_json::Value;
     use sqlx::{AnyConnection, Connection, Executor, Row};
 

@@ -8,8 +8,8 @@ use super::{
     engines::{Fresh, on_both},
     *,
 };
-use crate::ask::owner::Owner;
-use crate::ask::{
+use countersign_ask::owner::Owner;
+use countersign_ask::{
     Answer, Ask, Body, By, Decision, Scope, State,
     attached::AttachedDaemons,
     call::Call,
@@ -466,7 +466,7 @@ async fn an_answer_is_undone_with_exactly_its_own_grants_and_once() {
             asks.push(ask);
         }
         assert_eq!(store.next_undo_over().await.unwrap(), Some(5 + UNDO_MS));
-        let undone = crate::ask::Undone { by: By::Timeout, at: 9 };
+        let undone = countersign_ask::Undone { by: By::Timeout, at: 9 };
         let Closed::Won(ask) = store.undo(&asks[0], &undone).await.unwrap() else {
             panic!("not undone")
         };

@@ -4,7 +4,7 @@
 //! counts as perhaps made, also after a crash and at another daemon, so none is made twice.
 
 use super::{Fence, Store, StoreError, Tx, lease};
-use crate::ids;
+use countersign_tokens::ids;
 use sqlx::{Row, any::AnyRow};
 
 /// How often a thread may disappear before its session's cards stay at the target itself.

@@ -61,7 +61,7 @@ impl Store {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::store::engines::on_both;
+    use crate::engines::on_both;
 
     fn uses(used: u64, last_at: i64, last_call: &str) -> GrantUse {
         GrantUse { used, last_at, last_call: last_call.to_owned() }

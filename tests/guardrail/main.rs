@@ -16,10 +16,8 @@ mod bash;
 mod generate;
 mod house;
 
-use countersign::{
-    links,
-    policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, decide},
-};
+use countersign::gate::links;
+use countersign::policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, decide};
 use generate::Chance;
 use house::House;
 use serde_json::json;

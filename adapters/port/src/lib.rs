@@ -10,6 +10,8 @@
 //! platform that gives up sooner gets an empty acknowledgement when its patience ends, and the
 //! presser is told late ([`within`]).
 
+#![warn(missing_docs)]
+
 mod adapter;
 mod address;
 mod bell;

@@ -1,6 +1,6 @@
 //! Lines with one message, and with several.
 
-use crate::agents::hosted::{Forward, Step};
+use crate::hosted::{Forward, Step};
 use countersign_ask::exact_json;
 use serde_json::Value;
 

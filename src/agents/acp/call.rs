@@ -1,7 +1,7 @@
 //! A tool call of the protocol as a call of ours.
 
-use crate::policy::{argument_names, tools};
 use countersign_ask::call::{Accepts, Call};
+use countersign_policy::{argument_names, tools};
 use serde_json::{Map, Value, json};
 
 /// The call that a permission request is about, without its agent and session.

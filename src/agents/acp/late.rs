@@ -1,6 +1,6 @@
 //! Requests that were answered here and stood in the editor too: its reply comes too late.
 
-use crate::agents::hosted::Forward;
+use crate::hosted::Forward;
 use serde_json::Value;
 
 /// How many are kept.

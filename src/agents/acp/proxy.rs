@@ -11,12 +11,10 @@ use super::{
     request::{AcpRequestKind, AgentRequest, QUESTION, RequestResult},
     tool_calls::ToolCalls,
 };
-use crate::{
-    agents::hosted::{EngineInput, Forward, Step},
-    client::Decided,
-    protocol::CancelReason,
-};
+use crate::hosted::{EngineInput, Forward, Step};
 use countersign_ask::call::Call;
+use countersign_client::Decided;
+use countersign_protocol::CancelReason;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 //! cannot.
 
 use super::message::{FORM, PERMISSION, refusal};
-use crate::agents::{
+use crate::{
     hosted::Step,
     line_head::{LineHead, MessageHead},
 };

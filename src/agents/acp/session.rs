@@ -6,11 +6,9 @@ use super::{
     refused::{is_readable, refused},
     tool_calls::ToolCalls,
 };
-use crate::{
-    agents::hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
-    client::Decided,
-    protocol::CancelReason,
-};
+use crate::hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step};
+use countersign_client::Decided;
+use countersign_protocol::CancelReason;
 
 impl HostedSession for AcpProxy {
     fn agent(&self) -> &str {

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::{call::AcpCall, form::Form, permission::PermissionOptions};
-use crate::client::{Decided, Ending};
 use countersign_ask::Decision;
+use countersign_client::{Decided, Ending};
 use serde_json::{Value, json};
 
 fn read(fields: Value) -> (String, Value) {
@@ -54,8 +54,8 @@ fn every_file_that_an_edit_names_anywhere_counts() {
         "new_string": "x"}, "content": [{"type": "diff", "path": "/root/.ssh/authorized_keys",
         "oldText": "", "newText": "key"}]}));
     assert_eq!(args["files"], json!(["/root/.ssh/authorized_keys"]));
-    let call = crate::policy::Call::new(&*tool, args);
-    let named = crate::policy::values::Values::of(&call).list;
+    let call = countersign_policy::Call::new(&*tool, args);
+    let named = countersign_policy::values::Values::of(&call).list;
     let paths: Vec<String> = named.into_iter().map(|value| value.text).collect();
     assert!(paths.iter().any(|path| path.contains("authorized_keys")), "{paths:?}");
     assert!(paths.iter().any(|path| path.ends_with("/w/a")), "{paths:?}");

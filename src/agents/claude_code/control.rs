@@ -7,11 +7,9 @@
 mod envelope;
 
 use super::{prompt::PermissionPrompt, request::NAME};
-use crate::{
-    agents::hosted::{EngineInput, Forward, HostedSession, Step},
-    client::Decided,
-};
+use crate::hosted::{EngineInput, Forward, HostedSession, Step};
 use countersign_ask::exact_json;
+use countersign_client::Decided;
 use countersign_protocol::CancelReason;
 use envelope::{ControlRequest, UnreadableRequest};
 use serde_json::{Map, Value, json};

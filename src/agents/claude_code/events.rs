@@ -1,6 +1,7 @@
 //! Claude Code's events: those that this hook serves, and those that only inform it.
 
-use crate::{agents::misplaced::misplaced_message, text::line};
+use crate::misplaced::misplaced_message;
+use countersign_port::line;
 
 /// The events that this hook serves; the first is the one that it decides.
 pub(super) const SERVED: &[&str] = &[

@@ -2,11 +2,9 @@
 //! control protocol. Both wait for exactly one reply, so there is no silence here.
 
 use super::request::{PLAN, PermissionRequest};
-use crate::{
-    agents::{agent::HookRequest, hook_call::message},
-    client::Decided,
-};
+use crate::{agent::HookRequest, hook_call::message};
 use countersign_ask::{Decision, call::Call};
+use countersign_client::Decided;
 use serde_json::{Value, json};
 
 /// A call that Claude Code wants permission for, or its questions.

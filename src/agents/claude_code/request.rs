@@ -1,17 +1,15 @@
 //! A permission request of Claude Code: its call, and the encoding of the decision.
 
 use crate::{
-    agents::{
-        agent::{HookReply, HookRequest},
-        hook_call::message,
-    },
-    client::{Decided, Ending},
+    agent::{HookReply, HookRequest},
+    hook_call::message,
 };
 use countersign_ask::{
     Decision,
     call::{Accepts, Call},
     question::Question,
 };
+use countersign_client::{Decided, Ending};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -5,11 +5,9 @@
     reason = "tests fail by panicking"
 )]
 use super::{read as read_bytes, *};
-use crate::{
-    agents::{agent::HookRequest, answered},
-    client::{AnswerView, Decided, Ending},
-};
+use crate::{agent::HookRequest, answered};
 use countersign_ask::{Decision, Scope, call::Call};
+use countersign_client::{AnswerView, Decided, Ending};
 use countersign_protocol::AskView;
 use serde_json::json;
 
@@ -19,7 +17,7 @@ fn read(stdin: &str) -> Result<HookEvent<PermissionRequest>, String> {
 
 /// A recording between the real Claude Code and a hook.
 fn golden(name: &str) -> Value {
-    let file = format!("{}/tests/golden/claude-code/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{}/../../tests/golden/claude-code/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 

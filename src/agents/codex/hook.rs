@@ -2,13 +2,11 @@
 
 use super::request::NAME;
 use crate::{
-    agents::{
-        agent::{HookEvent, HookMode, HookReply},
-        hook_call::{HookCall, ToolDecision},
-    },
-    text::line,
+    agent::{HookEvent, HookMode, HookReply},
+    hook_call::{HookCall, ToolDecision},
 };
 use countersign_ask::exact_json;
+use countersign_port::line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Requests of an app-server of our own that cannot be read.
 
 use super::refusal::METHODS;
-use crate::agents::line_head::{LineHead, MessageHead};
+use crate::line_head::{LineHead, MessageHead};
 use countersign_ask::exact_json;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use super::{
     frame::{self, CodexThread, ServerRequest},
     request::{CodexReply, CodexRequest, RequestContext, key},
 };
-use crate::client::{Client, ClientError, Submitted};
+use countersign_client::{Client, ClientError, Submitted};
 use countersign_protocol::CancelReason;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! An error that Codex does not get over. It retries for ever while its model cannot be reached,
 //! and tells each try with an `error`, so a run without a terminal would never end.
 
-use crate::agents::hosted::TICK;
+use crate::hosted::TICK;
 use std::time::Duration;
 
 /// The last error, and the time since the first one in a row.

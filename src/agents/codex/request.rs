@@ -1,15 +1,13 @@
 //! A request of Codex for a person, as a call, and the decision on it in Codex's words.
 
 use super::frame::ServerRequest;
-use crate::{
-    agents::hook_call::message,
-    client::{Decided, Ending},
-};
+use crate::hook_call::message;
 use countersign_ask::{
     Decision,
     call::{Accepts, Call},
     question::{Choice, Question},
 };
+use countersign_client::{Decided, Ending};
 use countersign_tokens::digest::sha256_hex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

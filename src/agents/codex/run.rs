@@ -12,12 +12,10 @@ use super::{
     run_requests::{CodexAround, RunRequests},
 };
 use crate::{
-    agents::{
-        hook_call::message,
-        hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
-    },
-    client::Decided,
+    hook_call::message,
+    hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
 };
+use countersign_client::Decided;
 use countersign_protocol::CancelReason;
 use std::time::Duration;
 

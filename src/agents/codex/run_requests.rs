@@ -7,7 +7,7 @@ use super::{
     refusal,
     request::{CodexReply, CodexRequest, RequestContext, for_the_model},
 };
-use crate::agents::hosted::Step;
+use crate::hosted::Step;
 use countersign_protocol::CancelReason;
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -1,15 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
-use crate::{
-    agents::agent::HookReply,
-    client::{Decided, Ending},
-};
+use crate::agent::HookReply;
 use countersign_ask::Decision;
+use countersign_client::{Decided, Ending};
 
 const COMMAND: &str = "/opt/countersign hook codex";
 
 fn golden(name: &str) -> (Vec<u8>, Value) {
-    let file = format!("{}/tests/golden/codex/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{}/../../tests/golden/codex/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let golden: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let data = |at: usize| golden.pointer(&format!("/frames/{at}/data")).unwrap().clone();
     (data(0).to_string().into_bytes(), data(1))

@@ -5,8 +5,8 @@ use super::{
     open_requests::OpenRequests,
     socket::{self, CodexSocket},
 };
-use crate::client::Client;
 use anyhow::{Result, bail};
+use countersign_client::Client;
 use countersign_port::CancellationToken;
 use std::{path::PathBuf, time::Duration};
 use tokio::time::{Instant, interval, sleep_until};

@@ -1,17 +1,15 @@
 //! A permission request and questions of opencode: their calls, and the replies to them.
 
 use crate::{
-    agents::{
-        agent::{HookReply, HookRequest},
-        hook_call::ToolDecision,
-    },
-    client::{Decided, Ending},
+    agent::{HookReply, HookRequest},
+    hook_call::ToolDecision,
 };
 use countersign_ask::{
     Decision,
     call::{Accepts, Call},
     question::{Choice, Question},
 };
+use countersign_client::{Decided, Ending};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -6,18 +6,16 @@
 )]
 use super::*;
 use crate::{
-    agents::{
-        agent::{HookReply, HookRequest},
-        answered::answered,
-    },
-    client::{Decided, Ending},
+    agent::{HookReply, HookRequest},
+    answered::answered,
 };
 use countersign_ask::Decision;
+use countersign_client::{Decided, Ending};
 
 const COMMAND_LINE: &str = "'/opt/my bin/countersign' hook opencode --config '/a \"b\".toml'";
 
 fn golden(name: &str) -> Value {
-    let file = format!("{}/tests/golden/opencode/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{}/../../tests/golden/opencode/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 

@@ -1,13 +1,11 @@
 //! Encodes the daemon's answers as commands to an engine.
 
 use super::call::{APPROVE, asks_for_words};
-use crate::profiles::wcore::{ApprovalScope, TIMED_OUT, literal, question::TOOL, reason_of};
-use crate::{
-    client::{AnswerView, Decided, Ending},
-    gate::ask::{Decision, Scope},
-    policy::Call,
-    wcore::wire::{HostCommand, ResumeToken, Suspension, ToolRequest},
-};
+use countersign_ask::{Decision, Scope};
+use countersign_client::{AnswerView, Decided, Ending};
+use countersign_policy::Call;
+use countersign_profiles::wcore::{ApprovalScope, TIMED_OUT, literal, question::TOOL, reason_of};
+use countersign_wcore::wire::{HostCommand, ResumeToken, Suspension, ToolRequest};
 use serde_json::{Value, json};
 
 /// An open request of an engine.

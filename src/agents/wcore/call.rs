@@ -1,15 +1,13 @@
 //! Converts an engine's requests to calls.
 
-use crate::profiles::wcore::question::{self, TOOL};
-use crate::{
-    gate::{
-        call::Call,
-        question::{Choice, Question},
-    },
-    ids,
-    policy::tools::SUSPENDED,
-    wcore::wire::{Suspension, ToolRequest},
+use countersign_ask::{
+    call::Call,
+    question::{Choice, Question},
 };
+use countersign_policy::tools::SUSPENDED;
+use countersign_profiles::wcore::question::{self, TOOL};
+use countersign_tokens::ids;
+use countersign_wcore::wire::{Suspension, ToolRequest};
 use serde_json::{Value, json};
 
 /// The agent's name in its calls.

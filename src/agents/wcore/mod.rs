@@ -15,16 +15,14 @@ mod tests;
 pub use call::{AGENT, EngineContext};
 
 use super::hosted::{Forward, Step};
-use crate::profiles::wcore::{ModeChangeSource, SessionMode};
-use crate::{
-    client::Decided,
-    gate::call::Call,
-    protocol::CancelReason,
-    wcore::wire::{
-        AnswerRoute, EngineEvent, HostCommand, Mistake, ResumeToken, Suspension, ToolRequest,
-    },
-};
 use answer::OpenRequest;
+use countersign_ask::call::Call;
+use countersign_client::Decided;
+use countersign_profiles::wcore::{ModeChangeSource, SessionMode};
+use countersign_protocol::CancelReason;
+use countersign_wcore::wire::{
+    AnswerRoute, EngineEvent, HostCommand, Mistake, ResumeToken, Suspension, ToolRequest,
+};
 use serde_json::Value;
 use std::collections::HashMap;
 

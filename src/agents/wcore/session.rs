@@ -1,11 +1,9 @@
 //! An engine as a hosted program.
 
 use super::{AGENT, EngineSession};
-use crate::{
-    agents::hosted::{EngineInput, Forward, HostedSession, Step},
-    client::Decided,
-    protocol::CancelReason,
-};
+use crate::hosted::{EngineInput, Forward, HostedSession, Step};
+use countersign_client::Decided;
+use countersign_protocol::CancelReason;
 
 impl HostedSession for EngineSession {
     fn agent(&self) -> &str {

@@ -6,8 +6,10 @@
 )]
 
 use super::*;
-use crate::profiles::wcore::literal::infer_prefix;
-use crate::{agents::answered, client::Ending, gate::ask::Decision};
+use crate::answered;
+use countersign_ask::Decision;
+use countersign_client::Ending;
+use countersign_profiles::wcore::literal::infer_prefix;
 use serde_json::{Map, json};
 
 fn session(modes: ModeChangeSource, compat: bool) -> EngineSession {

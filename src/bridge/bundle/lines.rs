@@ -1,7 +1,8 @@
 //! The requests of a bundle in lines: commands that differ in one number only share a line. Pure.
 
-use crate::{ask::Ask, text::line};
+use countersign_ask::Ask;
 use countersign_policy::tools::{Kind, kind_of};
+use countersign_port::line;
 use std::collections::BTreeMap;
 
 /// The longest line, and the longest list of numbers behind it, that still show everything;
@@ -167,7 +168,7 @@ fn spans(values: &[String]) -> String {
 mod tests {
     #![allow(clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
-    use crate::bridge::bundle::tests::ask_to_run;
+    use crate::bundle::tests::ask_to_run;
     use proptest::prelude::*;
 
     fn shown(commands: &[&str]) -> Vec<(String, bool)> {

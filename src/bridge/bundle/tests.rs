@@ -1,13 +1,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 use super::*;
-use crate::{
-    ask::{Answer, Body, By, StoppedClock, call::Call},
-    store::BundleRow,
-};
+use countersign_ask::{Answer, Body, By, StoppedClock, call::Call};
+use countersign_store::BundleRow;
 use serde_json::json;
 
 /// An open ask for this command.
-pub(in crate::bridge) fn ask_to_run(command: &str) -> Ask {
+pub(crate) fn ask_to_run(command: &str) -> Ask {
     let mut call = Call::new("claude-code", "s", "shell_exec", json!({"command": command}));
     call.cwd = Some("/home/ana/shop".to_owned());
     let id: String = format!("ask-{command}").chars().take(12).collect();

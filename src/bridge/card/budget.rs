@@ -6,7 +6,7 @@ use super::{
     rows::{Buttons, row},
     sheet::Sheet,
 };
-use crate::gate::{
+use countersign_gate::{
     answer::TextPurpose,
     ask::{Ask, Scope, budget::Budget},
     lasting,

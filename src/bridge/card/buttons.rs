@@ -8,13 +8,11 @@ use super::{
     parts, question, remembered, resumption, reviewed,
     rows::{Buttons, row},
 };
-use crate::{
-    gate::{
-        answer::TextPurpose,
-        ask::{Ask, Scope, edit::editable},
-    },
-    text::brief,
+use countersign_gate::{
+    answer::TextPurpose,
+    ask::{Ask, Scope, edit::editable},
 };
+use countersign_port::brief;
 use countersign_port::{Button, ButtonStyle};
 use countersign_profiles::{OnDeny, PromptChoice as Way};
 

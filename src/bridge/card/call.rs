@@ -6,7 +6,7 @@ use super::{
     readable::readable,
     sheet::{Sheet, fact},
 };
-use crate::gate::{ask::Ask, call::Call};
+use countersign_gate::{ask::Ask, call::Call};
 use countersign_policy::{
     argument_names::{COMMANDS, CONTENTS, FILES, NEW_TEXTS, OLD_TEXTS},
     tools::{Kind, kind_of},

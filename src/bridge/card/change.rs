@@ -4,7 +4,7 @@ use super::{
     named::first,
     part_of_change::{ChangedTexts, PartOfChange},
 };
-use crate::gate::call::Call;
+use countersign_gate::call::Call;
 use countersign_policy::{
     argument_names::{CHANGES, FILES, NEW_TEXTS, OLD_TEXTS},
     edited_files::patch_of,

@@ -3,18 +3,16 @@
 use super::{
     super::token::Pressed, change, maker::Maker, named::first, origin::Origin, sheet::Sheet,
 };
-use crate::{
-    gate::{
-        answer::EditStep,
-        ask::{
-            Ask,
-            edit::{ProposedEdit, editable, edited_text},
-        },
-        call::Accepts,
+use countersign_gate::{
+    answer::EditStep,
+    ask::{
+        Ask,
+        edit::{ProposedEdit, editable, edited_text},
     },
-    text::line,
+    call::Accepts,
 };
 use countersign_policy::argument_names::FILES;
+use countersign_port::line;
 use countersign_port::{Button, ButtonStyle};
 
 /// How much of a digest people are shown; characters.

@@ -1,11 +1,9 @@
 //! What a call touches, in plain words, the worst first.
 
 use super::sheet::Sheet;
-use crate::{
-    gate::ask::Ask,
-    text::{brief, line},
-};
+use countersign_gate::ask::Ask;
 use countersign_policy::effects::is_restated;
+use countersign_port::{brief, line};
 
 /// How many effects the card shows at once, how many in its details, and how much of each.
 const FEW: usize = 3;

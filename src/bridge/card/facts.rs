@@ -4,18 +4,16 @@ use super::{
     call::words,
     sheet::{Sheet, fact, glance},
 };
-use crate::{
-    clock,
-    gate::{
-        ask::Ask,
-        call::{Batch, Behind, Call},
-    },
-    text::{brief, line},
+use countersign_gate::{
+    ask::Ask,
+    call::{Batch, Behind, Call},
 };
 use countersign_policy::{
     argument_names::{COMMANDS, FILES, URLS},
     tools::of_server,
 };
+use countersign_port::{brief, line};
+use countersign_tokens::clock;
 use serde_json::Value;
 
 /// How many calls of a batch are named, and how much of each.

@@ -7,14 +7,12 @@ use super::{
     named::first,
     web,
 };
-use crate::{
-    gate::{ask::Ask, call::Call},
-    text::{brief, folded, line, visible},
-};
+use countersign_gate::{ask::Ask, call::Call};
 use countersign_policy::{
     argument_names::FILES,
     tools::{Kind, kind_of, of_server},
 };
+use countersign_port::{brief, folded, line, visible};
 use serde_json::Value;
 
 /// How long it is at most, in characters, without the count of what is cut.

@@ -1,14 +1,12 @@
 //! The lines of a long command that a person must not miss, wherever a surface cuts it.
 
 use super::sheet::Sheet;
-use crate::{
-    gate::call::Call,
-    text::{excerpt, line},
-};
+use countersign_gate::call::Call;
 use countersign_policy::{
     highlights::{self, Highlight},
     paths::Directories,
 };
+use countersign_port::{excerpt, line};
 use std::ops::Range;
 
 /// What every surface shows whole anyway.

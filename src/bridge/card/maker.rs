@@ -11,14 +11,14 @@ pub(super) const LABEL: usize = 34;
 
 /// Makes buttons for one step of one card.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::bridge) struct Maker<'a> {
-    pub(in crate::bridge) origin: Origin<'a>,
-    pub(in crate::bridge) step: usize,
+pub(crate) struct Maker<'a> {
+    pub(crate) origin: Origin<'a>,
+    pub(crate) step: usize,
 }
 
 impl Maker<'_> {
     /// A button; `None` if its token would be too long.
-    pub(in crate::bridge) fn button(
+    pub(crate) fn button(
         self,
         label: &str,
         style: ButtonStyle,

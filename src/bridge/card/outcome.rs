@@ -1,11 +1,9 @@
 //! How an ask ended, on the line of its title: who, when, what was stored.
 
-use crate::{
-    clock,
-    gate::ask::{Answer, Ask, By, Decision, Scope, State, execution::Execution},
-    text::{brief, line},
-};
+use countersign_gate::ask::{Answer, Ask, By, Decision, Scope, State, execution::Execution};
+use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, OnDeny};
+use countersign_tokens::clock;
 
 /// A reason, a rule and an answer are cut to this; all of it is in the details.
 const MOST: usize = 120;
@@ -137,7 +135,7 @@ fn stored(ask: &Ask, answer: &Answer) -> String {
 /// What the approval of a budget covers.
 fn ahead(ask: &Ask) -> String {
     let Some(budget) = &ask.body.call.budget else { return String::new() };
-    let time = crate::gate::lasting(budget.for_s);
+    let time = countersign_gate::lasting(budget.for_s);
     format!(" · each of the {} once, for {time}", budget.calls.len())
 }
 

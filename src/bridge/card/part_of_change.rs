@@ -1,10 +1,10 @@
 //! One of several changes in a call: of one file, or of several.
 
 use super::named::first;
-use crate::text::{brief, line};
 use countersign_policy::argument_names::{
     CONTENTS, FILES, MOVED_TO, NEW_TEXTS, OLD_TEXTS, PATCHES,
 };
+use countersign_port::{brief, line};
 use serde_json::{Map, Value};
 
 /// How much of a path is shown above a change.

@@ -6,10 +6,8 @@ use super::{
     maker::{LABEL, Maker},
     origin::Origin,
 };
-use crate::{
-    gate::ask::{Ask, Body, Scope},
-    text::line,
-};
+use countersign_gate::ask::{Ask, Body, Scope};
+use countersign_port::line;
 use countersign_port::{Block, Button, ButtonStyle, Card};
 
 /// Whether Always opens the choice: there are several rules, or the one is too long for a button.
@@ -74,10 +72,8 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{
-        bridge::{card, token::ButtonToken},
-        gate::call::Call,
-    };
+    use crate::{card, token::ButtonToken};
+    use countersign_gate::call::Call;
     use countersign_policy::Rule;
     use serde_json::json;
 

@@ -5,12 +5,10 @@
 mod made;
 
 use super::*;
-use crate::{
-    cli::terminal,
-    gate::{ask::Body, question::QuestionAnswer},
-    text::visible,
-};
+use crate::card::terminal;
+use countersign_gate::{ask::Body, question::QuestionAnswer};
 use countersign_policy::Rule;
+use countersign_port::visible;
 use countersign_port::{Block, Field};
 use made::body;
 use proptest::prelude::*;

@@ -6,14 +6,14 @@ use super::{
     readable::readable,
     sheet::{Sheet, fact, glance},
 };
-use crate::gate::{
+use countersign_gate::{
     ask::Ask,
     call::Call,
     question::{Choice, Question},
 };
-use crate::text::line;
 use countersign_policy::tools::SUSPENDED;
 use countersign_port::Field;
+use countersign_port::line;
 use serde_json::Value;
 
 /// How much of an earlier question is shown before its answer.

@@ -4,10 +4,8 @@ use super::{
     maker::LABEL,
     sheet::{Sheet, fact},
 };
-use crate::{
-    gate::ask::{Ask, Body, Scope},
-    text::line,
-};
+use countersign_gate::ask::{Ask, Body, Scope};
+use countersign_port::line;
 use countersign_profiles::GrantLifetime;
 
 /// The label of a button that remembers something, where it is offered: what covers more than this

@@ -6,7 +6,7 @@ use super::{
     rows::{Buttons, row},
     sheet::Sheet,
 };
-use crate::gate::ask::{Ask, Scope};
+use countersign_gate::ask::{Ask, Scope};
 use countersign_port::ButtonStyle;
 
 /// Says what a pause of one agent means.

@@ -1,7 +1,7 @@
 //! The second step of a critical ask: what will happen, once more.
 
 use super::{buttons, draw, origin::Origin};
-use crate::gate::ask::Ask;
+use countersign_gate::ask::Ask;
 use countersign_port::{Block, Card, DiffLine, DiffSide, excerpt};
 
 /// A text that is longer is cut in the second step: the first step has shown it, and no platform
@@ -63,7 +63,7 @@ fn shorten_line(text: &mut String) {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
-    use crate::gate::{ask::Body, call::Call};
+    use countersign_gate::{ask::Body, call::Call};
     use countersign_port::diff_text;
     use serde_json::json;
 

@@ -6,12 +6,10 @@ use super::{
     rows::{Buttons, row},
     sheet::Sheet,
 };
-use crate::{
-    clock,
-    gate::ask::{Ask, Body, Scope, review::CallReview},
-    text::line,
-};
+use countersign_gate::ask::{Ask, Body, Scope, review::CallReview};
 use countersign_port::ButtonStyle;
+use countersign_port::line;
+use countersign_tokens::clock;
 use std::borrow::Cow;
 
 /// A review's ask as its card shows it: under the agent whose call ran.

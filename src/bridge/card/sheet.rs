@@ -1,8 +1,8 @@
 //! A card's blocks while they are written. What comes from outside is made visible here, and
 //! nowhere taken for the card's own words.
 
-use crate::text::{line, visible};
 use countersign_port::{Block, DiffLine, Field};
+use countersign_port::{line, visible};
 
 /// The blocks so far.
 #[derive(Default)]

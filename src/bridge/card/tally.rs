@@ -1,14 +1,12 @@
 //! Whose answers an open ask needs, and who has voted.
 
 use super::sheet::Sheet;
-use crate::{
-    gate::ask::{
-        Ask, Scope,
-        requirement::{Exclusion, Requirement},
-        votes::Vote,
-    },
-    text::line,
+use countersign_gate::ask::{
+    Ask, Scope,
+    requirement::{Exclusion, Requirement},
+    votes::Vote,
 };
+use countersign_port::line;
 
 /// Writes a line for each requirement.
 pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {

@@ -5,16 +5,14 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::{
-    clock,
-    gate::{
-        ask::{Answer, Body, By, Scope, StoppedClock},
-        question::QuestionAnswer,
-    },
+use countersign_gate::{
+    ask::{Answer, Body, By, Scope, StoppedClock},
+    question::QuestionAnswer,
 };
 use countersign_policy::{Rule, Verdict};
 use countersign_port::{Block, ButtonStyle};
 use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice as Way};
+use countersign_tokens::clock;
 use serde_json::{Value, json};
 
 const CARD: Origin<'_> = Origin { nonce: "k3J9sQ0aZ_-b4LmX7yTn2w", store: "0wn5t0re" };

@@ -3,12 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use super::*;
-use crate::{
-    cli::terminal,
-    clock,
-    gate::ask::{Answer, Body, By, Scope},
-};
+use crate::card::terminal;
+use countersign_gate::ask::{Answer, Body, By, Scope};
 use countersign_policy::Rule;
+use countersign_tokens::clock;
 use serde_json::{Value, json};
 use std::{env, fs, path::PathBuf};
 
@@ -103,7 +101,7 @@ fn answered(ask: &Ask) -> Ask {
     let remembers = ask.body.offers(Scope::Always);
     let (decision, scope, answers) = match ask.is_question() {
         true => {
-            let first = |one: &crate::gate::question::Question| {
+            let first = |one: &countersign_gate::question::Question| {
                 (one.question.clone(), json!(one.options.first().unwrap().label))
             };
             (Decision::Answer, None, Some(ask.body.call.questions.iter().map(first).collect()))
@@ -120,7 +118,7 @@ fn answered(ask: &Ask) -> Ask {
 
 #[test]
 fn twelve_cards_before_and_after_the_press() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cards");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/cards");
     let mut shown = String::new();
     for (name, ask) in twelve() {
         let mut cards = vec![("open", draw(&ask, CARD)), ("closed", draw(&answered(&ask), CARD))];

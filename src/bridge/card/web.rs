@@ -1,7 +1,7 @@
 //! Addresses on the web: which host they really lead to.
 
-use crate::text::{line, mixes_scripts};
-use reqwest::Url;
+use countersign_port::{line, mixes_scripts};
+use url::Url;
 
 /// So many addresses of one text are looked at.
 const MOST: usize = 20;

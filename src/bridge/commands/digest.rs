@@ -2,17 +2,15 @@
 
 use super::run::{CommandRun, words_of};
 use super::shown::is_shown;
-use crate::{
-    bridge::card,
-    clock,
-    gate::{
-        SubmitError,
-        ask::Ask,
-        digests::{self, DigestScope},
-    },
-    store::StoreError,
+use crate::card;
+use countersign_gate::{
+    SubmitError,
+    ask::Ask,
+    digests::{self, DigestScope},
 };
 use countersign_port::{CommandCall, CommandReply, Outcome};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 use jiff::SignedDuration;
 
 const WEEK_MS: i64 = 7 * 86_400_000;

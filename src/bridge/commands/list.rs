@@ -21,7 +21,7 @@ const BACK: CommandParameter = CommandParameter {
 };
 
 /// Every command, in the order in which people see them.
-pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
+pub(crate) const COMMANDS: &[BotCommand] = &[
     BotCommand { name: "pending", description: "What waits for an answer", parameters: &[] },
     BotCommand {
         name: "approve",

@@ -1,11 +1,8 @@
 //! `/login`: a link that signs a person with a name in to the inbox.
 
-use crate::{
-    clock,
-    gate::{Gate, approvers::Who},
-    ids,
-};
+use countersign_gate::{Gate, approvers::Who};
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
+use countersign_tokens::{clock, ids};
 
 /// What is told where others would see the link.
 const IN_PRIVATE: &str = "The link is for you alone, so write /login to me in a private chat.";

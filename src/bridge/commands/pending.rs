@@ -2,8 +2,11 @@
 
 use super::run::{CommandRun, LISTED, literal, short, words, words_of};
 use super::shown::is_shown;
-use crate::{bridge::card, clock, gate::ask::Ask, store::StoreError};
+use crate::card;
+use countersign_gate::ask::Ask;
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 
 impl CommandRun<'_> {
     // SECURITY: a request that a route shows elsewhere is not told in this chat.

@@ -4,13 +4,11 @@ use super::{
     reading::first_word,
     run::{CommandRun, words},
 };
-use crate::{
-    clock,
-    gate::{DutyTurn, NotNamed},
-    store::{Absence, StoreError},
-    text::line,
-};
+use countersign_gate::{DutyTurn, NotNamed};
+use countersign_port::line;
 use countersign_port::{CommandReply, Outcome};
+use countersign_store::{Absence, StoreError};
+use countersign_tokens::clock;
 use jiff::{SignedDuration, Timestamp, ToSpan, civil::Time, tz::TimeZone};
 
 /// How long somebody is away who does not say until when.

@@ -1,13 +1,13 @@
 //! What a person's words at a card mean. Pure.
 
-use crate::gate::{
+use countersign_gate::{
     answer::{Action, TextPurpose},
     ask::Ask,
 };
 
 /// A plain reply to the card of this ask: the answer to its question, or why it is denied.
 // FAIL-CLOSED: words alone never approve anything.
-pub(in crate::bridge) fn said(ask: &Ask, text: String) -> Action {
+pub(crate) fn said(ask: &Ask, text: String) -> Action {
     match ask.is_question() {
         true => Action::Text { question: ask.progress.current(), text: Some(text) },
         false => Action::Words { wanted: TextPurpose::Reason, text: Some(text) },

@@ -10,19 +10,17 @@ use super::{
     login::login,
     reading::{first_word, said},
 };
-use crate::{
-    clock,
-    gate::{
-        Gate, PauseOutcome, Reply,
-        answer::{Action, TextPurpose},
-        approvers::Who,
-        ask::{Ask, Scope, pause::PauseMode},
-        pause_sentence,
-    },
-    store::{Grant, GrantScope, Store, StoreError},
-    text::line,
+use countersign_gate::{
+    Gate, PauseOutcome, Reply,
+    answer::{Action, TextPurpose},
+    approvers::Who,
+    ask::{Ask, Scope, pause::PauseMode},
+    pause_sentence,
 };
+use countersign_port::line;
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
+use countersign_store::{Grant, GrantScope, Store, StoreError};
+use countersign_tokens::clock;
 
 /// How many asks or grants are listed.
 pub(super) const LISTED: usize = 15;
@@ -39,21 +37,18 @@ const ELSEWHERE: &str =
     "I take commands where cards are shown, and in a private chat with me. Not here.";
 
 /// One command of one person.
-pub(in crate::bridge) struct CommandRun<'a> {
-    pub(in crate::bridge) gate: &'a Gate,
-    pub(in crate::bridge) store: &'a Store,
-    pub(in crate::bridge) adapters: &'a Adapters,
-    pub(in crate::bridge) who: Who,
+pub(crate) struct CommandRun<'a> {
+    pub(crate) gate: &'a Gate,
+    pub(crate) store: &'a Store,
+    pub(crate) adapters: &'a Adapters,
+    pub(crate) who: Who,
 }
 
 impl CommandRun<'_> {
     /// Does what was asked for, where its writer may.
     // SECURITY: only approvers see and change anything; what others see too is said only where the
     // cards themselves are shown.
-    pub(in crate::bridge) async fn run(
-        self,
-        call: &CommandCall,
-    ) -> Result<CommandReply, StoreError> {
+    pub(crate) async fn run(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
         let admitted = self.gate.admit(self.who.clone());
         match (call.name.as_str(), admitted) {
             ("", _) => return Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),

@@ -1,8 +1,9 @@
 //! Where asks are shown, and so may be spoken of.
 
 use super::run::CommandRun;
-use crate::{ask::Ask, store::StoreError};
+use countersign_ask::Ask;
 use countersign_port::{CommandCall, Target};
+use countersign_store::StoreError;
 
 impl CommandRun<'_> {
     /// Whether asks are shown at one of these targets, or in a session's thread below one.

@@ -1,15 +1,13 @@
 //! Callers and pressers that leave while the store is slow, fails, or loses an outcome.
 
 use super::{Asked, Place, Scenario, chat::FakeChat};
-use crate::{
-    gate::{
-        SubmitOutcome,
-        ask::{Ask, Scope},
-        call::Call,
-    },
-    store::{Store, engines::on_both, fault_injection::CommitFault},
+use countersign_gate::{
+    SubmitOutcome,
+    ask::{Ask, Scope},
+    call::Call,
 };
 use countersign_port::Presses;
+use countersign_store::{Store, engines::on_both, fault_injection::CommitFault};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 

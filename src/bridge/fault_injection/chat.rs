@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 /// The chat. It knows a card that is posted again by its id, as Discord does.
 #[derive(Default)]
-pub(crate) struct FakeChat {
-    pub(super) signals: Signals,
+pub struct FakeChat {
+    pub(crate) signals: Signals,
     inside: Mutex<Inside>,
 }
 
@@ -32,7 +32,7 @@ struct Inside {
 
 /// What becomes of what is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Network {
+pub enum Network {
     /// It arrives.
     #[default]
     Clear,
@@ -46,43 +46,43 @@ pub(crate) enum Network {
 
 impl FakeChat {
     /// One whose messages do not outlive its process.
-    pub(super) fn forgetful() -> Self {
+    pub(crate) fn forgetful() -> Self {
         let inside = Mutex::new(Inside { forgets: true, ..Inside::default() });
         Self { signals: Signals::default(), inside }
     }
 
     /// One in which requests that come fast share messages.
-    pub(super) fn paced(pace: Pace) -> Self {
+    pub(crate) fn paced(pace: Pace) -> Self {
         let inside = Mutex::new(Inside { pace: Some(pace), ..Inside::default() });
         Self { signals: Signals::default(), inside }
     }
 
     /// The cards as they stand, oldest first.
-    pub(super) fn drawn(&self) -> Vec<Card> {
+    pub(crate) fn drawn(&self) -> Vec<Card> {
         self.inside.lock().unwrap().messages.iter().map(|(_, card)| card.clone()).collect()
     }
 
     /// How many messages without a card arrived.
-    pub(super) fn announced(&self) -> usize {
+    pub(crate) fn announced(&self) -> usize {
         self.inside.lock().unwrap().announced
     }
 
-    pub(super) fn set(&self, network: Network) {
+    pub(crate) fn set(&self, network: Network) {
         self.inside.lock().unwrap().network = network;
     }
 
     /// The cards whose text has this in it never arrive.
-    pub(super) fn never_takes(&self, words: &str) {
+    pub(crate) fn never_takes(&self, words: &str) {
         self.inside.lock().unwrap().refused.push(words.to_owned());
     }
 
     /// The platform refuses the cards with this on them, or none.
-    pub(super) fn refuses(&self, words: Option<&str>) {
+    pub(crate) fn refuses(&self, words: Option<&str>) {
         self.inside.lock().unwrap().invalid = words.map(str::to_owned);
     }
 
     /// When something was to be shown, and the command on its card.
-    pub(super) fn tries(&self) -> Vec<(Instant, String)> {
+    pub(crate) fn tries(&self) -> Vec<(Instant, String)> {
         self.inside.lock().unwrap().tries.clone()
     }
 
@@ -196,7 +196,7 @@ impl Place for Arc<FakeChat> {
     }
 }
 
-pub(super) fn text(card: &Card) -> String {
+pub(crate) fn text(card: &Card) -> String {
     let texts = card.blocks.iter().filter_map(|block| match block {
         Block::Code { text, .. } | Block::Outcome { text } => Some(text.as_str()),
         _ => None,

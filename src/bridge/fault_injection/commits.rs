@@ -1,20 +1,18 @@
 //! Commits that fail, wait or lose their outcome, under the bridge.
 
 use super::{Asked, Place, Scenario, chat::FakeChat};
-use crate::{
-    clock,
-    gate::{
-        SubmitOutcome,
-        ask::{Ask, By, Decision},
-        call::Call,
-    },
-    store::{
-        Store,
-        engines::{Fresh, on_both},
-        fault_injection::CommitFault,
-    },
+use countersign_gate::{
+    SubmitOutcome,
+    ask::{Ask, By, Decision},
+    call::Call,
 };
 use countersign_port::{MessageRef, Outcome, Press, Presses};
+use countersign_store::{
+    Store,
+    engines::{Fresh, on_both},
+    fault_injection::CommitFault,
+};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 

@@ -1,8 +1,8 @@
 //! A row that was damaged on the disk, among others.
 
 use super::{Place, Scenario, chat::FakeChat};
-use crate::store::engines::on_both;
 use countersign_port::Outcome;
+use countersign_store::engines::on_both;
 use std::{sync::Arc, time::Duration};
 
 const DAMAGED: &str = "This ask is damaged in the store, so nobody can answer it.";

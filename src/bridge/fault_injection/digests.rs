@@ -4,7 +4,7 @@ use super::{
     Place, Scenario,
     chat::{FakeChat, Network},
 };
-use crate::store::{Fence, NewDigest, Store, engines::on_both, fault_injection::CommitFault};
+use countersign_store::{Fence, NewDigest, Store, engines::on_both, fault_injection::CommitFault};
 use std::{sync::Arc, time::Duration};
 
 const MINUTE: Duration = Duration::from_secs(60);

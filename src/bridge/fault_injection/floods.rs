@@ -1,11 +1,9 @@
 //! Floods: more asks than a group takes messages, with everything else that may go wrong meanwhile.
 
 use super::{Asked, Place, Scenario, platforms::InTelegram};
-use crate::{
-    clock,
-    store::{Store, engines::on_both},
-};
 use countersign_port::Outcome;
+use countersign_store::{Store, engines::on_both};
+use countersign_tokens::clock;
 use std::{collections::BTreeSet, time::Duration};
 
 use super::platforms::telegram::Fault;
@@ -174,7 +172,8 @@ async fn words_at_a_shared_message_deny_all_that_was_seen_in_it_and_nothing_that
         assert_eq!(store.cards_of(&first.id).await.unwrap().remove(0).message, None);
         let receipt = scenario.reply(&message, "not on a Friday").await;
         assert_eq!(receipt.outcome, Outcome::Applied, "{receipt:?}");
-        let why = |ask: &crate::ask::Ask| ask.answer().and_then(|answer| answer.reason.clone());
+        let why =
+            |ask: &countersign_ask::Ask| ask.answer().and_then(|answer| answer.reason.clone());
         assert_eq!(why(&scenario.read(&first).await), Some("not on a Friday".to_owned()));
         assert!(scenario.read(&second).await.is_open(), "nobody has seen it");
 
@@ -221,7 +220,7 @@ async fn the_time_of_an_ask_that_is_shown_late_starts_when_it_is_shown() {
 async fn the_figures_of_a_flood_with_and_without_sharing_messages() {
     let mut figures = Vec::new();
     for shares in [true, false] {
-        let fresh = crate::store::engines::Fresh::sqlite();
+        let fresh = countersign_store::engines::Fresh::sqlite();
         let store = Store::open(&fresh.database).await.unwrap();
         let chat = match shares {
             true => InTelegram::start_limited(store.faults()).await,

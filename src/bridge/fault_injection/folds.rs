@@ -7,11 +7,9 @@ use super::{
     Place, Scenario,
     chat::{FakeChat, Network},
 };
-use crate::{
-    gate::{SubmitOutcome, call::Call},
-    store::{Fence, Store, engines::Fresh},
-};
+use countersign_gate::{SubmitOutcome, call::Call};
 use countersign_port::{Card, Outcome, Pace};
+use countersign_store::{Fence, Store, engines::Fresh};
 use model::{AskEnd, FoldModel, KnownAsk, Picture, PictureButton, ended};
 use proptest::{prelude::*, sample::Index};
 use serde_json::json;

@@ -1,16 +1,15 @@
 //! A chat that is away for an hour.
 
-#[cfg(all(feature = "telegram", feature = "discord"))]
 use super::platforms::{InDiscord, InTelegram};
 use super::{
     Asked, Place, Scenario,
     chat::{FakeChat, Network},
 };
-use crate::store::{
+use countersign_port::Outcome;
+use countersign_store::{
     Store,
     engines::{Fresh, on_both},
 };
-use countersign_port::Outcome;
 use futures::future::join_all;
 use std::{sync::Arc, time::Duration};
 
@@ -177,7 +176,6 @@ async fn cards_that_never_arrive_keep_no_other_from_arriving() {
     .await;
 }
 
-#[cfg(all(feature = "telegram", feature = "discord"))]
 #[tokio::test]
 async fn an_hour_away_leaves_no_trace_in_telegram() {
     let fresh = Fresh::sqlite();
@@ -187,7 +185,6 @@ async fn an_hour_away_leaves_no_trace_in_telegram() {
     an_hour_away(&scenario, &telegram).await;
 }
 
-#[cfg(all(feature = "telegram", feature = "discord"))]
 #[tokio::test]
 async fn an_hour_away_leaves_no_trace_in_discord() {
     let fresh = Fresh::sqlite();

@@ -1,11 +1,11 @@
 //! The real adapters, before the stand-ins of their platforms.
 
 use super::{Place, VisibleCard};
-use crate::store::fault_injection::Faults;
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses, SendError,
     Signals, Target, async_trait,
 };
+use countersign_store::fault_injection::Faults;
 use std::sync::Arc;
 
 #[allow(unused_imports, reason = "a stand-in is for many, and nobody presses in it here")]

@@ -4,8 +4,8 @@ use super::{
     Asked, Place, Scenario,
     platforms::{InDiscord, InTelegram, discord, telegram},
 };
-use crate::store::{Store, engines::Fresh};
 use countersign_port::Outcome;
+use countersign_store::{Store, engines::Fresh};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! A platform that refuses a card for what it is.
 
 use super::{Place, Scenario, chat::FakeChat};
-use crate::store::engines::on_both;
+use countersign_store::engines::on_both;
 use std::{sync::Arc, time::Duration};
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
 //! Starts with a platform that forgets with its process, as the inbox does.
 
 use super::{Place, Scenario, chat::FakeChat, chat::Network};
-use crate::store::{Fence, Store, engines::on_both};
+use countersign_store::{Fence, Store, engines::on_both};
 use std::{sync::Arc, time::Duration};
 
 /// The next process after this one has come to its end, and what people see of it.

@@ -1,25 +1,22 @@
 //! Undo, and edit and approve, while commits fail and the daemon dies in the middle of them.
 
 use super::{Place, Scenario, chat::FakeChat};
-#[cfg(all(feature = "telegram", feature = "discord"))]
 use super::{
     VisibleCard,
     platforms::{InDiscord, InTelegram},
 };
-use crate::{
-    clock,
-    gate::{
-        SubmitOutcome,
-        ask::{Ask, By, Decision, Undone},
-        call::Call,
-    },
-    store::{
-        Closed, Fence, Store,
-        engines::{Fresh, on_both},
-        fault_injection::CommitFault,
-    },
+use countersign_gate::{
+    SubmitOutcome,
+    ask::{Ask, By, Decision, Undone},
+    call::Call,
 };
 use countersign_port::Outcome;
+use countersign_store::{
+    Closed, Fence, Store,
+    engines::{Fresh, on_both},
+    fault_injection::CommitFault,
+};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -153,7 +150,6 @@ async fn an_undo_whose_rules_file_cannot_be_changed_says_so_and_the_next_start_f
 }
 
 /// Presses Undo a moment before it is too late and a moment after it.
-#[cfg(all(feature = "telegram", feature = "discord"))]
 async fn too_late(store: &Store, place: &impl Place) {
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("rules.jsonc");
@@ -174,7 +170,6 @@ async fn too_late(store: &Store, place: &impl Place) {
     assert_eq!(place.violations(), Vec::<String>::new());
 }
 
-#[cfg(all(feature = "telegram", feature = "discord"))]
 #[tokio::test]
 async fn an_undo_after_its_ten_minutes_is_told_that_it_is_too_late_on_both_platforms() {
     let fresh = [Fresh::sqlite(), Fresh::sqlite()];

@@ -4,13 +4,13 @@ use super::{
     OutboxWorker,
     one_card::{LONGEST_SEND, late_note},
 };
-use crate::{
-    ask::late,
-    bridge::{bundle, outage::backoff_ms},
-    clock,
-    store::{Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Member, NewEvent, StoreError},
-};
+use crate::{bundle, outage::backoff_ms};
+use countersign_ask::late;
 use countersign_port::{MessageRef, Posting, SendError, Target};
+use countersign_store::{
+    Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Member, NewEvent, StoreError,
+};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 //! meanwhile.
 
 use super::{OutboxWorker, failures::LATER};
-use crate::store::{DigestTry, DueDigest, StoreError};
 use countersign_port::{ReplyPiece, SendError, Target};
+use countersign_store::{DigestTry, DueDigest, StoreError};
 use std::time::Duration;
 
 impl OutboxWorker {

@@ -1,12 +1,10 @@
 //! What could not be sent: tried again later, or given up.
 
 use super::OutboxWorker;
-use crate::{
-    bridge::outage::backoff_ms,
-    clock,
-    store::{CardRow, StoreError},
-};
+use crate::outage::backoff_ms;
 use countersign_port::{RetryScope, SendError, Target};
+use countersign_store::{CardRow, StoreError};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::time::Duration;
 

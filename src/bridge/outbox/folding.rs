@@ -1,11 +1,9 @@
 //! Folding: which cards share a message.
 
 use super::{OutboxWorker, rush::crowd};
-use crate::{
-    clock,
-    store::{Due, StoreError},
-};
 use countersign_port::{Pace, Target};
+use countersign_store::{Due, StoreError};
+use countersign_tokens::clock;
 use std::collections::{BTreeMap, HashMap};
 
 /// How long a bundle is joined by new requests: a change of a message rings nobody's phone.

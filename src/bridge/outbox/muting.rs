@@ -2,7 +2,8 @@
 //! again.
 
 use super::{OutboxWorker, PageProgress};
-use crate::{clock, store::StoreError};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 
 /// How many are redrawn before it is looked for anything new: an edit counts against the limits of
 /// a chat.

@@ -1,15 +1,13 @@
 //! One card: drawn, sent, and noted as shown.
 
 use super::OutboxWorker;
-use crate::{
-    ask::late::{self, LATE_MS},
-    bridge::card::{self, Origin},
-    clock, digest,
-    gate::ask::Ask,
-    store::{CardRow, DrawnCard, SHOWN_WITHIN_MS, Seen, Shown, StoreError},
-    text::line,
-};
+use crate::card::{self, Origin};
+use countersign_ask::late::{self, LATE_MS};
+use countersign_gate::ask::Ask;
+use countersign_port::line;
 use countersign_port::{Block, Card, MessageRef, Posting, SendError, Target};
+use countersign_store::{CardRow, DrawnCard, SHOWN_WITHIN_MS, Seen, Shown, StoreError};
+use countersign_tokens::{clock, digest};
 use std::time::Duration;
 
 /// A send that takes longer has failed.

@@ -1,7 +1,8 @@
 //! A target that refuses the bot: it was thrown out, blocked, or may not write any more.
 
 use super::OutboxWorker;
-use crate::{clock, store::StoreError};
+use countersign_store::StoreError;
+use countersign_tokens::clock;
 use serde_json::json;
 use std::time::Duration;
 

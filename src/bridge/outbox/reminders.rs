@@ -1,12 +1,10 @@
 //! Reminders: a reply to the card that nobody answers, never a second card.
 
 use super::{OutboxWorker, failures::LATER};
-use crate::{
-    clock,
-    gate::ask::Ask,
-    store::{DueReminder, StoreError},
-};
+use countersign_gate::ask::Ask;
 use countersign_port::{MessageRef, Reminder, SendError};
+use countersign_store::{DueReminder, StoreError};
+use countersign_tokens::clock;
 use std::{collections::BTreeMap, time::Duration};
 
 impl OutboxWorker {
@@ -98,7 +96,7 @@ fn sentence(asks: &[&Ask], now: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::ask::{Body, call::Call};
+    use countersign_gate::ask::{Body, call::Call};
     use serde_json::json;
 
     #[test]

@@ -1,10 +1,8 @@
 //! What other daemons are asked. They know nothing of a place that is only here, such as the inbox,
 //! so the cards for it are made here.
 
-use crate::{
-    gate::Gate,
-    store::{Event, Store, StoreError, Tail},
-};
+use countersign_gate::Gate;
+use countersign_store::{Event, Store, StoreError, Tail};
 use tokio::sync::watch;
 
 #[derive(Debug)]

@@ -1,11 +1,9 @@
 //! What a start makes up for, before anything is sent.
 
 use super::{OutboxWorker, one_card::shown, page::PAGE, remote::RemoteAsks};
-use crate::{
-    bridge::card,
-    store::{Belongs, Due, StoreError},
-};
+use crate::card;
 use countersign_port::{Posting, Target};
+use countersign_store::{Belongs, Due, StoreError};
 
 impl OutboxWorker {
     /// Makes up for what was left out; false: it has to be tried again.

@@ -1,13 +1,11 @@
 //! Threads: at a target that shows each session in a place of its own, where a new card goes.
 
 use super::{OutboxWorker, one_card::LONGEST_SEND};
-use crate::{
-    bridge::card::thread_name,
-    clock,
-    gate::ask::Ask,
-    store::{StoreError, ThreadKey, ThreadRow},
-};
+use crate::card::thread_name;
+use countersign_gate::ask::Ask;
 use countersign_port::{Posting, SendError, SessionThread, Target};
+use countersign_store::{StoreError, ThreadKey, ThreadRow};
+use countersign_tokens::clock;
 use std::time::Duration;
 
 impl OutboxWorker {

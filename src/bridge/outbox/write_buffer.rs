@@ -2,7 +2,7 @@
 //! breath shares one, and no answer waits for it.
 
 use super::page::PAGE;
-use crate::store::{Due, Shown};
+use countersign_store::{Due, Shown};
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 

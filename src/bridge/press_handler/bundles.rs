@@ -5,20 +5,18 @@ use super::{
     receipts::{receipt, receipt_of},
 };
 use crate::{
-    ask::{Ask, Scope},
-    bridge::{
-        bundle,
-        card::Origin,
-        token::{ButtonToken, Pressed},
-    },
-    clock,
-    gate::{
-        Reply, Told,
-        answer::{Action, TextPurpose},
-    },
-    store::{Bundle, BundleKey, StoreError},
+    bundle,
+    card::Origin,
+    token::{ButtonToken, Pressed},
+};
+use countersign_ask::{Ask, Scope};
+use countersign_gate::{
+    Reply, Told,
+    answer::{Action, TextPurpose},
 };
 use countersign_port::{Card, MessageRef, Outcome, Presser, Receipt};
+use countersign_store::{Bundle, BundleKey, StoreError};
+use countersign_tokens::clock;
 use futures::{StreamExt, future::ready, stream};
 
 /// So many answers are on their way to the store at once: they share its commits.

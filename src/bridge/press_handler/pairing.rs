@@ -1,9 +1,7 @@
 //! What is told to people who send a pairing code, or only greet the bot.
 
-use crate::{
-    gate::{Gate, KnockOutcome, Knocker, approvers::Who},
-    text::line,
-};
+use countersign_gate::{Gate, KnockOutcome, Knocker, approvers::Who};
+use countersign_port::line;
 use countersign_port::{Knock, Outcome, Target, UNKNOWN_CODE};
 
 /// What is told of a code that works.

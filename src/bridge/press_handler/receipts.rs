@@ -4,12 +4,10 @@ use super::super::{
     card::{self, Origin},
     told::outcome,
 };
-use crate::{
-    gate::{Reply, Told, fault_sentence},
-    store::StoreError,
-    text::line,
-};
+use countersign_gate::{Reply, Told, fault_sentence};
+use countersign_port::line;
 use countersign_port::{CommandReply, Outcome, Receipt, ReplyPiece};
+use countersign_store::StoreError;
 
 /// The longest sentence that every platform shows to a presser.
 const SENTENCE: usize = 190;

@@ -37,7 +37,7 @@ fn tokens_fit_every_platform_and_read_back() {
         Pressed::Confirm,
     ];
     for pressed in pressed {
-        let (nonce, store) = (crate::ids::nonce(), crate::ids::ask_id());
+        let (nonce, store) = (countersign_tokens::ids::nonce(), countersign_tokens::ids::ask_id());
         let token = ButtonToken { nonce, step: 9, pressed, store };
         let text = token.write().unwrap();
         assert!(text.len() <= 40, "{text}");

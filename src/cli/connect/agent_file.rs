@@ -1,8 +1,9 @@
 //! The file in which an agent looks for hooks: read, replaced, backed up and removed, and never
 //! where something unexpected is in its place.
 
-use crate::{agents::HookFile, cli::files};
+use crate::cli::files;
 use anyhow::{Context as _, Result, anyhow, bail};
+use countersign_agents::HookFile;
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt},

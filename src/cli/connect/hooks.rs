@@ -1,7 +1,6 @@
 //! Adds our hooks to an agent's settings, or removes them.
 
 use crate::{
-    agents::{AgentTitle, HookAgent, HookMode, Hooks},
     cli::{
         Context, Exit, agent,
         connect::{agent_file::AgentFile, agreed::agreed, watched},
@@ -10,9 +9,10 @@ use crate::{
         say::{self, Colour, paint},
     },
     config::{self, Config, SOCKET, Server},
-    text::visible,
 };
 use anyhow::{Context as _, Result, anyhow};
+use countersign_agents::{AgentTitle, HookAgent, HookMode, Hooks};
+use countersign_port::visible;
 use similar::{ChangeTag, TextDiff};
 use std::path::{Path, PathBuf};
 

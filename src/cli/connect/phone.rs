@@ -9,15 +9,15 @@ use super::{
     test_card,
 };
 use crate::{
-    agents::AGENTS,
     cli::{Context, Exit, say},
-    client::Client,
     config::Config,
     daemon,
-    gate::approvers::Members,
     platforms::Registered,
 };
 use anyhow::{Context as _, Result, bail};
+use countersign_agents::AGENTS;
+use countersign_client::Client;
+use countersign_gate::approvers::Members;
 use countersign_port::{PairingPlace, Settings, Target};
 use countersign_protocol::{PairingKnock, PairingProgress};
 use std::io::{self, IsTerminal};

@@ -1,10 +1,8 @@
 //! The daemon that is to run with the config: waited for, reloaded, connected to the chat.
 
-use crate::{
-    cli::{Context, say, token},
-    client::{Client, ClientError},
-};
+use crate::cli::{Context, say, token};
 use anyhow::{Context as _, Result, anyhow, bail};
+use countersign_client::{Client, ClientError};
 use countersign_protocol::ReadyReply;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};

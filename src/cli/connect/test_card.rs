@@ -1,14 +1,12 @@
 //! A first card, so that a person sees that it works.
 
-use crate::{
-    cli::{Context, say},
-    client::{Decided, Ending, Submitted},
-    gate::{
-        call::Call,
-        question::{Choice, Question},
-    },
-};
+use crate::cli::{Context, say};
 use anyhow::{Result, anyhow};
+use countersign_client::{Decided, Ending, Submitted};
+use countersign_gate::{
+    call::Call,
+    question::{Choice, Question},
+};
 use serde_json::json;
 
 const QUESTION: &str = "Does this card reach you?";

@@ -5,11 +5,11 @@ use super::{
     setup::{ConfigChange, Setup},
 };
 use crate::{
-    agents::{HookAgent, HookFile},
     cli::{Context, say, token, wait},
     config::{Config, edit},
 };
 use anyhow::{Context as _, Result};
+use countersign_agents::{HookAgent, HookFile};
 use toml::Value;
 
 /// The section of the config that names the agents.

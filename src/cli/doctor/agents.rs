@@ -5,10 +5,8 @@ use super::{
     finding::{DoctorCheck, fail, ok, warn},
     fix::Repair,
 };
-use crate::{
-    agents::{AGENTS, HookAgent, HookFile, HookMode, Hooks},
-    cli::{Context, say},
-};
+use crate::cli::{Context, say};
+use countersign_agents::{AGENTS, HookAgent, HookFile, HookMode, Hooks};
 use futures::future::join_all;
 use std::{
     env, fs,

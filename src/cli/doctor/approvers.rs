@@ -4,10 +4,10 @@ use super::finding::{DoctorCheck, fail, ok, warn};
 use crate::{
     config::{ChatAccount, Config},
     daemon,
-    gate::{
-        approvers::{Approvers, Members},
-        people::NamedPerson,
-    },
+};
+use countersign_gate::{
+    approvers::{Approvers, Members},
+    people::NamedPerson,
 };
 
 /// Checks the people, and the lists of `[approvers]`.

@@ -1,10 +1,8 @@
 //! The result of one check.
 
 use super::fix::Repair;
-use crate::{
-    cli::say::{Colour, paint},
-    text::visible,
-};
+use crate::cli::say::{Colour, paint};
+use countersign_port::visible;
 use serde::Serialize;
 
 /// The result of one check.

@@ -1,11 +1,8 @@
 //! `countersign doctor --fix`: what can be fixed without giving anyone more rights.
 
-use crate::{
-    agents::{HookAgent, HookMode},
-    cli::connect,
-    cli::say,
-};
+use crate::{cli::connect, cli::say};
 use anyhow::{Context as _, Result};
+use countersign_agents::{HookAgent, HookMode};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 /// A fix that the program can make itself.

@@ -3,9 +3,9 @@
 use super::finding::{DoctorCheck, warn};
 use crate::{
     cli::{Context, token},
-    client::ClientError,
     config::{Config, Server},
 };
+use countersign_client::ClientError;
 
 /// Says so where the file was changed after the daemon read it, and how to put it in force.
 // Only for a daemon of this machine: another one has a file of its own.

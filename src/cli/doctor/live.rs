@@ -2,13 +2,11 @@
 //! a recorded call, and sees the ask arrive. Nothing of the call runs, and the ask is cancelled.
 
 use super::finding::{DoctorCheck, fail, ok, warn};
-use crate::{
-    agents::{HookAgent, HookMode, Hooks},
-    cli::{Context, say},
-    client::Client,
-    protocol::AskState,
-};
+use crate::cli::{Context, say};
 use anyhow::{Context as _, Result, anyhow};
+use countersign_agents::{HookAgent, HookMode, Hooks};
+use countersign_client::Client;
+use countersign_protocol::AskState;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{fs, process::Stdio, time::Duration};
 use tokio::{

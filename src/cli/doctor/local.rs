@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     cli::{Context, say, status, token},
-    client::{Client, ClientError},
     config::{ClientSettings, Config, Server},
     daemon,
-    store::log_key_problem,
 };
+use countersign_client::{Client, ClientError};
+use countersign_store::log_key_problem;
 use serde_json::Value;
 use std::{
     fs,

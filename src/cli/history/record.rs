@@ -1,11 +1,10 @@
 //! One ask in whole.
 
-use crate::{
-    ask::deciders,
-    cli::{Exit, say, terminal, when::when_in_full},
-    client::Client,
-};
+use crate::cli::{Exit, say, when::when_in_full};
 use anyhow::{Context as _, Result};
+use countersign_ask::deciders;
+use countersign_bridge::card::terminal;
+use countersign_client::Client;
 use countersign_protocol::{AskRecord, AskState, DeliveryView};
 
 pub(super) async fn run(client: &Client, id: &str, json: bool) -> Result<Exit> {

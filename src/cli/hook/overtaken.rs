@@ -1,11 +1,9 @@
 //! Answers that did not count, because somebody answered at the agent itself.
 
-use crate::{
-    agents::HookEvent,
-    client::{Client, ClientError},
-    clock,
-};
+use countersign_agents::HookEvent;
+use countersign_client::{Client, ClientError};
 use countersign_protocol::{AskView, CancelReason, HistoryQuery};
+use countersign_tokens::clock;
 
 /// How far back it is looked, in milliseconds.
 const SPAN_MS: i64 = 3_600_000;

@@ -1,7 +1,7 @@
 //! `countersign host codex --prompt TEXT -- codex`: its arguments.
 
-use crate::agents::CodexOutput;
 use anyhow::{Context as _, Result, bail};
+use countersign_agents::CodexOutput;
 use std::{io::Read as _, time::Duration};
 
 #[derive(Debug, clap::Args)]

@@ -1,8 +1,10 @@
 //! Events as comma-separated values (RFC 4180).
 
 use super::words::{of, told};
-use crate::{cli::say, client::Happened, clock};
+use crate::cli::say;
 use anyhow::Result;
+use countersign_client::Happened;
+use countersign_tokens::clock;
 
 const HEADINGS: [&str; 7] = ["id", "at", "kind", "ask", "agent", "session", "what"];
 

@@ -1,10 +1,8 @@
 //! `countersign log export FILE`: the signed log as a file that proves itself.
 
-use crate::{
-    cli::{Context, Exit, say, token},
-    client::Client,
-};
+use crate::cli::{Context, Exit, say, token};
 use anyhow::{Context as _, Result, anyhow};
+use countersign_client::Client;
 use std::{
     fs::OpenOptions,
     io::{self, BufWriter, Write},
@@ -51,7 +49,7 @@ pub(super) async fn each_line(
     line: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<String> {
     let mut page = client.log(None, None).await?;
-    let header = crate::audit::LogHeader::read(&page.header);
+    let header = countersign_audit::LogHeader::read(&page.header);
     let header = header.ok_or_else(|| anyhow!("the daemon's log has no readable header"))?;
     line(&page.header)?;
     loop {

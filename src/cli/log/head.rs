@@ -1,10 +1,8 @@
 //! `countersign log head`: the signed head of the log, as a witness; and reading witnesses back.
 
-use crate::{
-    audit::{LogHead, LogHeader, LogLine},
-    cli::{Context, Exit, say, token},
-};
+use crate::cli::{Context, Exit, say, token};
 use anyhow::{Context as _, Result, anyhow};
+use countersign_audit::{LogHead, LogHeader, LogLine};
 use std::{
     fs::File,
     io::{BufRead, BufReader},

@@ -1,12 +1,10 @@
 //! `countersign log verify [FILE]`: checks an export, or the daemon's own log.
 
 use super::{export::each_line, head::witnessed};
-use crate::{
-    audit::{LogCheck, LogProblem, ProvenLog, PublicKey},
-    cli::{Context, Exit, say, token},
-    store::known_head,
-};
+use crate::cli::{Context, Exit, say, token};
 use anyhow::{Context as _, Result, anyhow};
+use countersign_audit::{LogCheck, LogProblem, ProvenLog, PublicKey};
+use countersign_store::known_head;
 use std::{
     fs::{self, File},
     io::{BufRead, BufReader},

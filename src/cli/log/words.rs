@@ -1,6 +1,7 @@
 //! What happened, in words.
 
-use crate::{cli::say, text::brief};
+use crate::cli::say;
+use countersign_port::brief;
 use countersign_protocol::{AskView, EventView};
 use serde_json::Value;
 

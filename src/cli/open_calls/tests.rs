@@ -2,7 +2,7 @@
 //! A person's answer and the agent's own, in every order that the daemon and this program can see.
 
 use super::*;
-use crate::client::{ClientSettings, Server};
+use countersign_client::{ClientSettings, Server};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

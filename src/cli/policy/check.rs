@@ -1,15 +1,14 @@
 //! `countersign policy check`: reads one call per line and prints one decision per line.
 
 use super::rules;
-use crate::profiles::Profile;
-use crate::profiles::check::Options;
-use crate::{
-    cli::{Exit, logging::escaped, say},
-    clock, links,
-    policy::Verdict,
-};
+use crate::cli::{Exit, logging::escaped, say};
 use anyhow::{Context as _, Result, anyhow};
 use countersign_ask::exact_json;
+use countersign_gate::links;
+use countersign_policy::Verdict;
+use countersign_profiles::Profile;
+use countersign_profiles::check::Options;
+use countersign_tokens::clock;
 use serde_json::Value;
 use std::{
     collections::{HashMap, hash_map::Entry},

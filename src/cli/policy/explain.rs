@@ -3,12 +3,14 @@
 use super::{mode::ModeWord, rules};
 use crate::{
     cli::{Context, Exit, caller, exit::Misused, say},
-    clock, daemon, links,
-    policy::{Call, Layers, Rules},
+    daemon,
 };
 use anyhow::{Context as _, Result};
 use countersign_ask::exact_json;
+use countersign_gate::links;
+use countersign_policy::{Call, Layers, Rules};
 use countersign_policy_tools::explain::explain;
+use countersign_tokens::clock;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]

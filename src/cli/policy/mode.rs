@@ -1,7 +1,7 @@
 //! The mode, on a command line.
 
-use crate::policy::Mode;
 use clap::ValueEnum;
+use countersign_policy::Mode;
 
 /// The mode, on a command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]

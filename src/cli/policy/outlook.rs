@@ -1,12 +1,9 @@
 //! Summarizes the rules for an agent in three lines.
 
 use super::rules;
-use crate::{
-    cli::Context,
-    config::Profile,
-    policy::{Rule, Rules, Verdict},
-};
+use crate::{cli::Context, config::Profile};
 use anyhow::Result;
+use countersign_policy::{Rule, Rules, Verdict};
 
 /// The largest number of patterns that are listed; further ones are counted.
 const MOST: usize = 5;
@@ -75,7 +72,7 @@ fn reading(all: &[&Rule], verdict: Verdict) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::of;
-    use crate::policy::{DEFAULT_RULES, Rules};
+    use countersign_policy::{DEFAULT_RULES, Rules};
 
     #[test]
     fn the_lines_say_what_the_rules_say() {

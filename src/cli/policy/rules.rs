@@ -1,11 +1,8 @@
 //! Loads the rules file of a policy command.
 
-use crate::{
-    cli::Context,
-    daemon,
-    policy::{DEFAULT_RULES, Rules},
-};
+use crate::{cli::Context, daemon};
 use anyhow::{Context as _, Result, anyhow};
+use countersign_policy::{DEFAULT_RULES, Rules};
 use std::{fs, path::Path};
 
 /// Rules with their name for messages.

@@ -1,8 +1,9 @@
 //! The daemon as a process of its own, where no service manager starts it.
 
 use super::started::Started;
-use crate::{cli::Context, config::Config, store::private};
+use crate::{cli::Context, config::Config};
 use anyhow::{Context as _, Result, anyhow};
+use countersign_store::private;
 use std::{
     env,
     fs::OpenOptions,

@@ -1,8 +1,10 @@
 //! Draws what `watch` shows.
 
 use super::state::{Awaited, WatchState, WatchedAsk};
-use crate::{cli::terminal, clock, text::line};
+use countersign_bridge::card::terminal;
 use countersign_port::Tone;
+use countersign_port::line;
+use countersign_tokens::clock;
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},

@@ -1,9 +1,7 @@
 //! What `watch` shows, and what its keys do. Pure: time is an argument.
 
-use crate::{
-    ask::{Decision, Scope, pause::PauseMode},
-    cli::terminal,
-};
+use countersign_ask::{Decision, Scope, pause::PauseMode};
+use countersign_bridge::card::terminal;
 use countersign_port::{Card, Tone};
 use countersign_protocol::{AnswerRequest, AskView, PauseRequest};
 use serde_json::{Map, Value};

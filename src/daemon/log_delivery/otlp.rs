@@ -4,14 +4,12 @@ mod attributes;
 mod metrics;
 mod spans;
 
-use crate::{
-    api::Meter,
-    audit::{LogLine, LogRow},
-    clock,
-    config::OtelSettings,
-    store::{Store, StoreError},
-};
+use crate::config::OtelSettings;
 use attributes::attribute;
+use countersign_audit::{LogLine, LogRow};
+use countersign_store::{Store, StoreError};
+use countersign_tokens::clock;
+use countersign_web::Meter;
 use serde_json::{Value, json};
 use std::time::Duration;
 

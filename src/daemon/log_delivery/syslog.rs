@@ -1,10 +1,8 @@
 //! Sends rows of the log to a syslog receiver (RFC 5424).
 
-use crate::{
-    audit::{LogLine, LogRow},
-    clock,
-    config::SyslogAddress,
-};
+use crate::config::SyslogAddress;
+use countersign_audit::{LogLine, LogRow};
+use countersign_tokens::clock;
 use std::time::Duration;
 use tokio::{
     io::AsyncWriteExt,

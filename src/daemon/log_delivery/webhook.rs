@@ -1,6 +1,8 @@
 //! Posts rows of the log to a web address, signed with HMAC-SHA256.
 
-use crate::{audit::LogLine, clock, config::LogWebhook};
+use crate::config::LogWebhook;
+use countersign_audit::LogLine;
+use countersign_tokens::clock;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::{fmt::Write, time::Duration};
@@ -51,7 +53,7 @@ fn signature(webhook: &LogWebhook, timestamp: &str, body: &str) -> Option<String
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::secret::Secret;
+    use countersign_tokens::secret::Secret;
 
     #[test]
     fn the_signature_is_that_of_other_implementations() {

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
-use crate::gate::{
+use crate::{
     approvers::{Approvers, Local, Who},
     ask::{Body, State},
     call::Call,
@@ -165,7 +165,7 @@ fn stored(action: Action) -> Ask {
     match apply(&ask, &approver(), action, 10) {
         Ok(Change::Close(mut answer)) => {
             let any = !ask.body.stored_rules(&answer).is_empty();
-            answer.stored.undo_until = any.then_some(10 + crate::store::UNDO_MS);
+            answer.stored.undo_until = any.then_some(10 + countersign_store::UNDO_MS);
             Ask { state: State::Answered(*answer), ..ask }
         }
         other => panic!("{other:?}"),
@@ -178,7 +178,7 @@ fn an_answer_is_undone_once_and_in_time_and_only_where_it_stored_something() {
     let always = stored(Action::Approve { scope: Scope::Always });
     let undone = Undone { by: person(&approver()), at: 20 };
     assert_eq!(undo(&always, 20), Ok(Change::Undo(undone.clone())));
-    let late = undo(&always, 10 + crate::store::UNDO_MS).unwrap_err();
+    let late = undo(&always, 10 + countersign_store::UNDO_MS).unwrap_err();
     assert!(late.to_string().starts_with("Too late: an answer can be undone for 10 minutes."));
     let mut twice = always.clone();
     if let State::Answered(answer) = &mut twice.state {

@@ -1,14 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    gate::{
-        Choices, Gate, GateSettings, OnTimeout, Policy, Routes, SubmitOutcome,
-        approvers::Approvers, call::Call,
-    },
-    store::{Database, Store},
+    Choices, Gate, GateSettings, OnTimeout, Policy, Routes, SubmitOutcome, approvers::Approvers,
+    call::Call,
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
+use countersign_store::{Database, Store};
 use serde_json::json;
 
 async fn store(folder: &std::path::Path) -> Store {
@@ -27,7 +25,7 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
         host: "here".into(),
         daemon: daemon.into(),
         inbox: String::new(),
-        limits: crate::gate::Limits::default(),
+        limits: crate::Limits::default(),
         keep_ms: 1,
     };
     let (policy, approvers, audience) = (Arc::new(rules), Approvers::default(), Vec::new());
@@ -112,7 +110,7 @@ async fn a_caller_that_comes_back_and_gets_its_response_is_free_again() {
 
 /// The daemon gives a sign of life that is over at once.
 async fn lives(store: &Store, daemon: &str) {
-    let lease = format!("{}{daemon}", crate::store::DAEMON);
+    let lease = format!("{}{daemon}", countersign_store::DAEMON);
     assert!(store.take_lease(&lease, daemon, Duration::ZERO).await.unwrap().is_some());
 }
 

@@ -4,8 +4,8 @@ use super::super::{
     ask::{Ask, By, Decision, State},
     call::Call,
 };
-use crate::digest;
 use countersign_policy::Rule;
+use countersign_tokens::digest;
 use serde_json::json;
 
 /// How an ask ended.

@@ -2,15 +2,13 @@
 
 use super::{kinds::DigestScope, lines::lines};
 use crate::{
-    clock,
-    gate::{
-        Gate, SubmitError,
-        ask::{Ask, plan::PlannedTarget},
-        routes::{Moment, ScheduledDigest},
-    },
-    store::NewDigest,
+    Gate, SubmitError,
+    ask::{Ask, plan::PlannedTarget},
+    routes::{Moment, ScheduledDigest},
 };
 use countersign_port::ReplyPiece;
+use countersign_store::NewDigest;
+use countersign_tokens::clock;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

@@ -4,11 +4,9 @@ use super::{
     kinds::{AskDigest, AskKind},
     summary::AskSummary,
 };
-use crate::{
-    clock,
-    text::{brief, line},
-};
 use countersign_port::ReplyPiece;
+use countersign_port::{brief, line};
+use countersign_tokens::clock;
 
 /// How many people and kinds are named.
 const PEOPLE: usize = 5;

@@ -1,15 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    gate::{
-        Audience, Choices, Gate, GateSettings, Limits, Policy, Routes, SubmitOutcome, Told,
-        answer::Action,
-        approvers::{Approvers, Local, Who},
-    },
-    store::{Store, engines::on_both},
+    Audience, Choices, Gate, GateSettings, Limits, Policy, Routes, SubmitOutcome, Told,
+    answer::Action,
+    approvers::{Approvers, Local, Who},
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
+use countersign_store::{Store, engines::on_both};
 use serde_json::json;
 
 const LONG: Duration = Duration::from_secs(20);
@@ -110,13 +108,13 @@ async fn the_cards_of_an_ask_that_got_more_time_are_redrawn() {
             page.due.into_iter().map(|due| due.ask.unwrap().version).collect::<Vec<_>>()
         };
         let card = store.cards_of(&id).await.unwrap().into_iter().next().unwrap();
-        let shown = crate::store::Shown {
+        let shown = countersign_store::Shown {
             nonce: card.nonce,
             ask: id.clone(),
             message: "m".into(),
             version: 1,
             muted: false,
-            seen: crate::store::Seen::Yes,
+            seen: countersign_store::Seen::Yes,
             drawn: None,
         };
         assert!(store.cards_shown(&[shown], &fence).await.unwrap());

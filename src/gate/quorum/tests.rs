@@ -7,19 +7,16 @@ mod reference;
 
 use super::*;
 use crate::{
-    gate::{
-        Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome,
-        Told,
-        answer_rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
-        approvers::Who,
-        ask::{Scope, State},
-        people::{NamedPerson, RoleGroup},
-        routes::{RouteEscalation, RouteTarget, TargetRoute},
-    },
-    store::{Store, engines::Fresh},
+    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome, Told,
+    answer_rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
+    approvers::Who,
+    ask::{Scope, State},
+    people::{NamedPerson, RoleGroup},
+    routes::{RouteEscalation, RouteTarget, TargetRoute},
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
+use countersign_store::{Store, engines::Fresh};
 use events::{VoteEvent, VotePress, event, rule, setup};
 use proptest::prelude::*;
 use reference::{
@@ -281,7 +278,7 @@ fn somebody(name: &str, id: &str, host: Option<&str>) -> NamedPerson {
 
 #[test]
 fn a_requester_with_another_name_still_does_not_answer_and_one_who_left_may_be_anybody() {
-    use crate::gate::{
+    use crate::{
         approvers::person,
         ask::{Body, call::Call, requirement::VoteCount},
     };
@@ -325,7 +322,7 @@ fn a_requester_with_another_name_still_does_not_answer_and_one_who_left_may_be_a
 
 #[test]
 fn nobody_changes_a_call_on_which_several_votes_count() {
-    use crate::gate::{
+    use crate::{
         answer::EditStep,
         ask::{Body, call::Call, requirement::VoteCount},
     };

@@ -4,16 +4,14 @@
 
 use super::*;
 use crate::{
-    gate::{
-        Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome,
-        approvers::{Approvers, Local, Who},
-        ask::{pause::PauseMode, plan::PlannedTarget},
-        routes::{RouteEscalation, RouteTarget, TargetRoute},
-    },
-    store::{Store, engines::Fresh},
+    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome,
+    approvers::{Approvers, Local, Who},
+    ask::{pause::PauseMode, plan::PlannedTarget},
+    routes::{RouteEscalation, RouteTarget, TargetRoute},
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
+use countersign_store::{Store, engines::Fresh};
 use proptest::prelude::*;
 use serde_json::json;
 

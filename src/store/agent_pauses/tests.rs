@@ -1,15 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    ask::{Body, Decision, State, call::Call},
-    ids,
-    secret::TokenHash,
-    store::{
-        AgentLimit, AgentLimits, AgentScope, Closed, NewAgentToken, Reads,
-        engines::on_both,
-        tests::{answered, new_ask},
-    },
+    AgentLimit, AgentLimits, AgentScope, Closed, NewAgentToken, Reads,
+    engines::on_both,
+    tests::{answered, new_ask},
 };
+use countersign_ask::{Body, Decision, State, call::Call};
+use countersign_tokens::{ids, secret::TokenHash};
 
 async fn limited(store: &Store, limits: AgentLimits) -> AgentToken {
     let hash = TokenHash::of("x");

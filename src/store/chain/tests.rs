@@ -1,14 +1,12 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    audit::{LogCheck, LogProblem, ProvenLog},
-    clock,
-    store::{
-        LogSealer,
-        engines::{Fresh, on_both},
-        known_head,
-    },
+    LogSealer,
+    engines::{Fresh, on_both},
+    known_head,
 };
+use countersign_audit::{LogCheck, LogProblem, ProvenLog};
+use countersign_tokens::clock;
 use futures::future::join_all;
 use serde_json::json;
 use sqlx::AssertSqlSafe;

@@ -1,13 +1,11 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    ask::Decision,
-    store::{
-        Closed,
-        engines::on_both,
-        tests::{answered, new_ask, new_ask_in},
-    },
+    Closed,
+    engines::on_both,
+    tests::{answered, new_ask, new_ask_in},
 };
+use countersign_ask::Decision;
 
 /// Stores an ask of a session that was closed at this time.
 async fn closed(store: &Store, id: &str, session: &str, at: i64) {

@@ -6,13 +6,11 @@
 )]
 use super::*;
 use crate::{
-    gate::ask::{Ask, Decision},
-    store::{
-        Closed, Due, Inserted, NewAsk, NewCard,
-        engines::on_both,
-        tests::{answered, new_ask},
-    },
+    Closed, Due, Inserted, NewAsk, NewCard,
+    engines::on_both,
+    tests::{answered, new_ask},
 };
+use countersign_ask::{Ask, Decision};
 use std::{collections::HashMap, time::Duration};
 
 async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
@@ -151,7 +149,7 @@ async fn agents_take_turns_and_within_one_its_sessions_do_and_critical_asks_come
 
 #[tokio::test]
 async fn nobody_who_waits_is_passed_over_whoever_comes_meanwhile() {
-    let fresh = crate::store::engines::Fresh::sqlite();
+    let fresh = crate::engines::Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     let fence = leading(&store).await;
     let mut last = String::new();

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use super::*;
-use crate::store::engines::on_both;
+use crate::engines::on_both;
 use std::os::unix::fs::PermissionsExt;
 
 #[tokio::test]

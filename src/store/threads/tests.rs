@@ -1,13 +1,11 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    ask::Decision,
-    store::{
-        NewCard,
-        engines::on_both,
-        tests::{answered, new_ask_in},
-    },
+    NewCard,
+    engines::on_both,
+    tests::{answered, new_ask_in},
 };
+use countersign_ask::Decision;
 use std::time::Duration;
 
 fn key() -> ThreadKey {

@@ -5,8 +5,8 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::client::Ending;
 use countersign_ask::{Decision, call::Call};
+use countersign_client::Ending;
 
 fn session() -> ControlSession {
     ControlSession::new(ControlAround {
@@ -19,7 +19,7 @@ fn session() -> ControlSession {
 
 fn golden(frame: &str) -> Value {
     let file = "tests/golden/claude-code/11_control_can_use_tool.json";
-    let file = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"));
     let golden: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     golden.pointer(frame).unwrap()["data"].clone()
 }

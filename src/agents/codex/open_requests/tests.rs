@@ -5,10 +5,8 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::{
-    agents::codex::frame::{CodexFrame, read},
-    client::{ClientSettings, Server},
-};
+use crate::codex::frame::{CodexFrame, read};
+use countersign_client::{ClientSettings, Server};
 use serde_json::json;
 use std::time::Duration;
 use tokio::{

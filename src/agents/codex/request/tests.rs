@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{super::frame, *};
-use crate::agents::{answered, codex::frame::CodexFrame};
+use crate::{answered, codex::frame::CodexFrame};
 use countersign_ask::Scope;
 
 fn request(method: &str, params: Value) -> ServerRequest {

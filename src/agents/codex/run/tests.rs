@@ -5,8 +5,9 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::{agents::hosted::TICK, client::Ending};
+use crate::hosted::TICK;
 use countersign_ask::{Decision, call::Call};
+use countersign_client::Ending;
 use serde_json::{Value, json};
 
 const MAIN: &str = "01-main";

@@ -1,12 +1,10 @@
 //! What the model knows: asks, and the pictures of them that people have seen.
 
 use crate::{
-    ask::{Ask, Decision, Scope, State},
-    bridge::{
-        fault_injection::chat::text,
-        token::{ButtonToken, Pressed},
-    },
+    fault_injection::chat::text,
+    token::{ButtonToken, Pressed},
 };
+use countersign_ask::{Ask, Decision, Scope, State};
 use countersign_port::Card;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Attributes of spans and metrics.
 
-use crate::text::{brief, line};
+use countersign_port::{brief, line};
 use serde_json::{Value, json};
 
 /// How much of a text of an agent an attribute has; characters.

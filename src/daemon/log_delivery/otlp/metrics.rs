@@ -1,7 +1,7 @@
 //! What is measured, as metrics of OTLP.
 
 use super::attributes::text;
-use crate::api::{Measured, Metric, MetricKind};
+use countersign_web::{Measured, Metric, MetricKind};
 use serde_json::{Value, json};
 
 /// What OTLP calls a sum that goes on from the start.

@@ -1,0 +1,276 @@
+//! The store: SQLite or PostgreSQL through sqlx, in one SQL text. Only this module speaks SQL.
+//!
+//! INVARIANT: the ask's row is the truth. Every change of an ask is one compare-and-set in one
+//! transaction with its event, its grants and the cards that have to follow; the loser of a race
+//! gets the row as it is now.
+
+mod agent_limits;
+mod agent_pauses;
+mod agent_token;
+mod agent_tokens;
+mod asks;
+mod attached;
+mod backup;
+mod budgets;
+mod bundles;
+mod bundling;
+mod cards;
+mod chain;
+mod closing;
+mod connection;
+mod connection_pool;
+mod database;
+mod digests;
+mod due;
+mod engine;
+mod error;
+mod events;
+mod executions;
+mod grants;
+mod handing_over;
+mod history;
+mod id_prefix;
+mod identity;
+mod integrity;
+mod known_sessions;
+mod late;
+mod lease;
+mod listing;
+mod log_key;
+mod log_rows;
+mod log_sent;
+mod log_state;
+mod log_trouble;
+mod migrations;
+mod outbox;
+mod outdated;
+mod owed_text;
+mod passkeys;
+mod pause;
+mod presence;
+pub mod private;
+mod reconcile;
+mod remembered;
+mod replaced;
+mod restore;
+mod retention;
+mod reviews;
+mod rows;
+mod sealer;
+mod sealing;
+mod sessions;
+mod shared;
+mod steps;
+mod tail;
+mod threads;
+mod trouble;
+mod undo;
+mod uses;
+mod votes;
+mod writer;
+
+pub use agent_limits::{AgentLimit, AgentLimits, AgentPause};
+pub use agent_token::{AgentScope, AgentToken, NewAgentToken, Reads};
+pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
+pub use backup::{BackupError, back_up};
+pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
+pub use cards::{CardRow, Delivery, NewCard};
+pub use chain::LogPage;
+pub use closing::Closed;
+pub use digests::{DigestTry, DueDigest, NewDigest};
+pub use due::{Due, DuePage};
+pub use error::StoreError;
+pub use events::{Event, NewEvent};
+pub use grants::{Grant, GrantScope, UNDO_MS};
+pub use history::{Found, HistoryRange};
+pub use known_sessions::KnownSession;
+pub use late::{LateCards, SHOWN_WITHIN_MS};
+pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
+pub use listing::{ListCursor, Listed};
+pub use log_key::{LogKeyProblem, log_key_problem};
+pub use log_sent::LogDestinationState;
+pub use log_state::{LogBreak, known_head};
+pub use outbox::{DrawnCard, Seen, Shown};
+pub use owed_text::OwedText;
+pub use passkeys::{PasskeyStored, PasskeyUse, StoredPasskey};
+pub use presence::{Absence, AbsentPeople};
+pub use reconcile::Belongs;
+pub use remembered::Remembered;
+pub use replaced::Since;
+pub use restore::{RestoreError, RestoredStore, restore};
+pub use reviews::OpenReviews;
+pub use sealer::LogSealer;
+pub use sessions::SessionContext;
+pub use steps::{DueReminder, DueStep, TakenStep};
+pub use tail::{Resumed, Tail};
+pub use threads::{ThreadKey, ThreadRow};
+pub use trouble::Trouble;
+pub use uses::GrantUse;
+
+pub use database::Database;
+
+use connection::{ConnectionTimeouts, LIMITS, ReadQuery, Statement, Tx, Work};
+use countersign_tokens::{clock, ids};
+use engine::Engine;
+use sqlx::any::AnyRow;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::Notify;
+use trouble::Condition;
+
+/// A handle to the daemon's database. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    engine: Engine,
+    database: Database,
+    condition: Arc<Condition>,
+    /// This daemon's random name; it marks our own hints, so that we ignore them.
+    name: Arc<str>,
+    /// The step of the tables, once it is one that this version does not know.
+    newer: Arc<OnceLock<i64>>,
+    /// Notified after each change that other daemons may want to read.
+    news: Arc<Notify>,
+}
+
+impl Store {
+    /// Connects, creates a missing SQLite file, and brings the tables up to date.
+    ///
+    /// # Errors
+    /// When the database is unreachable, read-only or not a store of this version.
+    pub async fn open(database: &Database) -> Result<Self, StoreError> {
+        Self::open_within(database, LIMITS).await
+    }
+
+    /// Opens the store of an installation that may have had one before.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and when the known store is gone or replaced by another; nothing is
+    /// created then.
+    pub async fn open_as(database: &Database, known: &Remembered) -> Result<Self, StoreError> {
+        Self::begin(Engine::open(database, LIMITS, Some(known)).await?, database).await
+    }
+
+    async fn open_within(
+        database: &Database,
+        limits: ConnectionTimeouts,
+    ) -> Result<Self, StoreError> {
+        Self::begin(Engine::open(database, limits, None).await?, database).await
+    }
+
+    async fn begin(engine: Engine, database: &Database) -> Result<Self, StoreError> {
+        let store = Self {
+            engine,
+            database: database.clone(),
+            condition: Arc::default(),
+            name: ids::nonce().into(),
+            newer: Arc::default(),
+            news: Arc::default(),
+        };
+        // An SQLite file has one daemon (its lock is held), so every lease in it belongs to a
+        // process that has ended. Without this a restart would wait until the old lease runs out.
+        if !store.is_shared() {
+            store.end_leases().await?;
+        }
+        Ok(store)
+    }
+
+    /// The store's id: 8 characters `[0-9a-z]`, random, fixed when the store is created. A copy of
+    /// a store has the same id. It is no secret and carries no authority.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.engine.id
+    }
+
+    /// Writes and reads one row; returns what is wrong with the store, if anything is.
+    pub async fn probe(&self) -> Option<Trouble> {
+        // A write, because a full disk or a read-only server still answers reads.
+        let probe = sqlx::query(
+            "INSERT INTO pulse (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = $1",
+        );
+        let error = self.execute(probe.bind(clock::now_ms())).await.err()?;
+        Some(Trouble::of(&error, &self.database).unwrap_or_else(|| Trouble {
+            says: error.to_string(),
+            fix: "look at the daemon's log".to_owned(),
+        }))
+    }
+
+    /// The fault injection of tests.
+    #[cfg(any(test, feature = "testkit"))]
+    pub fn faults(&self) -> &fault_injection::Faults {
+        &self.engine.faults
+    }
+
+    /// Closes all connections; SQLite then copies its write-ahead log into the file.
+    pub async fn close(&self) {
+        self.engine.close().await;
+    }
+
+    /// All rows of a query.
+    async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, StoreError> {
+        self.read(self.engine.all(query)).await
+    }
+
+    /// The first row of a query.
+    async fn maybe(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, StoreError> {
+        self.read(self.engine.first(query)).await
+    }
+
+    /// The first row of a query that always returns one.
+    async fn one(&self, query: ReadQuery<'_>) -> Result<AnyRow, StoreError> {
+        self.maybe(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    }
+
+    async fn read<T>(
+        &self,
+        reading: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        #[cfg(any(test, feature = "testkit"))]
+        let _under_way = self.engine.faults.under_way();
+        #[cfg(any(test, feature = "testkit"))]
+        let reading = self.engine.faults.seen_through(reading);
+        let read = reading.await;
+        // Only a failure is noted: a store on a full disk can still be read, so only a write shows
+        // that it works again.
+        if read.is_err() {
+            self.condition.note(&self.database, &read);
+        }
+        read
+    }
+
+    /// Runs work in a transaction, which is committed if the work returns `Ok` and rolled back
+    /// otherwise.
+    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
+    {
+        #[cfg(any(test, feature = "testkit"))]
+        let _under_way = self.engine.faults.under_way();
+        let written = match self.knows_its_tables() {
+            Ok(()) => self.engine.write(work).await,
+            Err(error) => Err(error),
+        };
+        self.condition.note(&self.database, &written);
+        written
+    }
+
+    /// Runs one statement in its own transaction; returns the number of changed rows.
+    async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
+        self.write(move |tx| {
+            Box::pin(async move { Ok(statement.execute(&mut **tx).await?.rows_affected()) })
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod damaged;
+#[cfg(any(test, feature = "testkit"))]
+pub mod engines;
+#[cfg(any(test, feature = "testkit"))]
+pub mod fault_injection;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod outages;
+#[cfg(test)]
+mod tests;

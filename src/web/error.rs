@@ -1,0 +1,158 @@
+//! The reply to a request that cannot be served: a status and a sentence.
+
+use axum::{
+    Json,
+    extract::rejection::{BytesRejection, QueryRejection},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use countersign_ask::exact_json;
+use countersign_gate::{SubmitError, TooMuch};
+use countersign_protocol::ErrorReply;
+use countersign_store::StoreError;
+
+/// `Retry-After` in seconds, when a service is unavailable.
+pub(super) const COME_BACK: &str = "2";
+
+/// A refused request. It changes nothing and grants nothing.
+#[derive(Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    sentence: String,
+    /// The value of `Retry-After`, in seconds.
+    retry_after: Option<String>,
+}
+
+impl ApiError {
+    /// An error with this status and sentence.
+    #[must_use]
+    pub fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
+        let unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+        let retry_after = unavailable.then(|| COME_BACK.to_owned());
+        Self { status, sentence: sentence.into(), retry_after }
+    }
+
+    /// The agent or session is over a limit; the reply names when to try again.
+    fn too_much(TooMuch { why, after }: TooMuch) -> Self {
+        let seconds = after.as_secs_f64().ceil().max(1.0);
+        let retry_after = Some(format!("{seconds:.0}"));
+        Self { status: StatusCode::TOO_MANY_REQUESTS, sentence: why, retry_after }
+    }
+
+    /// The request is invalid.
+    #[must_use]
+    pub fn bad_request(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, sentence)
+    }
+
+    /// The named thing does not exist.
+    #[must_use]
+    pub fn not_found(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, sentence)
+    }
+
+    /// The handle does not permit this.
+    #[must_use]
+    pub fn forbidden(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, sentence)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(ErrorReply { error: self.sentence })).into_response();
+        if self.status == StatusCode::PAYLOAD_TOO_LARGE {
+            // The rest of the body is not read, so the connection cannot be used for another
+            // request.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        let when = self.retry_after.and_then(|when| HeaderValue::try_from(when).ok());
+        if let Some(when) = when {
+            response.headers_mut().insert(header::RETRY_AFTER, when);
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "a request failed");
+        if error.is_of_a_row() {
+            // 500 and not 503: a retry does not help.
+            return Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("{error}; nothing may run"),
+            );
+        }
+        let sentence = match error {
+            StoreError::Uncertain(_) => {
+                "the connection to the store was lost, so it is uncertain whether this was kept; \
+                 ask again, with the same key, to learn its state"
+            }
+            _ => {
+                "the store does not work at the moment; nothing was changed, and nothing may run. \
+                 Try again; `countersign doctor` says what is wrong"
+            }
+        };
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+    }
+}
+
+impl From<SubmitError> for ApiError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Malformed(malformed) => Self::bad_request(malformed.0),
+            SubmitError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            SubmitError::NotThisAgent(why) => Self::forbidden(why),
+            SubmitError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+            SubmitError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
+            SubmitError::TooMuch(too_much) => Self::too_much(too_much),
+            SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<BytesRejection> for ApiError {
+    fn from(rejection: BytesRejection) -> Self {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return Self::new(rejection.status(), "the request is larger than 1 MiB");
+        }
+        Self::new(rejection.status(), "the request's body could not be read")
+    }
+}
+
+impl From<QueryRejection> for ApiError {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::bad_request(format!("the query cannot be read: {}", rejection.body_text()))
+    }
+}
+
+/// Parses a JSON body; the sentence names the error and its position.
+///
+/// # Errors
+/// 400 with that sentence.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    exact_json::from_slice(body).map_err(|error| unreadable(&error))
+}
+
+/// 400 for a body that cannot be parsed.
+pub(super) fn unreadable(error: &serde_json::Error) -> ApiError {
+    ApiError::bad_request(format!("the body is not what is taken here: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_of_a_damaged_ask_is_told_so_and_not_to_try_again() {
+        let (ask, why) = ("k3f9".to_owned(), "it is no JSON".to_owned());
+        let error = StoreError::DamagedAsk { ask, why };
+        let sentence = format!("{error}; nothing may run");
+        let response = ApiError::from(error);
+        assert_eq!(response.sentence, sentence);
+        let response = response.into_response();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers().get(header::RETRY_AFTER), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! `/healthz`, `/readyz`: the daemon's health.
+
+use super::{pause, state::Api};
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use countersign_port::{NamedAdapter, Receiving};
+use countersign_protocol::{
+    ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey, ReadyReply, ReadyState, ReadyWaiting, Up,
+};
+use countersign_store::{LateCards, Leader, SHOWN_WITHIN_MS, StoreError, Trouble};
+use countersign_tokens::clock;
+use std::collections::BTreeMap;
+
+/// For how long it is noted that a session has no thread; milliseconds.
+const NOTED_MS: i64 = 60 * 60 * 1000;
+
+/// Replies while the process runs.
+// Without the store: a supervisor that restarts us would not bring a lost database back.
+pub(super) async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// Returns 200 if the daemon takes asks and receives from every chat that it leads; the body shows
+/// the state and the leader of each adapter.
+pub(super) async fn readyz(State(api): State<Api>) -> Response {
+    let trouble = api.store.probe().await;
+    // A store that failed is not queried again: each query could take its whole timeout, and a load
+    // balancer waits for this reply.
+    let (leaders, clock_ahead, paused) = match trouble {
+        None => {
+            let paused = api.store.pause().await.ok().flatten();
+            (leaders(&api).await, api.store.clock_ahead().await.ok(), paused)
+        }
+        Some(_) => Default::default(),
+    };
+    let (waiting, late, paused_agents) = match trouble {
+        None => {
+            let paused = api.store.paused_agents().await.unwrap_or_default();
+            (waiting(&api).await.ok(), late(&api).await, paused)
+        }
+        Some(_) => Default::default(),
+    };
+    let (notes, log) = match trouble {
+        None => (notes(&api).await.unwrap_or_default(), api.store.log_troubles().await),
+        Some(_) => Default::default(),
+    };
+    let stopping = api.gate.is_stopping();
+    let problems = (api.notices)(&api.adapters.borrow());
+    let good = trouble.is_none() && !stopping && problems.is_empty();
+    let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let up = ReadyState::Up(Up::Up);
+    let broken = |it: Trouble| ReadyState::Down { problem: it.says, fix: Some(it.fix) };
+    let body = ReadyReply {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        store: trouble.map_or(up.clone(), broken),
+        rules: api
+            .gate
+            .rules_problem()
+            .map_or(up, |problem| ReadyState::Down { problem, fix: None }),
+        adapters: adapters(&api, &leaders),
+        problems,
+        paused: paused.as_ref().map(pause::view),
+        paused_agents,
+        late: late.iter().map(told_late).collect(),
+        notes,
+        log_key: api
+            .log
+            .problem()
+            .map(|it| ReadyLogKey { problem: it.says, fix: it.fix.to_owned() }),
+        log: log.into_iter().map(|it| ReadyLogKey { problem: it.says, fix: it.fix }).collect(),
+        waiting,
+        config: api.config.borrow().clone(),
+        daemon: api.gate.daemon().to_owned(),
+        shared: api.store.is_shared(),
+        clock_ahead_ms: clock_ahead,
+        stopping,
+        inbox: api.inbox,
+    };
+    (status, Json(body)).into_response()
+}
+
+/// What waits for an answer.
+async fn waiting(api: &Api) -> Result<ReadyWaiting, StoreError> {
+    let asks = u64::try_from(api.store.count_open().await?).unwrap_or_default();
+    let oldest = api.store.oldest_open().await?.map(clock::rfc3339);
+    Ok(ReadyWaiting { asks, oldest, callers: api.gate.callers() })
+}
+
+/// Where sessions have no thread that should have one.
+async fn notes(api: &Api) -> Result<Vec<String>, StoreError> {
+    let missing = api.store.missing_threads(clock::now_ms() - NOTED_MS).await?;
+    let note = |(adapter, why)| format!("{adapter}: sessions without a thread: {why}");
+    Ok(missing.into_iter().map(note).collect())
+}
+
+/// The holders of the leases; empty if the store cannot be read.
+async fn leaders(api: &Api) -> BTreeMap<String, Leader> {
+    let leaders = api.store.leaders().await.unwrap_or_default();
+    leaders.into_iter().map(|leader| (leader.lease.clone(), leader)).collect()
+}
+
+/// The state of each adapter; `standby` if another daemon leads it.
+fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> BTreeMap<String, ReadyAdapter> {
+    let leases = api.leases.borrow();
+    let one = |adapter: &NamedAdapter| {
+        let leader = leases.get(adapter.name).and_then(|lease| leaders.get(lease));
+        let elsewhere = leader.is_some_and(|leader| leader.holder != api.gate.daemon());
+        let (state, detail, since) = match (elsewhere, adapter.signals().receiving()) {
+            (true, _) => ("standby", None, None),
+            (false, Receiving::Starting) => ("starting", None, None),
+            (false, Receiving::Listening) => ("up", None, None),
+            (false, Receiving::Deaf { since, why }) => {
+                ("down", Some(why), Some(clock::rfc3339(since)))
+            }
+        };
+        let leader =
+            leader.map(|leader| ReadyLeader { holder: leader.holder.clone(), epoch: leader.epoch });
+        let state = state.to_owned();
+        (adapter.name.to_owned(), ReadyAdapter { state, detail, since, leader })
+    };
+    api.adapters.borrow().iter().map(one).collect()
+}
+
+/// Where cards are late; nothing where the store cannot tell.
+async fn late(api: &Api) -> Vec<LateCards> {
+    api.store.late_cards(clock::now_ms() - SHOWN_WITHIN_MS).await.unwrap_or_default()
+}
+
+fn told_late(late: &LateCards) -> ReadyLate {
+    let LateCards { adapter, target, cards, since } = late.clone();
+    ReadyLate { adapter, target, cards, since: clock::rfc3339(since) }
+}

@@ -1,0 +1,113 @@
+//! The HTTP API: JSON over the unix socket and TCP, and other systems' wires on the same server.
+//!
+//! There are three handles: an agent's may open asks and read their answers; the approver's may
+//! answer; the inbox's page reads, and answers as the inbox where that may.
+
+mod agent;
+mod approvers;
+mod asks;
+mod authenticate;
+mod calls;
+pub mod connections;
+mod digest;
+mod error;
+mod events;
+mod executions;
+mod grants;
+mod handle;
+mod health;
+mod history;
+mod live;
+mod log;
+mod mcp;
+mod metrics;
+mod page;
+mod pairings;
+mod passkeys;
+mod pause;
+mod reader;
+mod reload;
+mod rules;
+mod sessions;
+mod state;
+mod token_proof;
+mod tokens;
+mod turns;
+mod view;
+mod wait;
+mod wires;
+
+pub use error::ApiError;
+pub use handle::{Handle, Keys, NamedAgent, Surface};
+pub use metrics::{Measured, Meter, Metric, MetricKind};
+pub use page::page_router;
+pub use state::{Api, Reload};
+pub use turns::LargeReplies;
+pub use view::view;
+
+use axum::{
+    Extension, Router,
+    extract::DefaultBodyLimit,
+    middleware,
+    routing::{delete, get, post},
+};
+use countersign_protocol::routes;
+use std::sync::Arc;
+
+/// The routes of one surface.
+pub fn router(api: Api, surface: Surface) -> Router {
+    let guarded = Router::new()
+        .route(routes::CALLS, post(calls::submit))
+        .route(routes::ASKS, get(asks::list))
+        .route(routes::ASK, get(asks::get))
+        .route(routes::ANSWER, post(asks::answer))
+        .route(routes::UNDO, post(asks::undo))
+        .route(routes::CANCEL, post(asks::cancel))
+        .route(routes::EXECUTION_TOKEN, get(executions::token))
+        .route(routes::EXECUTIONS, post(executions::report))
+        .route(routes::EVENTS, get(events::stream))
+        .route(routes::HISTORY, get(history::list))
+        .route(routes::RECORD, get(history::get))
+        .route(routes::DIGEST, get(digest::get))
+        .route(routes::LOG, get(log::page))
+        .route(routes::LOG_KEY, post(log::change_key))
+        .route(routes::SESSIONS, get(sessions::list))
+        .route(routes::SESSION, post(sessions::act))
+        .route(routes::PAUSE, post(pause::pause))
+        .route(routes::RESUME, post(pause::resume))
+        .route(routes::RELOAD, post(reload::reload))
+        .route(routes::EXPLAIN, post(rules::explain))
+        .route(routes::APPROVERS, post(approvers::explain))
+        .route(routes::ASK_APPROVERS, get(approvers::of_ask))
+        .route(routes::TRIAL, post(rules::try_rule))
+        .route(routes::PAIRINGS, post(pairings::begin))
+        .route(routes::PAIRING, get(pairings::get))
+        .route(routes::GRANTS, get(grants::list))
+        .route(routes::GRANT, delete(grants::revoke))
+        .route(routes::TOKENS, get(tokens::list).post(tokens::add))
+        .route(routes::TOKEN, delete(tokens::revoke))
+        .route(routes::ROTATE_TOKEN, post(tokens::rotate))
+        .route(routes::RESUME_TOKEN, post(tokens::resume))
+        .route(routes::PASSKEYS, get(passkeys::list))
+        .route(routes::PASSKEY, delete(passkeys::remove))
+        .route(routes::MCP, post(mcp::receive).delete(mcp::end))
+        .layer(Extension(Arc::new(mcp::WaitingTools::default())))
+        .merge(wires::routes())
+        // Inside the guard: without a token, an unknown route is 401 like any other.
+        .route("/v1/{*rest}", axum::routing::any(no_such_route))
+        .route_layer(middleware::from_fn_with_state(
+            (api.clone(), surface),
+            authenticate::authenticate,
+        ));
+    guarded
+        .route(routes::NONCE, get(token_proof::nonce))
+        .route(routes::HEALTHZ, get(health::healthz))
+        .route(routes::READYZ, get(health::readyz))
+        .route(routes::METRICS, get(metrics::metrics))
+        .layer(DefaultBodyLimit::max(state::LARGEST))
+        .with_state(api)
+}
+
+async fn no_such_route() -> ApiError {
+    ApiError::not_found("there is no such route; docs/api.md lists them all")
+}
