@@ -22,14 +22,14 @@ pub mod daemon;
 pub mod platforms;
 
 pub use countersign_agents as agents;
-pub use countersign_ask as ask;
-pub use countersign_audit as audit;
 pub use countersign_bridge as bridge;
 pub use countersign_client as client;
+pub use countersign_domain as ask;
+pub use countersign_domain::log as audit;
+pub use countersign_domain::wire as protocol;
 pub use countersign_gate as gate;
 pub use countersign_policy as policy;
 pub use countersign_profiles as profiles;
-pub use countersign_protocol as protocol;
 pub use countersign_store as store;
 pub use countersign_tokens::{clock, digest, ids, proof, secret};
 pub use countersign_wcore as wcore;

@@ -1,7 +1,7 @@
 //! A person's answer as tests of wires need it.
 
-use countersign_ask::{By, Decision};
 use countersign_client::{AnswerView, Decided, Ending};
+use countersign_domain::{By, Decision};
 
 /// Ana's answer with this change.
 pub(crate) fn by_ana(decision: Decision, change: impl FnOnce(&mut AnswerView)) -> AnswerView {

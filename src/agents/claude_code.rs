@@ -13,7 +13,7 @@ pub use prompt::PermissionPrompt;
 use super::agent::{
     AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, Hooks, Overdue, TRIAL, TRIAL_SAYS,
 };
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;

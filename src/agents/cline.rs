@@ -9,7 +9,7 @@ use super::{
     hook_call::{HookCall, ToolDecision},
     own_file::OwnFile,
 };
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};

@@ -10,7 +10,7 @@ use super::{
     named_event::{EventNames, HookEventRead},
     own_file::OwnFile,
 };
-use countersign_ask::call::Accepts;
+use countersign_domain::call::Accepts;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;

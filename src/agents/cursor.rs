@@ -10,7 +10,7 @@ use super::{
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
     named_event::{EventNames, HookEventRead},
 };
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;

@@ -1,9 +1,8 @@
 //! The events with which agents start our hook.
 
 use super::journal::Journal;
-use countersign_ask::call::Call;
 use countersign_client::Decided;
-use countersign_protocol::AskView;
+use countersign_domain::{call::Call, wire::AskView};
 use serde_json::Value;
 use std::fmt;
 

@@ -4,11 +4,11 @@ use super::{
     agent::{HookReply, HookRequest},
     journal::Journal,
 };
-use countersign_ask::{
+use countersign_client::{Decided, Ending};
+use countersign_domain::{
     Decision,
     call::{Accepts, Call},
 };
-use countersign_client::{Decided, Ending};
 use serde_json::Value;
 use std::fmt;
 

@@ -1,9 +1,8 @@
 //! A program whose host we are: it writes requests on lines of its stdout, and reads answers on
 //! lines of its stdin. Pure; `cli::host` moves the lines.
 
-use countersign_ask::call::Call;
 use countersign_client::Decided;
-use countersign_protocol::CancelReason;
+use countersign_domain::{call::Call, wire::CancelReason};
 use std::time::Duration;
 
 /// The time between two ticks. Clients of a call that still waits give up after a minute.

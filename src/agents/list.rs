@@ -70,7 +70,9 @@ mod tests {
 
     #[test]
     fn the_page_says_how_long_each_agent_waits_and_what_it_does_then() {
-        let page = std::fs::read_to_string("docs/connect.md").unwrap();
+        let page =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/connect.md"))
+                .unwrap();
         for agent in AGENTS {
             for mode in agent.modes().iter().copied() {
                 let gate = mode == HookMode::EveryCall && agent.modes().len() > 1;

@@ -1,7 +1,7 @@
 //! The event of a hook, for agents that name it in a field.
 
 use super::{agent::HookEvent, misplaced::misplaced_message};
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use super::{
     home,
     own_file::{OwnFile, with_words, words_in},
 };
-use countersign_ask::{call::Call, exact_json};
+use countersign_domain::{call::Call, exact_json};
 use request::{
     NAME, OpencodeWire, PendingQuestions, PermissionAsked, RequestOrigin, RequestSession,
 };

@@ -11,8 +11,8 @@ use super::{
     hook_call::{HookCall, ToolDecision},
     own_file::{OwnFile, with_words, words_in},
 };
-use countersign_ask::{call::Call, exact_json};
 use countersign_client::Decided;
+use countersign_domain::{call::Call, exact_json};
 use declaration::ToolDeclaration;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use super::{
     card::{self, Maker, Origin},
     token::{ButtonToken, Pressed},
 };
-use countersign_ask::{Ask, Decision, Scope, State};
+use countersign_domain::{Ask, Decision, Scope, State};
 use countersign_port::line;
 use countersign_port::{Block, Button, ButtonStyle, Card, Tone};
 use countersign_store::{Bundle, Member};

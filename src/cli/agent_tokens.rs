@@ -9,7 +9,7 @@ use super::{
 };
 use anyhow::{Result, bail};
 use clap::Subcommand;
-use countersign_protocol::{
+use countersign_domain::wire::{
     AddTokenRequest, NewTokenReply, TokenLimits, TokenScope, TokenState, TokenView,
 };
 use serde_json::json;

@@ -2,8 +2,11 @@
 
 use super::{Context, Exit, complete, edit, exit::Misused, say, token};
 use anyhow::Result;
-use countersign_ask::{Decision, Scope, question::Question};
-use countersign_protocol::{AnswerReply, AnswerRequest, AskState};
+use countersign_domain::{
+    Decision, Scope,
+    question::Question,
+    wire::{AnswerReply, AnswerRequest, AskState},
+};
 use serde_json::{Map, Value};
 
 #[derive(Debug, clap::Args)]

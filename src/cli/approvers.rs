@@ -3,7 +3,7 @@
 use super::{Context, Exit, caller, exit::Misused, policy, say};
 use crate::{config::Config, daemon};
 use anyhow::{Context as _, Result};
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use countersign_gate::{
     answer_rules::{SeenCall, requirements},
     answerers::{AnswerCounts, Answerers, PossibleAnswerer},

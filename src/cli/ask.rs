@@ -8,8 +8,8 @@ use super::{
     say,
 };
 use anyhow::{Context as _, Result};
-use countersign_ask::exact_json;
 use countersign_client::{Client, Decided, Ending, Submitted};
+use countersign_domain::exact_json;
 use countersign_gate::{
     ask::{
         Decision,

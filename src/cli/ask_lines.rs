@@ -8,10 +8,9 @@ use super::{
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
 };
 use anyhow::Result;
-use countersign_ask::exact_json;
 use countersign_client::Client;
+use countersign_domain::{exact_json, wire::CancelReason};
 use countersign_gate::call::Call;
-use countersign_protocol::CancelReason;
 use countersign_tokens::ids;
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, os::unix::process::parent_id, time::Duration};

@@ -2,11 +2,11 @@
 
 use anyhow::{Context as _, Result};
 use countersign_client::{AnswerView, Client, Decided, Ending, Submitted};
+use countersign_domain::wire::{AskState, CancelReason};
 use countersign_gate::{
     ask::{By, Decision, Scope},
     call::Call,
 };
-use countersign_protocol::{AskState, CancelReason};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{

@@ -3,7 +3,7 @@
 use super::{Context, say};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use countersign_client::Client;
-use countersign_protocol::{HistoryQuery, PasskeyView, TokenState};
+use countersign_domain::wire::{HistoryQuery, PasskeyView, TokenState};
 use std::{collections::BTreeSet, ffi::OsStr, future::Future, time::Duration};
 
 /// The variable with which a shell's script asks for completions.

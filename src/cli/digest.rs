@@ -3,7 +3,7 @@
 
 use super::{Context, Exit, say, token, when::past};
 use anyhow::Result;
-use countersign_protocol::{CoveredCallView, DigestKind, DigestReply, DigestSuggestion};
+use countersign_domain::wire::{CoveredCallView, DigestKind, DigestReply, DigestSuggestion};
 use serde_json::json;
 
 /// How many covered calls are listed for each rule.

@@ -2,8 +2,11 @@
 
 use super::{Context, Exit, exit::Misused, say, token};
 use anyhow::Result;
-use countersign_ask::{Decision, edit::editable};
-use countersign_protocol::{AnswerReply, AnswerRequest, EditView};
+use countersign_domain::{
+    Decision,
+    edit::editable,
+    wire::{AnswerReply, AnswerRequest, EditView},
+};
 use similar::TextDiff;
 use std::io::{BufRead as _, IsTerminal as _};
 

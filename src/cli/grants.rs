@@ -3,8 +3,10 @@
 use super::{Context, Exit, complete, say, token};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use countersign_ask::By;
-use countersign_protocol::{GrantReach, GrantView};
+use countersign_domain::{
+    By,
+    wire::{GrantReach, GrantView},
+};
 use countersign_tokens::clock;
 use serde_json::json;
 

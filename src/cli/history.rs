@@ -10,9 +10,11 @@ use super::{
     when::{past, when},
 };
 use anyhow::Result;
-use countersign_ask::{Decision, Scope, deciders};
 use countersign_client::Client;
-use countersign_protocol::{HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict};
+use countersign_domain::{
+    Decision, Scope, deciders,
+    wire::{HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict},
+};
 use serde_json::json;
 use std::path::Path;
 

@@ -13,8 +13,8 @@ use countersign_agents::{HookAgent, HookEvent, HookLimit, HookMode, HookReply, H
 use countersign_client::{
     Client, ClientError, ClientSettings, Decided, EarlySubmission, Ending, Submitted,
 };
+use countersign_domain::wire::CancelReason;
 use countersign_gate::call::Call;
-use countersign_protocol::CancelReason;
 use countersign_tokens::ids;
 use early_signals::EarlySignals;
 use std::{

@@ -23,8 +23,8 @@ use countersign_agents::{
     wcore::{EngineContext, EngineSession, LaunchOptions},
 };
 use countersign_client::Client;
+use countersign_domain::wire::CancelReason;
 use countersign_profiles::{Profile, wcore::ModeChangeSource};
-use countersign_protocol::CancelReason;
 use countersign_tokens::ids;
 use std::{process::ExitStatus, time::Duration};
 use tokio::{

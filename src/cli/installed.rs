@@ -7,7 +7,7 @@ use crate::{
 };
 use countersign_agents::{AGENTS, HookAgent};
 use countersign_client::Client;
-use countersign_protocol::ReadyReply;
+use countersign_domain::wire::ReadyReply;
 use std::{fs, path::PathBuf, time::Duration};
 
 /// How long the daemon has to say that it is ready.

@@ -12,7 +12,7 @@ use super::{
 use anyhow::{Context as _, Result};
 use countersign_agents::mcp::{Handled, McpCaller, McpServer, PendingTool, read};
 use countersign_client::{Client, Decided};
-use countersign_protocol::CancelReason;
+use countersign_domain::wire::CancelReason;
 use countersign_tokens::ids;
 use serde_json::Value;
 use std::{collections::HashMap, time::Duration};

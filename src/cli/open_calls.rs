@@ -1,8 +1,8 @@
 //! The open calls of a program at the daemon.
 
 use countersign_client::{Client, ClientError, Decided, Submitted};
+use countersign_domain::wire::CancelReason;
 use countersign_gate::call::Call;
-use countersign_protocol::CancelReason;
 use std::{collections::HashMap, pin::pin, time::Duration};
 use tokio::{
     sync::{

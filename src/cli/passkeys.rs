@@ -8,7 +8,7 @@ use super::{
     when::when,
 };
 use anyhow::Result;
-use countersign_protocol::PasskeyView;
+use countersign_domain::wire::PasskeyView;
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]

@@ -2,8 +2,10 @@
 
 use super::{Context, Exit, say, token};
 use anyhow::Result;
-use countersign_ask::pause::PauseMode;
-use countersign_protocol::{PauseReply, PauseRequest};
+use countersign_domain::{
+    pause::PauseMode,
+    wire::{PauseReply, PauseRequest},
+};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

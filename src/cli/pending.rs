@@ -2,9 +2,11 @@
 
 use super::{Context, Exit, say, token, when::when};
 use anyhow::{Context as _, Result};
-use countersign_ask::question::{Choice, Question};
 use countersign_bridge::card::terminal::{self, row};
-use countersign_protocol::AskView;
+use countersign_domain::{
+    question::{Choice, Question},
+    wire::AskView,
+};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]

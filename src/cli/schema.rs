@@ -3,7 +3,7 @@
 use super::{Exit, say};
 use anyhow::Result;
 use clap::ValueEnum;
-use countersign_protocol::openapi;
+use countersign_domain::wire::openapi;
 use serde_json::Value;
 
 #[derive(Debug, clap::Args)]

@@ -7,7 +7,7 @@ use super::{
     when::when_in_full,
 };
 use anyhow::Result;
-use countersign_protocol::{ReadyAdapter, ReadyReply, ReadyState, TokenView};
+use countersign_domain::wire::{ReadyAdapter, ReadyReply, ReadyState, TokenView};
 use countersign_store::CLOCK_MS;
 
 #[derive(Debug, clap::Args)]

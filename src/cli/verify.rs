@@ -3,9 +3,11 @@
 
 use super::{Context, Exit, caller, exit::Misused, log::verify::public_key, say};
 use anyhow::{Context as _, Result, bail};
-use countersign_ask::exact_json;
-use countersign_audit::{ExecutionToken, RefusedToken};
 use countersign_client::ClientError;
+use countersign_domain::{
+    exact_json,
+    log::{ExecutionToken, RefusedToken},
+};
 use countersign_tokens::clock;
 use std::{
     fs::{self, OpenOptions},

@@ -2,7 +2,7 @@
 
 use super::say;
 use countersign_client::Client;
-use countersign_protocol::ReadyReply;
+use countersign_domain::wire::ReadyReply;
 use countersign_tokens::clock;
 use jiff::Timestamp;
 use std::{

@@ -1,7 +1,7 @@
 //! What a person does through the client: lists open asks, answers them, revokes grants, pauses.
 
 use crate::{Client, ClientError, HELD, PATIENCE, wait_query};
-use countersign_protocol::{
+use countersign_domain::wire::{
     AnswerReply, AnswerRequest, AskView, AsksPage, GrantView, GrantsPage, PairingReply,
     PairingRequest, PairingView, PauseReply, PauseRequest, ReloadReply, RevokeReply,
 };

@@ -1,10 +1,10 @@
 //! The outcome of a call, as the client understands it.
 
-use countersign_ask::{
+use countersign_domain::{
     Decision,
     call::{Accepts, Call},
+    wire::AnswerView,
 };
-use countersign_protocol::AnswerView;
 
 /// The state of a call after its submission.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,10 @@ use crate::{
     session,
     settings::{ClientSettings, Server},
 };
-use countersign_ask::call::Call;
-use countersign_protocol::{CallReply, SubmitRequest};
+use countersign_domain::{
+    call::Call,
+    wire::{CallReply, SubmitRequest},
+};
 use serde_json::Value;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::{
@@ -155,7 +157,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::Decided;
-    use countersign_ask::Decision;
+    use countersign_domain::Decision;
     use serde_json::json;
     use std::{os::unix::net::UnixListener, thread};
 

@@ -1,7 +1,7 @@
 //! The event log as the client follows it.
 
 use crate::{error::ClientError, transport::Transport};
-use countersign_protocol::EventView;
+use countersign_domain::wire::EventView;
 use reqwest::Response;
 
 /// The largest event, in bytes: it holds an ask with all of its arguments, some of them twice.

@@ -16,7 +16,7 @@ mod tokens;
 mod transport;
 mod wire;
 
-pub use countersign_protocol::AnswerView;
+pub use countersign_domain::wire::AnswerView;
 pub use decided::{Decided, Ending, Submitted};
 pub use early::EarlySubmission;
 pub use error::ClientError;
@@ -24,9 +24,11 @@ pub use events::{Events, Happened};
 pub use places::{NoHome, Places};
 pub use settings::{ClientSettings, Server};
 
-use countersign_ask::call::Call;
-use countersign_protocol::{
-    AskView, CallReply, CancelReason, CancelRequest, ReadyReply, SessionRequest, SubmitRequest,
+use countersign_domain::{
+    call::Call,
+    wire::{
+        AskView, CallReply, CancelReason, CancelRequest, ReadyReply, SessionRequest, SubmitRequest,
+    },
 };
 use countersign_tokens::secret::Secret;
 use reqwest::Method;

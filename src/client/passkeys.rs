@@ -1,7 +1,7 @@
 //! The passkeys of people, as approvers list and remove them.
 
 use crate::{Client, ClientError, PATIENCE};
-use countersign_protocol::{PasskeyView, PasskeysPage, RemovedPasskeyReply};
+use countersign_domain::wire::{PasskeyView, PasskeysPage, RemovedPasskeyReply};
 use reqwest::Method;
 
 impl Client {

@@ -1,7 +1,7 @@
 //! What is kept, as the client reads it.
 
 use crate::{Client, PATIENCE, error::ClientError, events::Events};
-use countersign_protocol::{
+use countersign_domain::wire::{
     AskRecord, DigestReply, ExecutionReply, ExecutionRequest, HistoryPage, HistoryQuery,
     LogKeyChange, LogKeyReply, LogKeyRequest, LogReply, TokenReply,
 };

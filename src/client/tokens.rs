@@ -1,7 +1,7 @@
 //! The tokens of agents, as approvers make, list, rotate and revoke them.
 
 use crate::{Client, ClientError, PATIENCE};
-use countersign_protocol::{
+use countersign_domain::wire::{
     AddTokenRequest, NewTokenReply, ResumedAgentReply, RevokedTokenReply, RotateTokenRequest,
     TokenView, TokensPage,
 };

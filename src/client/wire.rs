@@ -1,8 +1,11 @@
 //! Interprets the API's replies, so that only a plain "allow" approves a call.
 
 use crate::decided::{Decided, Ending, Submitted};
-use countersign_ask::{Decision, call::Call};
-use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict};
+use countersign_domain::{
+    Decision,
+    call::Call,
+    wire::{AnswerView, AskState, AskView, CallReply, CallVerdict},
+};
 
 impl Submitted {
     /// Reads the API's reply to this call.
@@ -100,7 +103,7 @@ fn decision(verdict: CallVerdict) -> Result<Decision, String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_ask::{By, Scope};
+    use countersign_domain::{By, Scope};
     use serde_json::{Value, json};
 
     fn read(reply: Value) -> Result<Submitted, String> {

@@ -9,7 +9,7 @@ mod syslog;
 mod webhook;
 
 use crate::config::{LogSettings, LogWebhook, OtelSettings, SyslogAddress};
-use countersign_audit::LogLine;
+use countersign_domain::log::LogLine;
 use countersign_store::{LogPage, Store, StoreError};
 use countersign_web::Meter;
 use std::{path::PathBuf, time::Duration};

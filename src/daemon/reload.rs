@@ -7,9 +7,9 @@
 use super::{accounts::Accounts, agents::AgentWatches, gate, ours::backups};
 use crate::config::{Config, DaemonSettings};
 use anyhow::{Result, anyhow};
+use countersign_domain::wire::ReloadReply;
 use countersign_gate::{Choices, Gate};
 use countersign_port::CancellationToken;
-use countersign_protocol::ReloadReply;
 use countersign_store::LogSealer;
 use std::{path::PathBuf, sync::Arc};
 use tokio::sync::{Mutex, watch};

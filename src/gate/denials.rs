@@ -1,7 +1,7 @@
 //! What people have denied a moment ago: the same call again gets the same answer, and nobody is
 //! asked twice.
 
-use countersign_ask::{Ask, By, Decision};
+use countersign_domain::{Ask, By, Decision};
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -59,7 +59,7 @@ impl RecentDenials {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_ask::{Answer, Body, State, call::Call};
+    use countersign_domain::{Answer, Body, State, call::Call};
 
     fn ended(decision: Decision, by: By, reason: Option<&str>) -> Ask {
         let call = Call::new("a", "s", "shell_exec", serde_json::json!({"command": "rm x"}));

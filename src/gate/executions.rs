@@ -9,7 +9,7 @@ use super::{
     },
     open_asks::OpenAsks,
 };
-use countersign_audit::{ExecutionToken, PublicKey, RefusedToken, SigningKey};
+use countersign_domain::log::{ExecutionToken, PublicKey, RefusedToken, SigningKey};
 use countersign_store::{Closed, StoreError};
 use countersign_tokens::clock;
 use std::sync::Arc;

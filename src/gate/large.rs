@@ -81,7 +81,7 @@ fn count(value: &Value, left: &mut usize) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_ask::call::Behind;
+    use countersign_domain::call::Behind;
     use serde_json::json;
     use std::{
         sync::{Arc, Condvar, Mutex, mpsc},

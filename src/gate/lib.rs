@@ -95,7 +95,7 @@ pub use agent_limits::AgentResumed;
 pub use agent_names::name_taken;
 pub use agent_tokens::{AgentTokens, TokenOutcome};
 pub use attach::AttachedCaller;
-pub use countersign_ask::{self as ask, attached, call, question};
+pub use countersign_domain::{self as ask, attached, call, question};
 pub use decided::Explained;
 pub use doors::NoSignIn;
 pub use executions::{ExecutionNoted, token as execution_token};

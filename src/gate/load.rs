@@ -13,7 +13,7 @@ use super::{
     limits::{Limits, TooMuch},
     rate::Rates,
 };
-use countersign_ask::Body;
+use countersign_domain::Body;
 use countersign_store::{Store, StoreError};
 use std::{
     collections::HashMap,

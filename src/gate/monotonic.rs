@@ -3,7 +3,7 @@
 //! SECURITY: a wall clock that jumps forward makes every deadline pass at once, before anybody can
 //! deny. So silence approves only what this process itself has seen waiting for the whole time.
 
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use dashmap::DashMap;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -114,7 +114,7 @@ impl MonotonicWaits {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_ask::{Body, call::Call};
+    use countersign_domain::{Body, call::Call};
     use serde_json::json;
     use tokio::time::advance;
 

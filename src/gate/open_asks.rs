@@ -3,7 +3,7 @@
 use super::{
     denials::RecentDenials, load, load::Load, monotonic::MonotonicWaits, waiters::Waiters,
 };
-use countersign_ask::{Ask, Body, State};
+use countersign_domain::{Ask, Body, State};
 use countersign_store::{Closed, NewAsk, Store, StoreError};
 use countersign_tokens::ids;
 use std::sync::Arc;

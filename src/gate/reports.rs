@@ -1,7 +1,7 @@
 //! What callers report about the calls that they run.
 
 use super::{Gate, executions::ExecutionNoted};
-use countersign_audit::{ExecutionToken, PublicKey};
+use countersign_domain::log::{ExecutionToken, PublicKey};
 use countersign_store::StoreError;
 
 impl Gate {

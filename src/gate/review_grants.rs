@@ -62,7 +62,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use crate::call::Call;
-    use countersign_ask::By;
+    use countersign_domain::By;
     use countersign_policy::{Guardrail, Layers, Mode, Rules, decide};
     use countersign_store::GrantScope;
     use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! The pending oneshots of those who wait for an ask.
 
 use super::{departures::Departures, detach::Detachments};
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use dashmap::DashMap;
 use tokio::sync::oneshot;
 

@@ -11,7 +11,6 @@ mod grants;
 pub mod molf;
 pub mod ohmypi;
 mod profile;
-mod prompt_behaviour;
 mod rule_forms;
 pub mod standard;
 mod system;
@@ -20,11 +19,11 @@ mod worker_files;
 pub mod zeptoclaw;
 
 pub use call_end::CallEnd;
-pub use grants::{Grants, Prefix};
-pub use profile::Profile;
-pub use prompt_behaviour::{
+pub use countersign_domain::{
     DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };
+pub use grants::{Grants, Prefix};
+pub use profile::Profile;
 pub use rule_forms::rules_of;
 pub use system::{EvaluationContext, ModeTurn, System};
 pub use worker_files::WorkerFiles;

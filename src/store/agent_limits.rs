@@ -2,7 +2,7 @@
 //! more: no two daemons let one more through each, and a restart forgets nothing.
 
 use super::{StoreError, Tx, connection::SqlDialect, events};
-use countersign_ask::{By, call::Call};
+use countersign_domain::{By, call::Call};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 

@@ -5,7 +5,7 @@ use super::{
     agent_limits::{counted, resume},
     asks, events,
 };
-use countersign_ask::{Ask, By};
+use countersign_domain::{Ask, By};
 use serde_json::json;
 
 impl Store {

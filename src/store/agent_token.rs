@@ -5,7 +5,7 @@ use super::{
     agent_limits::{AgentLimits, AgentPause, limits, pause},
     rows::read,
 };
-use countersign_ask::By;
+use countersign_domain::By;
 use countersign_tokens::secret::TokenHash;
 use sqlx::{Row, any::AnyRow};
 

@@ -8,7 +8,7 @@ use super::{
     events,
     rows::write,
 };
-use countersign_ask::By;
+use countersign_domain::By;
 use countersign_tokens::secret::TokenHash;
 use serde_json::json;
 use sqlx::Row;

@@ -8,7 +8,7 @@ use super::{
     events, pause,
     rows::{ask, select, whole, write},
 };
-use countersign_ask::{
+use countersign_domain::{
     Ask, Body, StoppedClock, attached::AttachedDaemons, call::Call, question::Progress,
 };
 use serde_json::json;

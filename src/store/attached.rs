@@ -4,7 +4,7 @@ use super::{
     Store, StoreError,
     lease::{DAEMON, ms},
 };
-use countersign_ask::{Ask, attached::AttachedDaemons};
+use countersign_domain::{Ask, attached::AttachedDaemons};
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;
 

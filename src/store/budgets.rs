@@ -1,7 +1,7 @@
 //! Calls that were approved ahead: each is spent once.
 
 use super::{Grant, Store, StoreError, events, grants, pause};
-use countersign_ask::owner::Owner;
+use countersign_domain::owner::Owner;
 use serde_json::json;
 
 impl Store {
@@ -69,7 +69,7 @@ mod tests {
         engines::on_both,
         tests::{answered, new_ask},
     };
-    use countersign_ask::{
+    use countersign_domain::{
         By, Decision,
         pause::{Pause, PauseMode},
     };

@@ -4,7 +4,7 @@ use super::{
     Store, StoreError,
     rows::{self, columns},
 };
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// The most asks in one bundle.

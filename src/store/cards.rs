@@ -1,7 +1,7 @@
 //! Cards: one row per ask and target.
 
 use super::{Store, StoreError, Tx, rows};
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// A card to be posted.

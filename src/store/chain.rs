@@ -1,7 +1,7 @@
 //! The chain of hashes over the events, and its signed checkpoints: what an export has of it.
 
 use super::{Store, StoreError};
-use countersign_audit::{Checkpoint, LogHead, LogHeader, LogLine, LogRow, PublicKey};
+use countersign_domain::log::{Checkpoint, LogHead, LogHeader, LogLine, LogRow, PublicKey};
 use sqlx::{Row, any::AnyRow};
 
 /// The largest number of rows in one page of an export.

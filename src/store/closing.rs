@@ -4,7 +4,7 @@ use super::{
     Grant, Store, StoreError, Tx, agent_limits, asks::fetch, cards, events, grants, pause, reviews,
     rows::write,
 };
-use countersign_ask::{Answer, Ask, Decision, State, question::Progress};
+use countersign_domain::{Answer, Ask, Decision, State, question::Progress};
 use serde_json::json;
 
 /// The result of a compare-and-set.

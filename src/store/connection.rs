@@ -1,7 +1,7 @@
 //! A connection to SQLite or PostgreSQL: its setup, and where the two engines differ.
 
 use super::{StoreError, log_rows::LogRows};
-use countersign_audit::ProvenRow;
+use countersign_domain::log::ProvenRow;
 use futures::future::BoxFuture;
 use sqlx::{
     Any, AnyConnection, Connection, Executor,

@@ -5,7 +5,7 @@ use super::{
     engines::on_both,
     tests::{answered, new_ask},
 };
-use countersign_ask::{Ask, Body, Decision, call::Call};
+use countersign_domain::{Ask, Body, Decision, call::Call};
 use serde_json::{Value, json};
 use std::time::Duration;
 

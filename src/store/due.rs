@@ -1,7 +1,7 @@
 //! The outbox, kept in the rows of the cards: what is due at a target, and in which order.
 
 use super::{CardRow, Fence, Store, StoreError, cards, rows, rows::columns};
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use sqlx::{Row, any::AnyRow};
 
 /// A card that is behind, and its ask.

@@ -13,7 +13,7 @@ use super::{
     remembered::Remembered,
     writer::{Writer, Writing},
 };
-use countersign_audit::SigningKey;
+use countersign_domain::log::SigningKey;
 use sqlx::{
     Connection,
     any::{AnyConnectOptions, AnyRow},

@@ -4,7 +4,7 @@ use super::{
     Store, StoreError, Tx,
     rows::{read, write},
 };
-use countersign_audit::ProvenRow;
+use countersign_domain::log::ProvenRow;
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 

@@ -6,7 +6,7 @@ use super::{
     cards, events, pause,
     undo::{replace, with_answer},
 };
-use countersign_ask::{Answer, Ask, execution::Execution};
+use countersign_domain::{Answer, Ask, execution::Execution};
 use serde_json::{Value, json};
 
 impl Store {

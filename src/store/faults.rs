@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{engines::Fresh, *};
 use crate::tests::{answered, new_ask};
-use countersign_ask::Decision;
+use countersign_domain::Decision;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 use std::{os::unix::fs::PermissionsExt, path::PathBuf};
 

@@ -4,7 +4,7 @@ use super::{
     ReadQuery, Store, StoreError, Tx, events, pause,
     rows::{read, write},
 };
-use countersign_ask::{By, owner::Owner};
+use countersign_domain::{By, owner::Owner};
 use countersign_policy::{Rule, Verdict};
 use serde::Serialize;
 use serde_json::json;

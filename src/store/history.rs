@@ -5,7 +5,7 @@ use super::{
     listing::fitting,
     rows::{columns, whole},
 };
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// How many rows are looked through at once, without their bodies.

@@ -104,7 +104,7 @@ mod tests {
         engines::on_both,
         tests::{answered, new_ask_in},
     };
-    use countersign_ask::Decision;
+    use countersign_domain::Decision;
 
     async fn ask(store: &Store, id: &str, session: &str, created_at: i64) {
         let new = NewAsk { created_at, ..new_ask_in(session, id) };

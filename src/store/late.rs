@@ -2,7 +2,7 @@
 //! then.
 
 use super::{Store, StoreError, Tx, events};
-use countersign_ask::{Ask, late::LATE_MS};
+use countersign_domain::{Ask, late::LATE_MS};
 use countersign_tokens::clock;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};

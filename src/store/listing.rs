@@ -4,7 +4,7 @@ use super::{
     Store, StoreError,
     rows::{columns, whole},
 };
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use sqlx::Row;
 
 /// Open asks, oldest first.
@@ -206,7 +206,7 @@ mod tests {
         engines::on_both,
         tests::{answered, new_ask},
     };
-    use countersign_ask::{Body, Decision, call::Call};
+    use countersign_domain::{Body, Decision, call::Call};
     use serde_json::json;
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use super::{
     private,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use countersign_audit::{PublicKey, SigningKey};
+use countersign_domain::log::{PublicKey, SigningKey};
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::{

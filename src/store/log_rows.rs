@@ -6,7 +6,7 @@
 //! is gone is missed.
 
 use super::log_state::LogBreak;
-use countersign_audit::{ProvenRow, RowProof, SigningKey};
+use countersign_domain::log::{ProvenRow, RowProof, SigningKey};
 use countersign_tokens::ids;
 use std::{
     collections::{BTreeMap, BTreeSet},

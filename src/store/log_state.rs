@@ -4,7 +4,7 @@
 //! what it sealed itself, as it stands here.
 
 use super::private;
-use countersign_audit::{LogHead, PublicKey, SigningKey};
+use countersign_domain::log::{LogHead, PublicKey, SigningKey};
 use std::{collections::BTreeSet, fs, io, path::Path};
 
 /// The file in the state folder.

@@ -1,7 +1,7 @@
 //! The passkeys of people.
 
 use super::{ReadQuery, Store, StoreError, Tx, events};
-use countersign_ask::By;
+use countersign_domain::By;
 use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
 

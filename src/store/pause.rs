@@ -10,7 +10,7 @@ use super::{
     events,
     rows::{read, write},
 };
-use countersign_ask::{
+use countersign_domain::{
     By,
     pause::{Pause, PauseMode},
 };
@@ -141,7 +141,7 @@ mod tests {
         engines::on_both,
         tests::{answered, new_ask},
     };
-    use countersign_ask::{State, StoppedClock};
+    use countersign_domain::{State, StoppedClock};
 
     fn ana() -> By {
         By::Person { platform: "telegram".into(), id: "4211".into(), name: "Ana".into() }
@@ -151,7 +151,7 @@ mod tests {
         Pause { mode: PauseMode::Hold, by: ana(), since }
     }
 
-    async fn insert(store: &Store, id: &str, deadline_at: Option<i64>) -> countersign_ask::Ask {
+    async fn insert(store: &Store, id: &str, deadline_at: Option<i64>) -> countersign_domain::Ask {
         match store.insert_ask(&new_ask(id, None, deadline_at), &[]).await.unwrap() {
             Inserted::New(ask) | Inserted::Known(ask) => ask,
             other @ Inserted::OverLimit(_) => panic!("{other:?}"),
@@ -175,12 +175,12 @@ mod tests {
             assert_eq!((new.deadline_at, new.stopped), (None, stopped(Some(1_999))));
             assert_eq!(read(&new.id).await, new);
             // Read before the pause or read now: neither can approve it.
-            let yes = answered(countersign_ask::Decision::Approve, 500);
+            let yes = answered(countersign_domain::Decision::Approve, 500);
             for seen in [&short, &now] {
                 let closed = store.close_ask(seen, &yes, &[]).await.unwrap();
                 assert!(matches!(closed, Closed::Lost(ask) if ask.is_open()));
             }
-            let no = answered(countersign_ask::Decision::Deny, 500);
+            let no = answered(countersign_domain::Decision::Deny, 500);
             assert!(matches!(store.close_ask(&new, &no, &[]).await.unwrap(), Closed::Won(_)));
             // Another way, and the same pause.
             let deny = Pause { mode: PauseMode::Deny, ..hold(700) };
@@ -191,7 +191,7 @@ mod tests {
             let after = read(&short.id).await;
             assert_eq!((after.deadline_at, after.stopped), (Some(10_600), None));
             assert_eq!(read(&endless.id).await.deadline_at, None);
-            let yes = answered(countersign_ask::Decision::Approve, 10_500);
+            let yes = answered(countersign_domain::Decision::Approve, 10_500);
             let closed = store.close_ask(&after, &yes, &[]).await.unwrap();
             assert!(matches!(closed, Closed::Won(ask) if matches!(ask.state, State::Answered(_))));
         })

@@ -1,7 +1,7 @@
 //! The store that a backup replaces: what people revoked after the backup stays revoked.
 
 use super::{StoreError, integrity, pause::pause_of};
-use countersign_ask::pause::Pause;
+use countersign_domain::pause::Pause;
 use sqlx::{AnyConnection, Executor, Row};
 use std::path::Path;
 

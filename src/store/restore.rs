@@ -8,7 +8,7 @@ use super::{
     private::{self, beside},
     replaced,
 };
-use countersign_audit::SigningKey;
+use countersign_domain::log::SigningKey;
 use serde_json::json;
 use sqlx::{Connection, Row};
 use std::{

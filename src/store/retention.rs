@@ -7,7 +7,7 @@ use super::{
     sealing::{self, Round},
     threads,
 };
-use countersign_audit::LogHead;
+use countersign_domain::log::LogHead;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 use std::collections::BTreeMap;

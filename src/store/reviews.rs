@@ -4,7 +4,7 @@ use super::{
     Grant, GrantScope, Inserted, NewAsk, NewCard, Store, StoreError, Tx, agent_limits::counted,
     asks, events, grants,
 };
-use countersign_ask::{
+use countersign_domain::{
     Answer, Ask, By, Decision, State,
     review::{CallReview, REVIEWER, Tightening},
 };
@@ -161,7 +161,7 @@ mod tests {
         engines::on_both,
         tests::{answer, new_ask},
     };
-    use countersign_ask::Body;
+    use countersign_domain::Body;
 
     const MOST: OpenReviews = OpenReviews { of_agent: 2, of_all: 3 };
 

@@ -1,7 +1,7 @@
 //! Rows of asks, and columns of JSON.
 
 use super::StoreError;
-use countersign_ask::{
+use countersign_domain::{
     Answer, Ask, Body, Decision, State, StoppedClock, attached::AttachedDaemons, step::widen,
 };
 use sqlx::{Row, any::AnyRow};

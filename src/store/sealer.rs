@@ -11,7 +11,7 @@ use super::{
     retention::{Forgetting, forget_rows},
     sealing::{self, BROKEN, Round},
 };
-use countersign_audit::{LogHead, LogLine, PublicKey, SigningKey};
+use countersign_domain::log::{LogHead, LogLine, PublicKey, SigningKey};
 use countersign_tokens::clock;
 use serde_json::{Value, json};
 use sqlx::Row;

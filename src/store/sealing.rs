@@ -16,7 +16,9 @@ use super::{
     log_rows::{LogRows, RowOrigin},
     log_state::{LogBreak, LogState},
 };
-use countersign_audit::{Checkpoint, LogHead, LogRow, ProvenRow, PublicKey, RowProof, SigningKey};
+use countersign_domain::log::{
+    Checkpoint, LogHead, LogRow, ProvenRow, PublicKey, RowProof, SigningKey,
+};
 use countersign_tokens::clock;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};

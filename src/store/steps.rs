@@ -4,7 +4,7 @@ use super::{
     Fence, NewCard, Store, StoreError, cards, events,
     rows::{columns, whole},
 };
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 
@@ -218,7 +218,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{Inserted, NewAsk, engines::on_both, tests::new_ask};
-    use countersign_ask::{
+    use countersign_domain::{
         Body, By,
         pause::{Pause, PauseMode},
         step::{AskStep, StepAction},

@@ -8,11 +8,11 @@ use super::{
     engines::{Fresh, on_both},
     *,
 };
-use countersign_ask::owner::Owner;
-use countersign_ask::{
+use countersign_domain::{
     Answer, Ask, Body, By, Decision, Scope, State,
     attached::AttachedDaemons,
     call::Call,
+    owner::Owner,
     question::{Progress, QuestionAnswer},
 };
 use countersign_policy::{Rule, Verdict};
@@ -466,7 +466,7 @@ async fn an_answer_is_undone_with_exactly_its_own_grants_and_once() {
             asks.push(ask);
         }
         assert_eq!(store.next_undo_over().await.unwrap(), Some(5 + UNDO_MS));
-        let undone = countersign_ask::Undone { by: By::Timeout, at: 9 };
+        let undone = countersign_domain::Undone { by: By::Timeout, at: 9 };
         let Closed::Won(ask) = store.undo(&asks[0], &undone).await.unwrap() else {
             panic!("not undone")
         };

@@ -1,7 +1,7 @@
 //! Undoing an answer, and the end of the time in which it can be undone: one compare-and-set each.
 
 use super::{Closed, Store, StoreError, Tx, asks::fetch, cards, events, rows::write};
-use countersign_ask::{Answer, Ask, Scope, State, Undone};
+use countersign_domain::{Answer, Ask, Scope, State, Undone};
 use serde_json::json;
 use sqlx::Row;
 

@@ -1,7 +1,7 @@
 //! Votes on an ask: one compare-and-set each, with its event.
 
 use super::{Closed, Store, StoreError, asks::fetch, cards, events, pause, rows::write};
-use countersign_ask::{Ask, Decision, votes::Vote};
+use countersign_domain::{Ask, Decision, votes::Vote};
 use serde_json::json;
 
 impl Store {

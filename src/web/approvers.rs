@@ -14,12 +14,14 @@ use axum::{
     extract::{Path, State, rejection::BytesRejection},
     http::StatusCode,
 };
+use countersign_domain::wire::{
+    AnswerersReply, AnswerersRequest, CountsView, PossibleAnswererView,
+};
 use countersign_gate::{
     answerers::{AnswerCounts, Answerers, PossibleAnswerer},
     call::Call,
 };
 use countersign_policy::Verdict;
-use countersign_protocol::{AnswerersReply, AnswerersRequest, CountsView, PossibleAnswererView};
 
 pub(super) async fn explain(
     State(api): State<Api>,

@@ -18,6 +18,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use countersign_domain::wire::{
+    AnswerReply, AnswerRequest, AskView, AsksPage, AsksQuery, CancelReason, CancelRequest,
+    WaitQuery,
+};
 use countersign_gate::{
     Told,
     answer::{Action, EditStep, TextPurpose},
@@ -25,10 +29,6 @@ use countersign_gate::{
     ask::{Ask, Decision, Scope},
 };
 use countersign_profiles::OnDeny;
-use countersign_protocol::{
-    AnswerReply, AnswerRequest, AskView, AsksPage, AsksQuery, CancelReason, CancelRequest,
-    WaitQuery,
-};
 use countersign_store::{ListCursor, Listed};
 
 pub(super) async fn list(

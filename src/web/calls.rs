@@ -16,9 +16,11 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_ask::owner::Owner;
+use countersign_domain::{
+    owner::Owner,
+    wire::{SubmitRequest, WaitQuery},
+};
 use countersign_gate::{SubmitOutcome, ask::Ask};
-use countersign_protocol::{SubmitRequest, WaitQuery};
 
 pub(super) async fn submit(
     State(api): State<Api>,

@@ -7,14 +7,14 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
+use countersign_domain::wire::{
+    CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,
+    SuggestedRule,
+};
 use countersign_gate::digests::{
     self, AskDigest, AskKind, AskSummary, DigestScope, RuleSuggestion,
 };
 use countersign_port::ReplyPiece;
-use countersign_protocol::{
-    CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,
-    SuggestedRule,
-};
 use countersign_tokens::clock;
 
 const WEEK_MS: i64 = 7 * 86_400_000;

@@ -6,9 +6,8 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use countersign_ask::exact_json;
+use countersign_domain::{exact_json, wire::ErrorReply};
 use countersign_gate::{SubmitError, TooMuch};
-use countersign_protocol::ErrorReply;
 use countersign_store::StoreError;
 
 /// `Retry-After` in seconds, when a service is unavailable.

@@ -19,7 +19,7 @@ use axum::{
     http::HeaderMap,
     response::sse::{Event, Sse},
 };
-use countersign_protocol::{EventView, EventsQuery, ForgottenView};
+use countersign_domain::wire::{EventView, EventsQuery, ForgottenView};
 use countersign_store::{Event as Happened, Resumed, Tail};
 use futures::Stream;
 use serde::Serialize;

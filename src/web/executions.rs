@@ -13,9 +13,11 @@ use axum::{
     extract::{Path, State, rejection::BytesRejection},
     http::StatusCode,
 };
-use countersign_audit::{ExecutionToken, RefusedToken};
+use countersign_domain::{
+    log::{ExecutionToken, RefusedToken},
+    wire::{ExecutionReply, ExecutionRequest, TokenReply},
+};
 use countersign_gate::{ExecutionNoted, execution_token};
-use countersign_protocol::{ExecutionReply, ExecutionRequest, TokenReply};
 use countersign_tokens::clock;
 
 /// Hands out the token of an approved call.

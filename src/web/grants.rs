@@ -6,9 +6,11 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
-use countersign_ask::owner::Owner;
+use countersign_domain::{
+    owner::Owner,
+    wire::{GrantReach, GrantView, GrantsPage, RevokeReply},
+};
 use countersign_gate::Revoked;
-use countersign_protocol::{GrantReach, GrantView, GrantsPage, RevokeReply};
 use countersign_store::{Grant, GrantScope, GrantUse, StoreError};
 use countersign_tokens::clock;
 use std::collections::HashMap;

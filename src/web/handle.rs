@@ -3,7 +3,7 @@
 use super::error::ApiError;
 use crate::connections::Connection;
 use axum::extract::Request;
-use countersign_ask::owner::Owner;
+use countersign_domain::owner::Owner;
 use countersign_gate::approvers::Who;
 use countersign_port::Presser;
 use countersign_store::Reads;

@@ -7,10 +7,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_port::{NamedAdapter, Receiving};
-use countersign_protocol::{
+use countersign_domain::wire::{
     ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey, ReadyReply, ReadyState, ReadyWaiting, Up,
 };
+use countersign_port::{NamedAdapter, Receiving};
 use countersign_store::{LateCards, Leader, SHOWN_WITHIN_MS, StoreError, Trouble};
 use countersign_tokens::clock;
 use std::collections::BTreeMap;

@@ -14,10 +14,10 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use countersign_gate::ask::{Answer, Ask, By, Decision, State};
-use countersign_protocol::{
+use countersign_domain::wire::{
     AskRecord, AskView, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
+use countersign_gate::ask::{Answer, Ask, By, Decision, State};
 use countersign_store::{Delivery, Found};
 use countersign_tokens::clock;
 use filter::Filter;

@@ -51,7 +51,7 @@ use axum::{
     middleware,
     routing::{delete, get, post},
 };
-use countersign_protocol::routes;
+use countersign_domain::wire::routes;
 use std::sync::Arc;
 
 /// The routes of one surface.

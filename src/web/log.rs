@@ -14,8 +14,8 @@ use axum::{
     },
     http::StatusCode,
 };
+use countersign_domain::wire::{LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply};
 use countersign_gate::answer::person;
-use countersign_protocol::{LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply};
 use countersign_store::LogPage;
 
 // SECURITY: for approvers: it tells what every agent did.
@@ -37,7 +37,7 @@ pub(super) async fn page(
     let page = api.store.log_page(after.unwrap_or_default(), until).await?;
     let none = || ApiError::not_found("nothing is signed yet; try again in a second");
     let LogPage { header, lines, next } = page.ok_or_else(none)?;
-    let lines = lines.iter().map(countersign_audit::LogLine::line).collect();
+    let lines = lines.iter().map(countersign_domain::log::LogLine::line).collect();
     Ok(Json(LogReply { header: header.line(), lines, next, key: api.log.public().to_string() }))
 }
 

@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
-use countersign_ask::owner::Owner;
+use countersign_domain::owner::Owner;
 use countersign_port::Presser;
 
 /// The routes for the inbox's page.

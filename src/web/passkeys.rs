@@ -5,9 +5,9 @@ use axum::{
     Extension, Json,
     extract::{Path, State},
 };
+use countersign_domain::wire::{PasskeyView, PasskeysPage, RemovedPasskeyReply};
 use countersign_gate::PasskeyRemoval;
 use countersign_port::line;
-use countersign_protocol::{PasskeyView, PasskeysPage, RemovedPasskeyReply};
 use countersign_store::StoredPasskey;
 use countersign_tokens::clock;
 

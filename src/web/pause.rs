@@ -10,9 +10,11 @@ use axum::{
     body::Bytes,
     extract::{State, rejection::BytesRejection},
 };
-use countersign_ask::pause::Pause;
+use countersign_domain::{
+    pause::Pause,
+    wire::{PauseReply, PauseRequest, PauseView},
+};
 use countersign_gate::PauseOutcome;
-use countersign_protocol::{PauseReply, PauseRequest, PauseView};
 use countersign_tokens::clock;
 
 // SECURITY: an agent's handle neither pauses nor resumes.

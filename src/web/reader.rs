@@ -3,7 +3,7 @@
 use super::{error::ApiError, handle::Handle};
 use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, request::Parts};
-use countersign_ask::owner::Owner;
+use countersign_domain::owner::Owner;
 use countersign_gate::ask::Ask;
 use countersign_store::{Event, Store, StoreError};
 use countersign_tokens::clock;

@@ -2,7 +2,7 @@
 
 use super::{error::ApiError, handle::Handle, state::Api};
 use axum::{Extension, Json, extract::State, http::StatusCode};
-use countersign_protocol::ReloadReply;
+use countersign_domain::wire::ReloadReply;
 
 // SECURITY: an agent's handle does not reload. The approver's does, even where it may not answer: a
 // reload grants nothing to its caller, and it must work after local answering was switched off.

@@ -13,12 +13,12 @@ use axum::{
     extract::{State, rejection::BytesRejection},
     http::StatusCode,
 };
-use countersign_gate::{RuleSaved, RuleTrial, TrialError, ask::Ask, call::Call};
-use countersign_policy::{Rule, Verdict};
-use countersign_protocol::{
+use countersign_domain::wire::{
     ExplainReply, ExplainRequest, ExplainedPart, GrantView, RuleVerdict, TrialChange, TrialReply,
     TrialRequest,
 };
+use countersign_gate::{RuleSaved, RuleTrial, TrialError, ask::Ask, call::Call};
+use countersign_policy::{Rule, Verdict};
 use countersign_store::HistoryRange;
 use countersign_tokens::clock;
 use serde_json::json;

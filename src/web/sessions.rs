@@ -12,10 +12,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_gate::{ModeError, ModeSet, SESSION_ENDED, call::is_name};
-use countersign_protocol::{
+use countersign_domain::wire::{
     CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
 };
+use countersign_gate::{ModeError, ModeSet, SESSION_ENDED, call::is_name};
 use countersign_store::{KnownSession, Store, StoreError};
 use countersign_tokens::clock;
 

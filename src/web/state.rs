@@ -1,9 +1,9 @@
 //! The state that the routes share.
 
 use super::{handle::Keys, turns::LargeReplies};
+use countersign_domain::wire::ReloadReply;
 use countersign_gate::{Gate, ask::Ask};
 use countersign_port::NamedAdapter;
-use countersign_protocol::ReloadReply;
 use countersign_store::{LogSealer, Store};
 use futures::future::BoxFuture;
 use serde_json::Value;

@@ -15,7 +15,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use countersign_protocol::NonceReply;
+use countersign_domain::wire::NonceReply;
 use countersign_tokens::{
     proof::{self, SCHEME},
     secret::TokenHash,

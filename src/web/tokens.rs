@@ -11,13 +11,13 @@ use axum::{
     extract::{Path, State, rejection::BytesRejection},
     http::StatusCode,
 };
-use countersign_gate::{AgentResumed, TokenOutcome};
-use countersign_port::line;
-use countersign_profiles::Profile;
-use countersign_protocol::{
+use countersign_domain::wire::{
     AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,
     RotateTokenRequest, TokenLimits, TokenScope, TokenState, TokenView, TokensPage,
 };
+use countersign_gate::{AgentResumed, TokenOutcome};
+use countersign_port::line;
+use countersign_profiles::Profile;
 use countersign_store::{AgentLimits, AgentToken, Reads};
 use countersign_tokens::clock;
 use std::{str::FromStr, time::Duration};

@@ -1,5 +1,8 @@
 //! Asks and decisions in the API's types.
 
+use countersign_domain::wire::{
+    AnswerView, AskState, AskView, CallReply, CallVerdict, EditView, RequirementView, ReviewView,
+};
 use countersign_gate::{
     Gate,
     ask::{
@@ -9,9 +12,6 @@ use countersign_gate::{
 };
 use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::OnDeny;
-use countersign_protocol::{
-    AnswerView, AskState, AskView, CallReply, CallVerdict, EditView, RequirementView, ReviewView,
-};
 use countersign_tokens::clock;
 
 /// The ask. `verdict` and `reason` are set once it is closed.

@@ -1,6 +1,6 @@
 //! `?wait=S`: the time that a request waits for the answer of its ask.
 
-use countersign_protocol::WaitQuery;
+use countersign_domain::wire::WaitQuery;
 use std::time::Duration;
 
 /// The longest wait of one request, in seconds. Clients repeat the request.

@@ -1,7 +1,7 @@
 //! Lines with one message, and with several.
 
 use crate::hosted::{Forward, Step};
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde_json::Value;
 
 /// Handles the message of a line, or each of a batch. What is left of a batch that loses messages

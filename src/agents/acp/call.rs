@@ -1,6 +1,6 @@
 //! A tool call of the protocol as a call of ours.
 
-use countersign_ask::call::{Accepts, Call};
+use countersign_domain::call::{Accepts, Call};
 use countersign_policy::{argument_names, tools};
 use serde_json::{Map, Value, json};
 

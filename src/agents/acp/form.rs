@@ -1,10 +1,10 @@
 //! A form of the agent (`elicitation/create`) as questions, and their answers as its content.
 
-use countersign_ask::{
+use countersign_client::{Decided, Ending};
+use countersign_domain::{
     Decision,
     question::{Choice, Question},
 };
-use countersign_client::{Decided, Ending};
 use serde_json::{Map, Value, json};
 
 /// The field for a person's own words beside a field with choices (claude-agent-acp).

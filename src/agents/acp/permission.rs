@@ -1,11 +1,11 @@
 //! The options of a permission request, and the reply to it.
 
-use countersign_ask::{
+use countersign_client::Decided;
+use countersign_client::Ending;
+use countersign_domain::{
     Decision,
     question::{Choice, Question},
 };
-use countersign_client::Decided;
-use countersign_client::Ending;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -12,9 +12,8 @@ use super::{
     tool_calls::ToolCalls,
 };
 use crate::hosted::{EngineInput, Forward, Step};
-use countersign_ask::call::Call;
 use countersign_client::Decided;
-use countersign_protocol::CancelReason;
+use countersign_domain::{call::Call, wire::CancelReason};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@ use crate::{
     hosted::Step,
     line_head::{LineHead, MessageHead},
 };
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde_json::Value;
 
 /// The steps for a line that is not passed on; `None` for every other line.

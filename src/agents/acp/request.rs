@@ -4,8 +4,8 @@ use super::{
     form::{Form, declined},
     permission::{ApprovedOption, PermissionOptions, cancelled},
 };
-use countersign_ask::{Decision, call::Call};
 use countersign_client::{Decided, Ending};
+use countersign_domain::{Decision, call::Call};
 use serde_json::{Value, json};
 
 /// The tool that a form is submitted as: it asks and does nothing else.

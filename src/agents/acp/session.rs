@@ -8,7 +8,7 @@ use super::{
 };
 use crate::hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step};
 use countersign_client::Decided;
-use countersign_protocol::CancelReason;
+use countersign_domain::wire::CancelReason;
 
 impl HostedSession for AcpProxy {
     fn agent(&self) -> &str {

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::{call::AcpCall, form::Form, permission::PermissionOptions};
-use countersign_ask::Decision;
 use countersign_client::{Decided, Ending};
+use countersign_domain::Decision;
 use serde_json::{Value, json};
 
 fn read(fields: Value) -> (String, Value) {

@@ -8,9 +8,8 @@ mod envelope;
 
 use super::{prompt::PermissionPrompt, request::NAME};
 use crate::hosted::{EngineInput, Forward, HostedSession, Step};
-use countersign_ask::exact_json;
 use countersign_client::Decided;
-use countersign_protocol::CancelReason;
+use countersign_domain::{exact_json, wire::CancelReason};
 use envelope::{ControlRequest, UnreadableRequest};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;

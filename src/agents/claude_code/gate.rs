@@ -6,8 +6,8 @@ use super::{
     request::{PLAN, PermissionRequest, QUESTIONS},
 };
 use crate::agent::{HookEvent, HookReply, HookRequest};
-use countersign_ask::{call::Call, exact_json};
 use countersign_client::Decided;
+use countersign_domain::{call::Call, exact_json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -88,8 +88,8 @@ fn in_words_of_the_gate(decision: &Value, reason: &str) -> Option<Value> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_ask::Decision;
     use countersign_client::Ending;
+    use countersign_domain::Decision;
 
     fn event(name: &str, tool: &str) -> String {
         json!({"hook_event_name": name, "session_id": "s", "cwd": "/w", "tool_name": tool,

@@ -3,8 +3,8 @@
 
 use super::request::{PLAN, PermissionRequest};
 use crate::{agent::HookRequest, hook_call::message};
-use countersign_ask::{Decision, call::Call};
 use countersign_client::Decided;
+use countersign_domain::{Decision, call::Call};
 use serde_json::{Value, json};
 
 /// A call that Claude Code wants permission for, or its questions.

@@ -4,12 +4,12 @@ use crate::{
     agent::{HookReply, HookRequest},
     hook_call::message,
 };
-use countersign_ask::{
+use countersign_client::{Decided, Ending};
+use countersign_domain::{
     Decision,
     call::{Accepts, Call},
     question::Question,
 };
-use countersign_client::{Decided, Ending};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

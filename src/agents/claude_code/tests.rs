@@ -6,9 +6,8 @@
 )]
 use super::{read as read_bytes, *};
 use crate::{agent::HookRequest, answered};
-use countersign_ask::{Decision, Scope, call::Call};
 use countersign_client::{AnswerView, Decided, Ending};
-use countersign_protocol::AskView;
+use countersign_domain::{Decision, Scope, call::Call, wire::AskView};
 use serde_json::json;
 
 fn read(stdin: &str) -> Result<HookEvent<PermissionRequest>, String> {

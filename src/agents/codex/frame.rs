@@ -1,6 +1,6 @@
 //! Frames of Codex's app-server: those that we read, and those that we send.
 
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

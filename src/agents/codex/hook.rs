@@ -5,7 +5,7 @@ use crate::{
     agent::{HookEvent, HookMode, HookReply},
     hook_call::{HookCall, ToolDecision},
 };
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use countersign_port::line;
 use serde::Deserialize;
 use serde_json::{Value, json};

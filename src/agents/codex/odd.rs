@@ -2,7 +2,7 @@
 
 use super::refusal::METHODS;
 use crate::line_head::{LineHead, MessageHead};
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde_json::Value;
 
 /// A request that cannot be read.

@@ -5,7 +5,7 @@ use super::{
     request::{CodexReply, CodexRequest, RequestContext, key},
 };
 use countersign_client::{Client, ClientError, Submitted};
-use countersign_protocol::CancelReason;
+use countersign_domain::wire::CancelReason;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use tokio::{

@@ -2,12 +2,12 @@
 
 use super::frame::ServerRequest;
 use crate::hook_call::message;
-use countersign_ask::{
+use countersign_client::{Decided, Ending};
+use countersign_domain::{
     Decision,
     call::{Accepts, Call},
     question::{Choice, Question},
 };
-use countersign_client::{Decided, Ending};
 use countersign_tokens::digest::sha256_hex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

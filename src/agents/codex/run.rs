@@ -16,7 +16,7 @@ use crate::{
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
 };
 use countersign_client::Decided;
-use countersign_protocol::CancelReason;
+use countersign_domain::wire::CancelReason;
 use std::time::Duration;
 
 /// Ticks for Codex to end after its turn.

@@ -8,7 +8,7 @@ use super::{
     request::{CodexReply, CodexRequest, RequestContext, for_the_model},
 };
 use crate::hosted::Step;
-use countersign_protocol::CancelReason;
+use countersign_domain::wire::CancelReason;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 

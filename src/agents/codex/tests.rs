@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::agent::HookReply;
-use countersign_ask::Decision;
 use countersign_client::{Decided, Ending};
+use countersign_domain::Decision;
 
 const COMMAND: &str = "/opt/countersign hook codex";
 

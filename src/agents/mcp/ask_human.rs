@@ -1,10 +1,10 @@
 //! The tool `ask_human`: its arguments as a question, and the answer as text for the model.
 
-use countersign_ask::{
+use countersign_client::{Decided, Ending};
+use countersign_domain::{
     Decision,
     question::{Choice, Question},
 };
-use countersign_client::{Decided, Ending};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

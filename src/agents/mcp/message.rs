@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 messages as MCP uses them.
 
 use crate::line_head::LineHead;
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde_json::{Map, Value, json};
 
 /// The text is not JSON.

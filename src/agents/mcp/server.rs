@@ -6,9 +6,11 @@ use super::{
     tools,
 };
 use crate::PermissionPrompt;
-use countersign_ask::call::{Call, is_name};
 use countersign_client::{Decided, Submitted};
-use countersign_protocol::CallReply;
+use countersign_domain::{
+    call::{Call, is_name},
+    wire::CallReply,
+};
 use serde_json::{Map, Value, json};
 
 /// The versions of MCP that it speaks; the last is offered to clients of any other.

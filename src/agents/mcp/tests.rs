@@ -6,8 +6,8 @@
 )]
 use super::*;
 use crate::answered::answered;
-use countersign_ask::Decision;
 use countersign_client::{Decided, Ending};
+use countersign_domain::Decision;
 use serde_json::{Value, json};
 
 fn server() -> McpServer {

@@ -9,8 +9,8 @@ use crate::{
     agent::{HookReply, HookRequest},
     answered::answered,
 };
-use countersign_ask::Decision;
 use countersign_client::{Decided, Ending};
+use countersign_domain::Decision;
 
 const COMMAND_LINE: &str = "'/opt/my bin/countersign' hook opencode --config '/a \"b\".toml'";
 
@@ -73,7 +73,7 @@ fn answers_are_the_recorded_replies() {
     let no = answered(Decision::Deny, "denied by Ana: open a pull request.", |_| {});
     let stop = answered(Decision::Deny, "denied by Ana", |answer| answer.stop = true);
     let always = answered(Decision::Approve, "approved", |answer| {
-        answer.scope = Some(countersign_ask::Scope::Always);
+        answer.scope = Some(countersign_domain::Scope::Always);
     });
     for (name, decided) in
         [("01_once", &yes), ("03_reject_feedback", &no), ("04_reject_stop", &stop)]

@@ -1,6 +1,6 @@
 //! What a tool of oh-my-pi declares of itself: the fields on which the profile `ohmypi` decides.
 
-use countersign_ask::call::Call;
+use countersign_domain::call::Call;
 use serde::Deserialize;
 use serde_json::Value;
 

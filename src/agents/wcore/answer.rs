@@ -1,8 +1,8 @@
 //! Encodes the daemon's answers as commands to an engine.
 
 use super::call::{APPROVE, asks_for_words};
-use countersign_ask::{Decision, Scope};
 use countersign_client::{AnswerView, Decided, Ending};
+use countersign_domain::{Decision, Scope};
 use countersign_policy::Call;
 use countersign_profiles::wcore::{ApprovalScope, TIMED_OUT, literal, question::TOOL, reason_of};
 use countersign_wcore::wire::{HostCommand, ResumeToken, Suspension, ToolRequest};

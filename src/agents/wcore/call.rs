@@ -1,6 +1,6 @@
 //! Converts an engine's requests to calls.
 
-use countersign_ask::{
+use countersign_domain::{
     call::Call,
     question::{Choice, Question},
 };

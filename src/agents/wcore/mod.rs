@@ -16,10 +16,9 @@ pub use call::{AGENT, EngineContext};
 
 use super::hosted::{Forward, Step};
 use answer::OpenRequest;
-use countersign_ask::call::Call;
 use countersign_client::Decided;
+use countersign_domain::{call::Call, wire::CancelReason};
 use countersign_profiles::wcore::{ModeChangeSource, SessionMode};
-use countersign_protocol::CancelReason;
 use countersign_wcore::wire::{
     AnswerRoute, EngineEvent, HostCommand, Mistake, ResumeToken, Suspension, ToolRequest,
 };

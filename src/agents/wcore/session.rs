@@ -3,7 +3,7 @@
 use super::{AGENT, EngineSession};
 use crate::hosted::{EngineInput, Forward, HostedSession, Step};
 use countersign_client::Decided;
-use countersign_protocol::CancelReason;
+use countersign_domain::wire::CancelReason;
 
 impl HostedSession for EngineSession {
     fn agent(&self) -> &str {

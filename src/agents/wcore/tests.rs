@@ -7,8 +7,8 @@
 
 use super::*;
 use crate::answered;
-use countersign_ask::Decision;
 use countersign_client::Ending;
+use countersign_domain::Decision;
 use countersign_profiles::wcore::literal::infer_prefix;
 use serde_json::{Map, json};
 

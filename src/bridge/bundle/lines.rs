@@ -1,6 +1,6 @@
 //! The requests of a bundle in lines: commands that differ in one number only share a line. Pure.
 
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use countersign_policy::tools::{Kind, kind_of};
 use countersign_port::line;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 use super::*;
-use countersign_ask::{Answer, Body, By, StoppedClock, call::Call};
+use countersign_domain::{Answer, Body, By, StoppedClock, call::Call};
 use countersign_store::BundleRow;
 use serde_json::json;
 

@@ -3,10 +3,10 @@
 //! SECURITY: an agent's text is printed behind `│` on every line, with hidden characters visible,
 //! so that it can neither move the cursor nor look like a line of ours.
 
+use countersign_domain::wire::AskView;
 use countersign_port::{
     Block, Button, Card, Excerpt, Field, Tone, diff_text, excerpt, folded, line, visible,
 };
-use countersign_protocol::AskView;
 use countersign_tokens::clock;
 
 /// A text with more lines is shown with its first and last lines only.

@@ -1,7 +1,7 @@
 //! Where asks are shown, and so may be spoken of.
 
 use super::run::CommandRun;
-use countersign_ask::Ask;
+use countersign_domain::Ask;
 use countersign_port::{CommandCall, Target};
 use countersign_store::StoreError;
 

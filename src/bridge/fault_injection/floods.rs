@@ -173,7 +173,7 @@ async fn words_at_a_shared_message_deny_all_that_was_seen_in_it_and_nothing_that
         let receipt = scenario.reply(&message, "not on a Friday").await;
         assert_eq!(receipt.outcome, Outcome::Applied, "{receipt:?}");
         let why =
-            |ask: &countersign_ask::Ask| ask.answer().and_then(|answer| answer.reason.clone());
+            |ask: &countersign_domain::Ask| ask.answer().and_then(|answer| answer.reason.clone());
         assert_eq!(why(&scenario.read(&first).await), Some("not on a Friday".to_owned()));
         assert!(scenario.read(&second).await.is_open(), "nobody has seen it");
 

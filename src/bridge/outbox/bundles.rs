@@ -5,7 +5,7 @@ use super::{
     one_card::{LONGEST_SEND, late_note},
 };
 use crate::{bundle, outage::backoff_ms};
-use countersign_ask::late;
+use countersign_domain::late;
 use countersign_port::{MessageRef, Posting, SendError, Target};
 use countersign_store::{
     Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Member, NewEvent, StoreError,

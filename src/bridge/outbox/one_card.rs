@@ -2,7 +2,7 @@
 
 use super::OutboxWorker;
 use crate::card::{self, Origin};
-use countersign_ask::late::{self, LATE_MS};
+use countersign_domain::late::{self, LATE_MS};
 use countersign_gate::ask::Ask;
 use countersign_port::line;
 use countersign_port::{Block, Card, MessageRef, Posting, SendError, Target};

@@ -1,6 +1,6 @@
 //! How fast a target is asked to show cards, and whose they are.
 
-use countersign_ask::{Ask, call::Call};
+use countersign_domain::{Ask, call::Call};
 use serde_json::json;
 use std::{collections::VecDeque, time::Duration};
 use tokio::time::Instant;

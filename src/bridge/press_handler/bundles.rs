@@ -9,7 +9,7 @@ use crate::{
     card::Origin,
     token::{ButtonToken, Pressed},
 };
-use countersign_ask::{Ask, Scope};
+use countersign_domain::{Ask, Scope};
 use countersign_gate::{
     Reply, Told,
     answer::{Action, TextPurpose},

@@ -17,9 +17,9 @@ use crate::{
 use anyhow::{Context as _, Result, bail};
 use countersign_agents::AGENTS;
 use countersign_client::Client;
+use countersign_domain::wire::{PairingKnock, PairingProgress};
 use countersign_gate::approvers::Members;
 use countersign_port::{PairingPlace, Settings, Target};
-use countersign_protocol::{PairingKnock, PairingProgress};
 use std::io::{self, IsTerminal};
 use toml::Value;
 

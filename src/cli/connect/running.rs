@@ -3,7 +3,7 @@
 use crate::cli::{Context, say, token};
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_client::{Client, ClientError};
-use countersign_protocol::ReadyReply;
+use countersign_domain::wire::ReadyReply;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 

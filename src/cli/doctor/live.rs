@@ -6,7 +6,7 @@ use crate::cli::{Context, say};
 use anyhow::{Context as _, Result, anyhow};
 use countersign_agents::{HookAgent, HookMode, Hooks};
 use countersign_client::Client;
-use countersign_protocol::AskState;
+use countersign_domain::wire::AskState;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{fs, process::Stdio, time::Duration};
 use tokio::{

@@ -2,10 +2,12 @@
 
 use crate::cli::{Exit, say, when::when_in_full};
 use anyhow::{Context as _, Result};
-use countersign_ask::deciders;
 use countersign_bridge::card::terminal;
 use countersign_client::Client;
-use countersign_protocol::{AskRecord, AskState, DeliveryView};
+use countersign_domain::{
+    deciders,
+    wire::{AskRecord, AskState, DeliveryView},
+};
 
 pub(super) async fn run(client: &Client, id: &str, json: bool) -> Result<Exit> {
     let record = client.record(id).await?;

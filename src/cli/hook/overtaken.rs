@@ -2,7 +2,7 @@
 
 use countersign_agents::HookEvent;
 use countersign_client::{Client, ClientError};
-use countersign_protocol::{AskView, CancelReason, HistoryQuery};
+use countersign_domain::wire::{AskView, CancelReason, HistoryQuery};
 use countersign_tokens::clock;
 
 /// How far back it is looked, in milliseconds.

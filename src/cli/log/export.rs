@@ -49,7 +49,7 @@ pub(super) async fn each_line(
     line: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<String> {
     let mut page = client.log(None, None).await?;
-    let header = countersign_audit::LogHeader::read(&page.header);
+    let header = countersign_domain::log::LogHeader::read(&page.header);
     let header = header.ok_or_else(|| anyhow!("the daemon's log has no readable header"))?;
     line(&page.header)?;
     loop {

@@ -2,7 +2,7 @@
 
 use crate::cli::{Context, Exit, say, token};
 use anyhow::{Context as _, Result, anyhow};
-use countersign_audit::{LogHead, LogHeader, LogLine};
+use countersign_domain::log::{LogHead, LogHeader, LogLine};
 use std::{
     fs::File,
     io::{BufRead, BufReader},

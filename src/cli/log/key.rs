@@ -2,7 +2,7 @@
 
 use crate::cli::{Context, Exit, say, token};
 use anyhow::Result;
-use countersign_protocol::LogKeyChange;
+use countersign_domain::wire::LogKeyChange;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -3,7 +3,7 @@
 use super::{export::each_line, head::witnessed};
 use crate::cli::{Context, Exit, say, token};
 use anyhow::{Context as _, Result, anyhow};
-use countersign_audit::{LogCheck, LogProblem, ProvenLog, PublicKey};
+use countersign_domain::log::{LogCheck, LogProblem, ProvenLog, PublicKey};
 use countersign_store::known_head;
 use std::{
     fs::{self, File},

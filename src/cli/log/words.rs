@@ -1,8 +1,8 @@
 //! What happened, in words.
 
 use crate::cli::say;
+use countersign_domain::wire::{AskView, EventView};
 use countersign_port::brief;
-use countersign_protocol::{AskView, EventView};
 use serde_json::Value;
 
 /// How much of a command a line shows, in characters.

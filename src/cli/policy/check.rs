@@ -3,7 +3,7 @@
 use super::rules;
 use crate::cli::{Exit, logging::escaped, say};
 use anyhow::{Context as _, Result, anyhow};
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use countersign_gate::links;
 use countersign_policy::Verdict;
 use countersign_profiles::Profile;

@@ -6,7 +6,7 @@ use crate::{
     daemon,
 };
 use anyhow::{Context as _, Result};
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use countersign_gate::links;
 use countersign_policy::{Call, Layers, Rules};
 use countersign_policy_tools::explain::explain;

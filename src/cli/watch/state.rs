@@ -1,9 +1,12 @@
 //! What `watch` shows, and what its keys do. Pure: time is an argument.
 
-use countersign_ask::{Decision, Scope, pause::PauseMode};
 use countersign_bridge::card::terminal;
+use countersign_domain::{
+    Decision, Scope,
+    pause::PauseMode,
+    wire::{AnswerRequest, AskView, PauseRequest},
+};
 use countersign_port::{Card, Tone};
-use countersign_protocol::{AnswerRequest, AskView, PauseRequest};
 use serde_json::{Map, Value};
 
 /// How long a request must be in sight before a key answers it, in milliseconds.

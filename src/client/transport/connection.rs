@@ -4,7 +4,7 @@ use crate::{
     error::ClientError,
     settings::{ClientSettings, Server},
 };
-use countersign_protocol::NonceReply;
+use countersign_domain::wire::NonceReply;
 use countersign_tokens::{
     proof::{self, SCHEME},
     secret::{Secret, TokenHash},

@@ -1,6 +1,6 @@
 //! Appends the lines of the log to a file.
 
-use countersign_audit::LogLine;
+use countersign_domain::log::LogLine;
 use std::{fs::OpenOptions, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf};
 
 /// Appends these lines; they are on the disk afterwards.

@@ -6,7 +6,7 @@ mod spans;
 
 use crate::config::OtelSettings;
 use attributes::attribute;
-use countersign_audit::{LogLine, LogRow};
+use countersign_domain::log::{LogLine, LogRow};
 use countersign_store::{Store, StoreError};
 use countersign_tokens::clock;
 use countersign_web::Meter;

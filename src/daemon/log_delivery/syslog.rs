@@ -1,7 +1,7 @@
 //! Sends rows of the log to a syslog receiver (RFC 5424).
 
 use crate::config::SyslogAddress;
-use countersign_audit::{LogLine, LogRow};
+use countersign_domain::log::{LogLine, LogRow};
 use countersign_tokens::clock;
 use std::time::Duration;
 use tokio::{

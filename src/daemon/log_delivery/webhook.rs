@@ -1,7 +1,7 @@
 //! Posts rows of the log to a web address, signed with HMAC-SHA256.
 
 use crate::config::LogWebhook;
-use countersign_audit::LogLine;
+use countersign_domain::log::LogLine;
 use countersign_tokens::clock;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;

@@ -2,8 +2,8 @@
 
 use super::{ApprovalHandler, ApprovalRequest, ApprovalResponse};
 use chrono::Utc;
-use countersign_ask::{By, Decision, call::Call};
 use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending, Submitted};
+use countersign_domain::{By, Decision, call::Call};
 use countersign_tokens::ids;
 use std::{sync::Arc, time::Duration};
 

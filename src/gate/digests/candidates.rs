@@ -112,14 +112,14 @@ mod tests {
     fn several_rules_are_suggested_together_as_they_were_offered_or_for_one_call_alone() {
         let offered = [shell("cargo build *"), shell("docker build *")];
         let ask = |exact: [&str; 2]| -> ClosedAsk {
-            let body = countersign_ask::Body::new(
-                countersign_ask::call::Call::new("a", "s", "Bash", serde_json::json!({})),
+            let body = countersign_domain::Body::new(
+                countersign_domain::call::Call::new("a", "s", "Bash", serde_json::json!({})),
                 "no rule",
             );
-            let mut ask = countersign_ask::Ask::opened("id", "digest", body, 0);
-            let by = countersign_ask::By::Timeout;
-            let yes = countersign_ask::Answer::new(countersign_ask::Decision::Approve, by, 1);
-            ask.state = countersign_ask::State::Answered(yes);
+            let mut ask = countersign_domain::Ask::opened("id", "digest", body, 0);
+            let by = countersign_domain::By::Timeout;
+            let yes = countersign_domain::Answer::new(countersign_domain::Decision::Approve, by, 1);
+            ask.state = countersign_domain::State::Answered(yes);
             ask.body.exact = exact.into_iter().map(shell).collect();
             ClosedAsk::of(&ask, String::new(), true).unwrap()
         };

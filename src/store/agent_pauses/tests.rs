@@ -5,7 +5,7 @@ use crate::{
     engines::on_both,
     tests::{answered, new_ask},
 };
-use countersign_ask::{Body, Decision, State, call::Call};
+use countersign_domain::{Body, Decision, State, call::Call};
 use countersign_tokens::{ids, secret::TokenHash};
 
 async fn limited(store: &Store, limits: AgentLimits) -> AgentToken {

@@ -5,7 +5,7 @@ use crate::{
     engines::{Fresh, on_both},
     known_head,
 };
-use countersign_audit::{LogCheck, LogProblem, ProvenLog};
+use countersign_domain::log::{LogCheck, LogProblem, ProvenLog};
 use countersign_tokens::clock;
 use futures::future::join_all;
 use serde_json::json;

@@ -5,7 +5,7 @@ use crate::{
     engines::on_both,
     tests::{answered, new_ask, new_ask_in},
 };
-use countersign_ask::Decision;
+use countersign_domain::Decision;
 
 /// Stores an ask of a session that was closed at this time.
 async fn closed(store: &Store, id: &str, session: &str, at: i64) {

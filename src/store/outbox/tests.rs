@@ -10,7 +10,7 @@ use crate::{
     engines::on_both,
     tests::{answered, new_ask},
 };
-use countersign_ask::{Ask, Decision};
+use countersign_domain::{Ask, Decision};
 use std::{collections::HashMap, time::Duration};
 
 async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {

@@ -5,7 +5,7 @@ use crate::{
     engines::on_both,
     tests::{answered, new_ask_in},
 };
-use countersign_ask::Decision;
+use countersign_domain::Decision;
 use std::time::Duration;
 
 fn key() -> ThreadKey {

@@ -1,7 +1,7 @@
 //! What a reader of the history looks for.
 
+use countersign_domain::wire::{HistoryEntry, HistoryQuery, HistoryVerdict};
 use countersign_gate::ask::{Ask, By};
-use countersign_protocol::{HistoryEntry, HistoryQuery, HistoryVerdict};
 use countersign_store::{HistoryRange, ListCursor};
 use countersign_tokens::clock;
 use serde_json::Value;

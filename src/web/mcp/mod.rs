@@ -17,7 +17,7 @@ use axum::{
 use countersign_agents::mcp::{
     Handled, McpCaller, McpServer, PendingTool, RpcMessage, VERSIONS, read,
 };
-use countersign_ask::owner::Owner;
+use countersign_domain::owner::Owner;
 use countersign_gate::{SESSION_ENDED, SubmitOutcome};
 use countersign_tokens::ids;
 use session::{McpSession, SESSION};

@@ -4,7 +4,7 @@ use super::session::McpSession;
 use crate::view::asked;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use countersign_agents::mcp::PendingTool;
-use countersign_ask::owner::Owner;
+use countersign_domain::owner::Owner;
 use countersign_gate::{AttachedCaller, Gate};
 use dashmap::DashMap;
 use futures::{Stream, stream};

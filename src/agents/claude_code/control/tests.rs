@@ -5,8 +5,8 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use countersign_ask::{Decision, call::Call};
 use countersign_client::Ending;
+use countersign_domain::{Decision, call::Call};
 
 fn session() -> ControlSession {
     ControlSession::new(ControlAround {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{super::frame, *};
 use crate::{answered, codex::frame::CodexFrame};
-use countersign_ask::Scope;
+use countersign_domain::Scope;
 
 fn request(method: &str, params: Value) -> ServerRequest {
     let text = json!({"method": method, "id": 7, "params": params}).to_string();

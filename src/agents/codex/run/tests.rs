@@ -6,8 +6,8 @@
 )]
 use super::*;
 use crate::hosted::TICK;
-use countersign_ask::{Decision, call::Call};
 use countersign_client::Ending;
+use countersign_domain::{Decision, call::Call};
 use serde_json::{Value, json};
 
 const MAIN: &str = "01-main";

@@ -14,12 +14,12 @@ use crate::{
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
 };
 use claims::ServerClaims;
-use countersign_ask::{
+use countersign_client::{Decided, Ending};
+use countersign_domain::{
     Decision,
     call::{Accepts, Call, is_name},
+    wire::CancelReason,
 };
-use countersign_client::{Decided, Ending};
-use countersign_protocol::CancelReason;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use strict::ClientLine;

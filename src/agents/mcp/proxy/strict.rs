@@ -2,7 +2,7 @@
 //! for us.
 
 use crate::line_head::LineHead;
-use countersign_ask::exact_json;
+use countersign_domain::exact_json;
 use serde_json::{Map, Value, json};
 
 /// The method that is decided on.

@@ -4,7 +4,7 @@ use crate::{
     fault_injection::chat::text,
     token::{ButtonToken, Pressed},
 };
-use countersign_ask::{Ask, Decision, Scope, State};
+use countersign_domain::{Ask, Decision, Scope, State};
 use countersign_port::Card;
 use std::collections::BTreeMap;
 

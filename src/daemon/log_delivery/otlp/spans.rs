@@ -4,8 +4,7 @@
 //! Ids are computed from the store and the ask, so a row that is sent twice is the same span.
 
 use super::attributes::{attribute, text};
-use countersign_ask::{Answer, Ask, Decision, State};
-use countersign_audit::LogRow;
+use countersign_domain::{Answer, Ask, Decision, State, log::LogRow};
 use countersign_tokens::digest::sha256_hex;
 use serde_json::{Map, Value, json};
 
@@ -171,7 +170,7 @@ fn part(store: &str, row: &LogRow, ask: &Ask, name: &str, times: (i64, i64)) -> 
 }
 
 fn kind_of(answer: &Answer) -> &'static str {
-    use countersign_ask::By;
+    use countersign_domain::By;
     match &answer.by {
         By::Person { .. } => "person",
         By::Policy { .. } => "grant",
@@ -206,7 +205,7 @@ fn field<'d>(data: &'d Value, name: &str) -> &'d str {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_ask::{Body, By, call::Call};
+    use countersign_domain::{Body, By, call::Call};
 
     fn ask(state: State) -> Ask {
         let call = Call::new("bot", "s1", "Bash", json!({"command": "echo a-secret"}));

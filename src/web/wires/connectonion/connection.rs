@@ -1,8 +1,7 @@
 //! One connection: its parameters, and its frames in both directions.
 
 use axum::extract::ws;
-use countersign_ask::exact_json;
-use countersign_ask::owner::Owner;
+use countersign_domain::{exact_json, owner::Owner};
 use serde::Deserialize;
 use serde_json::Value;
 

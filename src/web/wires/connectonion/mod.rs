@@ -19,7 +19,7 @@ use axum::{
     routing::get,
 };
 use connection::ConnectionParams;
-use countersign_ask::owner::Owner;
+use countersign_domain::owner::Owner;
 
 /// The largest frame, in bytes.
 const LARGEST: usize = 1 << 20;

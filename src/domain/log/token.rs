@@ -1,6 +1,6 @@
 //! Execution tokens: a person approved exactly this call, and it may run once, until then.
 
-use crate::{
+use crate::log::{
     fields::fields,
     key::{PublicKey, SigningKey},
 };

@@ -1,7 +1,7 @@
 //! `/v1/history`: closed asks.
 
-use crate::asks::AskView;
-use countersign_ask::{By, Decision, Scope};
+use crate::wire::asks::AskView;
+use crate::{By, Decision, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! `/v1/pause` and `/v1/resume`: the kill switch.
 
-use countersign_ask::{By, pause::PauseMode};
+use crate::{By, pause::PauseMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! `POST /v1/calls`.
 
-use crate::{
+use crate::wire::{
     asks::{AnswerView, AskState},
     verdict::CallVerdict,
 };
-use countersign_ask::{call::Call, exact_json};
+use crate::{call::Call, exact_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

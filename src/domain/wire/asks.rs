@@ -1,7 +1,7 @@
 //! `/v1/asks`: asks and answers to them.
 
-use crate::verdict::CallVerdict;
-use countersign_ask::{By, Decision, Scope, call::Call};
+use crate::wire::verdict::CallVerdict;
+use crate::{By, Decision, Scope, call::Call};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

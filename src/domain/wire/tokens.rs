@@ -1,6 +1,6 @@
 //! `/v1/tokens`: the tokens of agents.
 
-use countersign_ask::By;
+use crate::By;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

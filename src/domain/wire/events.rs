@@ -1,6 +1,6 @@
 //! `GET /v1/events`: the data of server-sent events.
 
-use crate::asks::AskView;
+use crate::wire::asks::AskView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

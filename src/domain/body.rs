@@ -4,8 +4,8 @@ use super::{
     call::Call, owner::Owner, plan::RoutePlan, requirement::Requirement, review::CallReview,
     step::AskStep,
 };
+use crate::{GrantLifetime, OnDeny, PromptChoice};
 use countersign_policy::Rule;
-use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
 use serde::{Deserialize, Serialize};
 
 /// The unchanging part of an ask.

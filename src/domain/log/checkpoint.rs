@@ -1,6 +1,6 @@
 //! Signed checkpoints: how many rows there are, and the hash of the last one.
 
-use crate::{
+use crate::log::{
     fields::fields,
     key::{PublicKey, SigningKey},
 };

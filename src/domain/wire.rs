@@ -2,7 +2,7 @@
 //! the tests. [`openapi::document`] describes the API for other programs.
 //!
 //! The domain types that are sent unchanged (the call, its questions, who decided, the scope of an
-//! approval) are those of `countersign-ask`.
+//! approval) are those of the rest of this crate.
 
 #![warn(missing_docs)]
 

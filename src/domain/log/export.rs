@@ -1,6 +1,6 @@
 //! The lines of an export: one header, then rows and checkpoints in order.
 
-use crate::{
+use crate::log::{
     checkpoint::{Checkpoint, LogHead},
     row::LogRow,
 };

@@ -12,7 +12,7 @@ pub const LATE_MS: i64 = 5_000;
 /// So an ask waits to be shown for at most its own time, and to be answered for at most that again.
 ///
 /// ```
-/// use countersign_ask::late::deadline;
+/// use countersign_domain::late::deadline;
 /// let minutes = |n: i64| n * 60_000;
 /// assert_eq!(deadline(0, Some(minutes(5)), minutes(3)), Some(minutes(8)));
 /// assert_eq!(deadline(0, Some(minutes(5)), 900), Some(minutes(5)));

@@ -1,8 +1,8 @@
 //! What the card of a call offers to remember, and what an answer to it remembered.
 
 use super::{Answer, Body, Scope};
+use crate::PromptChoice;
 use countersign_policy::Rule;
-use countersign_profiles::PromptChoice;
 
 /// A rule that Always offers, and the part of the call that needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

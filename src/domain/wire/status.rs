@@ -1,6 +1,6 @@
 //! The state of the daemon, errors, and nonces.
 
-use crate::pause::PauseView;
+use crate::wire::pause::PauseView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! One row of the log, and its place in the chain.
 
-use crate::fields::fields;
+use crate::log::fields::fields;
 use countersign_tokens::digest::sha256_hex;
 
 /// An event of the log.

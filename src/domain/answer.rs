@@ -1,7 +1,7 @@
 //! What an ask resolved to, and who decided.
 
 use super::{Scope, execution::Execution, proposed::UpdatedInput};
-use countersign_profiles::OnDeny;
+use crate::OnDeny;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! `/v1/grants`: what was approved for longer than once.
 
-use countersign_ask::By;
+use crate::By;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! An ask and its state. Pure.
+//! The domain of countersign: calls, questions, asks, answers and what they cover; the requests and
+//! responses of its HTTP API ([`wire`]); the log that proves itself ([`log`]). Pure.
 
 mod ahead;
 mod answer;
@@ -11,11 +12,13 @@ pub mod execution;
 mod extent;
 mod for_policy;
 pub mod late;
+pub mod log;
 mod malformed;
 mod offers;
 pub mod owner;
 pub mod pause;
 pub mod plan;
+mod prompt_behaviour;
 mod proposed;
 pub mod question;
 pub mod requirement;
@@ -24,12 +27,16 @@ mod scope;
 pub mod step;
 mod stopped;
 pub mod votes;
+pub mod wire;
 
 pub use answer::{Answer, By, Decision, StoredRules, Undone, deciders};
 use attached::AttachedDaemons;
 pub use body::{Body, Silence};
 pub use countersign_policy::exact_json;
 pub use offers::OfferedPart;
+pub use prompt_behaviour::{
+    DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
+};
 use question::Progress;
 pub use scope::Scope;
 pub use stopped::StoppedClock;

@@ -3,7 +3,7 @@
 
 mod operation;
 
-use crate::{
+use crate::wire::{
     AddTokenRequest, AnswerReply, AnswerRequest, AnswerersReply, AnswerersRequest, AskRecord,
     AskView, AsksPage, AsksQuery, CallReply, CancelRequest, CancelledReply, DigestQuery,
     DigestReply, ErrorReply, EventView, EventsQuery, ExecutionReply, ExecutionRequest,

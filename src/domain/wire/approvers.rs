@@ -1,6 +1,6 @@
 //! `/v1/approvers/explain` and `/v1/asks/{id}/approvers`: who could answer, and why.
 
-use crate::RuleVerdict;
+use crate::wire::RuleVerdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

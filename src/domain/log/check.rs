@@ -1,7 +1,7 @@
 //! Checks an export, line by line: what was changed, is missing, stands elsewhere or twice, or was
 //! cut off.
 
-use crate::{
+use crate::log::{
     checkpoint::{Checkpoint, LogHead},
     export::{LogHeader, LogLine},
     key::PublicKey,

@@ -5,7 +5,7 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::key::SigningKey;
+use crate::log::key::SigningKey;
 
 const STORE: &str = "ab12cd34";
 const HOUR: i64 = 3_600_000;
