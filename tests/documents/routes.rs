@@ -38,7 +38,7 @@ fn with_act(path: &str) -> String {
 /// `.route(routes::NAME, method(…))` in the API's router; a route of several methods has them
 /// chained with dots.
 fn served() -> Routes {
-    let paths = constants(&fs::read_to_string("src/protocol/routes.rs").unwrap());
+    let paths = constants(&fs::read_to_string("src/domain/wire/routes.rs").unwrap());
     let router = fs::read_to_string("src/web/lib.rs").unwrap();
     let mut served = Routes::new();
     for route in router.split(".route(routes::").skip(1) {
