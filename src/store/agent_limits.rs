@@ -1,7 +1,7 @@
 //! Limits of agents by name. They are counted from the asks, in the transaction that stores one
 //! more: no two daemons let one more through each, and a restart forgets nothing.
 
-use super::{StoreError, Tx, connection::SqlDialect, events};
+use super::{StoreError, Tx, engine::SqlDialect, events};
 use countersign_domain::{By, call::Call};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};

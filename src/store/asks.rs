@@ -4,7 +4,7 @@ use super::{
     NewCard, Store, StoreError, Tx,
     agent_limits::{self, AgentLimit},
     cards,
-    connection::SqlDialect,
+    engine::SqlDialect,
     events, pause,
     rows::{ask, select, whole, write},
 };

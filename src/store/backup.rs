@@ -1,12 +1,24 @@
-//! Copies an SQLite store while the daemon uses it.
+//! Copies an SQLite store while the daemon uses it, and puts a copy in the place of a store while no
+//! daemon runs. What people revoked after the backup stays revoked.
 
-use super::{Database, StoreError};
+use super::{
+    Database, Remembered, Store, StoreError,
+    database::{check_log, damage},
+    engine::own,
+    log_key::{KeyFile, read_key},
+    log_state::{LogState, StateFile},
+    pause::pause_of,
+    private::{self, beside},
+};
+use countersign_domain::{log::SigningKey, pause::Pause};
+use serde_json::json;
 use sqlx::{AnyConnection, Connection, Executor, Row, any::AnyConnectOptions};
 use std::{
     fs::{self, File, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The reason why no backup was made.
@@ -64,7 +76,7 @@ pub async fn back_up(database: &Database, to: &Path) -> Result<i64, BackupError>
     kept
 }
 
-pub(super) async fn copy(database: &Database, part: &Path) -> Result<i64, BackupError> {
+async fn copy(database: &Database, part: &Path) -> Result<i64, BackupError> {
     let io = |source| BackupError::Io { at: part.to_owned(), source };
     // SQLite would create the file with the umask's mode, readable by others until a later chmod.
     // It accepts an existing file that is empty.
@@ -80,10 +92,8 @@ pub(super) async fn copy(database: &Database, part: &Path) -> Result<i64, Backup
     store.close().await.map_err(StoreError::from)?;
 
     let mut copy = open(&Database::Sqlite(part.to_owned())).await?;
-    let sound = copy.fetch_one("PRAGMA integrity_check").await.map_err(StoreError::from)?;
-    let sound: String = sound.try_get(0).map_err(StoreError::from)?;
-    if sound != "ok" {
-        return Err(BackupError::Damaged(sound));
+    if let Some(damage) = damage(&mut copy, "PRAGMA integrity_check").await? {
+        return Err(BackupError::Damaged(damage));
     }
     let asks = copy.fetch_one("SELECT count(*) FROM ask").await.map_err(StoreError::from)?;
     copy.close().await.map_err(StoreError::from)?;
@@ -91,14 +101,14 @@ pub(super) async fn copy(database: &Database, part: &Path) -> Result<i64, Backup
 }
 
 /// Opens an existing file; `mode=rw` never creates one.
-pub(super) async fn open(database: &Database) -> Result<AnyConnection, StoreError> {
+async fn open(database: &Database) -> Result<AnyConnection, StoreError> {
     let mut options: AnyConnectOptions = database.url().parse()?;
     options.database_url.set_query(Some("mode=rw"));
     Ok(AnyConnection::connect_with(&options).await?)
 }
 
 /// Renames the complete file to its target.
-pub(super) fn finish(part: &Path, to: &Path) -> Result<(), BackupError> {
+fn finish(part: &Path, to: &Path) -> Result<(), BackupError> {
     let io = |source| BackupError::Io { at: to.to_owned(), source };
     // The rename is durable only after its folder is synced too; the content must be on disk before
     // it.
@@ -106,4 +116,340 @@ pub(super) fn finish(part: &Path, to: &Path) -> Result<(), BackupError> {
     fs::rename(part, to).map_err(io)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new("."))).and_then(|at| at.sync_all()).map_err(io)
+}
+
+/// The reason why nothing was restored. The store is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The store is on a server, which has its own tools.
+    #[error(
+        "the store is on a PostgreSQL server, which is restored with its own tools: stop all \
+         daemons, then pg_restore --clean --if-exists --dbname=URL FILE"
+    )]
+    Server,
+    /// There is no such backup.
+    #[error("there is no backup {}", .0.display())]
+    NoBackup(PathBuf),
+    /// The backup is the store itself.
+    #[error("{} is the store itself; name a backup of it", .0.display())]
+    Same(PathBuf),
+    /// A daemon uses the store.
+    #[error("{0}; a store is restored while no daemon runs")]
+    Running(StoreError),
+    /// The file holds no intact store.
+    #[error("{} is no intact backup of a store: {why}", at.display())]
+    Unreadable {
+        /// The file.
+        at: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// The backup is of another store, or of a newer version.
+    #[error("{}: {source}", at.display())]
+    Refused {
+        /// The file.
+        at: PathBuf,
+        /// The reason.
+        source: StoreError,
+    },
+    /// A file could not be written or moved.
+    #[error("{}: {source}", at.display())]
+    Io {
+        /// The file.
+        at: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The folder or a file of the store is not for its owner alone.
+    #[error("{0}")]
+    Open(String),
+}
+
+/// A restored store.
+#[derive(Debug)]
+pub struct RestoredStore {
+    /// The number of asks that wait for a person.
+    pub open: i64,
+    /// Of these, the number whose deadline has passed: they expire when the daemon starts.
+    pub overdue: i64,
+    /// The store that was there before, where there was one.
+    pub replaced: Option<PathBuf>,
+    /// What was brought over from it, or why it could not be read.
+    pub since: Option<Result<Since, StoreError>>,
+}
+
+/// Replaces the store by a copy of `from`; what was there is kept beside it under another name.
+///
+/// # Errors
+/// [`RestoreError`]; nothing is changed then.
+pub async fn restore(
+    database: &Database,
+    from: &Path,
+    known: &Remembered,
+    now: i64,
+) -> Result<RestoredStore, RestoreError> {
+    let Some(file) = database.file() else { return Err(RestoreError::Server) };
+    if !from.is_file() {
+        return Err(RestoreError::NoBackup(from.to_owned()));
+    }
+    if from.canonicalize().ok() == file.canonicalize().ok() {
+        return Err(RestoreError::Same(file.to_owned()));
+    }
+    private::folder_of_store(file.parent().unwrap_or(Path::new(".")))
+        .map_err(RestoreError::Open)?;
+    private::files(file).map_err(RestoreError::Open)?;
+    // Held until the end: no daemon starts meanwhile.
+    let _owned = own(file).map_err(RestoreError::Running)?;
+    let part = beside(file, ".restoring");
+    let done = prepared(file, from, &part, known, now).await;
+    let done = match done {
+        Ok((restored, log)) => swap(file, &part, now).map(|replaced| {
+            known_from_now_on(log);
+            RestoredStore { replaced, ..restored }
+        }),
+        Err(error) => Err(error),
+    };
+    for end in private::BESIDE {
+        let _ = fs::remove_file(beside(&part, end));
+    }
+    done
+}
+
+/// Makes the whole store beside the current one, with this version's tables.
+async fn prepared(
+    file: &Path,
+    from: &Path,
+    part: &Path,
+    known: &Remembered,
+    now: i64,
+) -> Result<(RestoredStore, Option<RestoredLog>), RestoreError> {
+    let unreadable = |why: String| RestoreError::Unreadable { at: from.to_owned(), why };
+    let refused = |source| RestoreError::Refused { at: from.to_owned(), source };
+    match copy(&Database::Sqlite(from.to_owned()), part).await {
+        Ok(_) => {}
+        Err(BackupError::Damaged(why)) => return Err(unreadable(why)),
+        Err(BackupError::Io { at, source }) => return Err(RestoreError::Io { at, source }),
+        Err(error) => return Err(unreadable(error.to_string())),
+    }
+    let copy = Database::Sqlite(part.to_owned());
+    let store = Store::open_as(&copy, known).await.map_err(refused)?;
+    let log = restored_log(&store, known.folder()).await.map_err(refused)?;
+    let since = match file.exists() {
+        true => Some(since_backup(&copy, file, now).await),
+        false => None,
+    };
+    let counted = finished(&store, since.as_ref(), now).await;
+    store.close().await;
+    let (open, overdue) = counted.map_err(refused)?;
+    // Everything is in the one file that takes the store's name.
+    match fs::metadata(beside(part, "-wal")) {
+        Ok(log) if log.len() > 0 => Err(unreadable("its copy could not be completed".to_owned())),
+        _ => Ok((RestoredStore { open, overdue, replaced: None, since }, log)),
+    }
+}
+
+/// What the daemon is to know of the log from then on.
+struct RestoredLog {
+    known: LogState,
+    key: Arc<SigningKey>,
+    folder: PathBuf,
+}
+
+/// The log of the backup, if it ends as a daemon with this state folder sealed it. What is written
+/// to it from now on has the proof of that daemon's key.
+// SECURITY: a backup that somebody changed is not sealed anew: then the daemon finds at its start
+// that the log does not go on where it ended.
+async fn restored_log(store: &Store, folder: &Path) -> Result<Option<RestoredLog>, StoreError> {
+    let KeyFile::Holds(key) = read_key(folder) else { return Ok(None) };
+    let key = Arc::new(*key);
+    store.engine.rows.prove_with(key.clone());
+    let before = match LogState::read(folder) {
+        StateFile::Holds(known, by) if known.store == store.id() => Some((known, by)),
+        StateFile::Holds(..) | StateFile::Gone => None,
+        StateFile::Unusable => return Ok(None),
+    };
+    let mut known = LogState { store: store.id().to_owned(), ..LogState::default() };
+    if let Some((LogState { keys, broken, .. }, by)) = before {
+        (known.keys, known.broken) = (keys, broken);
+        known.keys.insert(by);
+    }
+    let Some((head, forgotten, signer)) = store.signed_end().await? else { return Ok(None) };
+    if signer != key.public() && !known.keys.contains(&signer) {
+        return Ok(None);
+    }
+    (known.head, known.forgotten) = (Some(head), Some(forgotten));
+    Ok(Some(RestoredLog { known, key, folder: folder.to_owned() }))
+}
+
+fn known_from_now_on(log: Option<RestoredLog>) {
+    let Some(RestoredLog { known, key, folder }) = log else { return };
+    if let Err(error) = known.write(&folder, &key) {
+        tracing::warn!(%error, "the head of the log was not written down");
+    }
+}
+
+/// Keeps a pause on, notes in the log what was done, and counts what is open.
+async fn finished(
+    store: &Store,
+    since: Option<&Result<Since, StoreError>>,
+    now: i64,
+) -> Result<(i64, i64), StoreError> {
+    if let Some(Ok(Since { paused: Some(pause), .. })) = since
+        && store.pause().await?.is_none()
+    {
+        store.set_pause(pause).await?;
+    }
+    store.note(now, "restored", None, &json!({})).await?;
+    let overdue =
+        sqlx::query("SELECT count(*) AS n FROM ask WHERE state = 'open' AND deadline_at <= $1");
+    let overdue = store.one(overdue.bind(now)).await?.try_get("n")?;
+    Ok((store.count_open().await?, overdue))
+}
+
+/// Moves the current store aside and the new one into its place; returns where the old one is.
+fn swap(file: &Path, part: &Path, now: i64) -> Result<Option<PathBuf>, RestoreError> {
+    let aside = beside(file, &format!(".replaced-{now}"));
+    let moved = |from: &Path, to: &Path| {
+        fs::rename(from, to).map_err(|source| RestoreError::Io { at: from.to_owned(), source })
+    };
+    let mut kept = Vec::new();
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let (was, to) = (beside(file, end), beside(&aside, end));
+        if !was.exists() {
+            continue;
+        }
+        if let Err(error) = moved(&was, &to) {
+            back(&kept);
+            return Err(error);
+        }
+        kept.push((was, to));
+    }
+    match finish(part, file) {
+        Ok(()) => Ok((!kept.is_empty()).then_some(aside)),
+        Err(error) => {
+            back(&kept);
+            let source = io::Error::other(error);
+            Err(RestoreError::Io { at: file.to_owned(), source })
+        }
+    }
+}
+
+/// Moves files back to where they were.
+fn back(kept: &[(PathBuf, PathBuf)]) {
+    for (was, to) in kept {
+        let _ = fs::rename(to, was);
+    }
+}
+
+/// What was brought over from the store that a backup replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    /// The grants that were revoked after the backup.
+    pub revoked: u64,
+    /// The agents' tokens that were revoked or rotated after the backup: revoked in both cases.
+    pub tokens: u64,
+    /// The passkeys that were removed after the backup.
+    pub passkeys: u64,
+    /// The asks that were open in the backup and closed after it.
+    pub closed: u64,
+    /// The pause that is on.
+    pub paused: Option<Pause>,
+}
+
+/// Asks that were answered, expired or cancelled after the backup.
+const CLOSED: &str = "\
+    UPDATE ask SET state = o.state, version = o.version, answer = o.answer, \
+        closed_at = o.closed_at, progress = o.progress, key = o.key, left_ms = NULL \
+    FROM replaced.ask AS o WHERE o.id = ask.id AND ask.state = 'open' AND o.state <> 'open'";
+
+/// What became of an answer after the backup: that its call was started, or that it was undone.
+// SECURITY: a call that was approved before the backup and ran after it does not run once more.
+const NOTED: &str = "\
+    UPDATE ask SET answer = o.answer, version = o.version FROM replaced.ask AS o \
+    WHERE o.id = ask.id AND ask.state <> 'open' AND o.state = ask.state \
+        AND o.version > ask.version";
+
+/// Their cards are redrawn where they were posted; one without a message is given up.
+const CARDS: &str = "\
+    UPDATE card SET message = o.message, shown = o.shown, wanted = o.wanted, bundle = NULL, \
+        gone = CASE WHEN o.message IS NULL THEN coalesce(o.gone, 'restored') ELSE o.gone END \
+    FROM replaced.card AS o WHERE o.nonce = card.nonce \
+        AND card.ask IN (SELECT id FROM ask WHERE state <> 'open')";
+
+const REVOKED: &str = "\
+    UPDATE grants SET revoked_at = o.revoked_at, undo_until = NULL \
+    FROM replaced.grants AS o WHERE o.id = grants.id \
+        AND grants.revoked_at IS NULL AND o.revoked_at IS NOT NULL";
+
+/// What people said in reviews after the backup asks on.
+const REVIEWED: &str = "\
+    INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, created_at, \
+        written) \
+    SELECT id, ask, tool, pattern, scope, agent, session, granted_by, created_at, written \
+    FROM replaced.grants WHERE scope = 'review' AND revoked_at IS NULL \
+        AND id NOT IN (SELECT id FROM grants)";
+
+/// What was spent of a budget stays spent.
+const SPENT: &str = "\
+    UPDATE grants SET spent_at = o.spent_at FROM replaced.grants AS o WHERE o.id = grants.id \
+        AND grants.spent_at IS NULL AND o.spent_at IS NOT NULL";
+
+/// A rotated token is revoked: which of the two stores has its newer secret is not known.
+const TOKENS: &str = "\
+    UPDATE agent_token SET revoked_at = coalesce(o.revoked_at, $1) \
+    FROM replaced.agent_token AS o WHERE o.id = agent_token.id \
+        AND agent_token.revoked_at IS NULL \
+        AND (o.revoked_at IS NOT NULL OR o.hash <> agent_token.hash)";
+
+const TOKEN_PAUSES: &str = "\
+    UPDATE agent_token SET paused_at = o.paused_at, paused_why = o.paused_why, \
+        pause_ask = o.pause_ask \
+    FROM replaced.agent_token AS o WHERE o.id = agent_token.id \
+        AND agent_token.paused_at IS NULL AND o.paused_at IS NOT NULL";
+
+const REMOVED_PASSKEYS: &str = "\
+    DELETE FROM passkey WHERE id NOT IN (SELECT id FROM replaced.passkey)";
+
+/// A counter never falls: an assertion that was used is not used again.
+const COUNTERS: &str = "\
+    UPDATE passkey SET counter = max(passkey.counter, o.counter), used_at = o.used_at \
+    FROM replaced.passkey AS o WHERE o.id = passkey.id";
+
+/// Brings over into the restored store what the store in `file` knows and the backup does not.
+async fn since_backup(copy: &Database, file: &Path, now: i64) -> Result<Since, StoreError> {
+    let mut restored = open(copy).await?;
+    let since = bring_over(&mut restored, file, now).await;
+    // Closed in any case: a transaction that was not committed is rolled back.
+    restored.close().await?;
+    since
+}
+
+// FAIL-CLOSED: a restored store approves nothing that a person has revoked since.
+async fn bring_over(
+    restored: &mut AnyConnection,
+    file: &Path,
+    now: i64,
+) -> Result<Since, StoreError> {
+    // SQLite would silently discard the end of a damaged write-ahead log.
+    check_log(file)?;
+    let attach = sqlx::query("ATTACH DATABASE $1 AS replaced");
+    attach.bind(file.to_string_lossy().into_owned()).execute(&mut *restored).await?;
+    if let Some(damage) = damage(restored, "PRAGMA replaced.quick_check(1)").await? {
+        return Err(StoreError::Damaged(damage));
+    }
+    restored.execute("BEGIN IMMEDIATE").await?;
+    restored.execute(NOTED).await?;
+    let closed = restored.execute(CLOSED).await?.rows_affected();
+    restored.execute(CARDS).await?;
+    let revoked = restored.execute(REVOKED).await?.rows_affected();
+    restored.execute(REVIEWED).await?;
+    restored.execute(SPENT).await?;
+    restored.execute(TOKEN_PAUSES).await?;
+    let tokens = sqlx::query(TOKENS).bind(now).execute(&mut *restored).await?.rows_affected();
+    restored.execute(COUNTERS).await?;
+    let passkeys = restored.execute(REMOVED_PASSKEYS).await?.rows_affected();
+    let pause = "SELECT how, paused_by, since FROM replaced.pause WHERE id = 1";
+    let paused = pause_of(&restored.fetch_one(pause).await?)?;
+    restored.execute("COMMIT").await?;
+    Ok(Since { revoked, tokens, passkeys, closed, paused })
 }

@@ -1,29 +1,32 @@
-//! The engine under the store: SQLite or PostgreSQL, with the same SQL for both.
-
+//! The engine under the store: SQLite or PostgreSQL, with the same SQL for both; its connections,
+//! and where the two differ.
 #[cfg(any(test, feature = "testkit"))]
 use super::fault_injection::Faults;
 use super::{
-    Database, StoreError,
-    connection::{ConnectionTimeouts, ReadQuery, SqlDialect, Tx, Work, connect, execute},
-    connection_pool::{ConnectionPool, PooledConnection},
-    identity::identify,
-    integrity,
+    Database, Remembered, StoreError, database,
     log_rows::LogRows,
-    migrations, private,
-    remembered::Remembered,
+    private, schema,
     writer::{Writer, Writing},
 };
-use countersign_domain::log::SigningKey;
+use countersign_domain::log::{ProvenRow, SigningKey};
+use futures::future::BoxFuture;
 use sqlx::{
-    Connection,
-    any::{AnyConnectOptions, AnyRow},
+    Any, AnyConnection, Connection, Executor,
+    any::{AnyArguments, AnyConnectOptions, AnyRow},
+    query::Query,
 };
 use std::{
+    fmt,
     fs::{File, TryLockError},
+    ops::{Deref, DerefMut},
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep, timeout},
+};
 
 /// A connected database. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -70,7 +73,7 @@ impl Engine {
                 let owned = own(file)?;
                 // Created here for the owner alone: SQLite gives the files beside it the same mode.
                 private::open(file).map_err(|error| StoreError::from(sqlx::Error::Io(error)))?;
-                integrity::check_log(file)?;
+                database::check_log(file)?;
                 (SqlDialect::Sqlite, Some(Arc::new(owned)))
             }
             Database::Postgres(_) => (SqlDialect::Postgres, None),
@@ -80,14 +83,14 @@ impl Engine {
         // reports why.
         let mut first = connect(&options, dialect).await?;
         if let Some(file) = database.file() {
-            integrity::check_pages(&mut first, file).await?;
+            database::check_pages(&mut first, file).await?;
         }
         if let Some(known) = known {
             known.check_tables(&mut first, database).await?;
         }
         let brought = async {
-            migrations::run(&mut first, dialect).await?;
-            identify(&mut first).await
+            schema::run(&mut first, dialect).await?;
+            database::identify(&mut first).await
         };
         let id = match dialect {
             // No timeout: migrating a large file may take long, and a file has no connection to
@@ -110,7 +113,7 @@ impl Engine {
         let file = match owned {
             Some(owned) => Some(OwnedFile {
                 writer: Writer::start(Writing {
-                    connection: Tx::new(first, rows.clone()),
+                    connection: Tx::new(first, dialect, rows.clone()),
                     rows: rows.clone(),
                     options: options.clone(),
                     #[cfg(any(test, feature = "testkit"))]
@@ -262,4 +265,324 @@ pub(super) fn own(file: &Path) -> Result<File, StoreError> {
             file.display()
         ))),
     }
+}
+
+/// A connection for transactions, which proves the rows of the log that are written on it.
+pub(super) struct Tx {
+    pub(super) dialect: SqlDialect,
+    connection: AnyConnection,
+    rows: Arc<LogRows>,
+    /// The numbers of those in the transaction.
+    written: Vec<i64>,
+}
+
+impl Tx {
+    pub(super) fn new(
+        connection: AnyConnection,
+        dialect: SqlDialect,
+        rows: Arc<LogRows>,
+    ) -> Self {
+        Self { dialect, connection, rows, written: Vec::new() }
+    }
+
+    /// The proof of a row of the log that is written next.
+    pub(super) fn prove(&mut self, row: &ProvenRow<'_>) -> String {
+        let (number, proof) = self.rows.prove(row);
+        self.written.push(number);
+        proof
+    }
+
+    /// The rows of the log that were written since this was asked.
+    pub(super) fn take_written(&mut self) -> Vec<i64> {
+        std::mem::take(&mut self.written)
+    }
+
+    /// The work was committed.
+    pub(super) fn was_committed(&mut self) {
+        self.rows.committed(&std::mem::take(&mut self.written));
+    }
+
+    /// The work was rolled back.
+    pub(super) fn was_undone(&mut self) {
+        self.rows.settled(&std::mem::take(&mut self.written));
+    }
+
+    pub(super) async fn close(self) -> Result<(), sqlx::Error> {
+        self.connection.close().await
+    }
+}
+
+impl fmt::Debug for Tx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tx").field("written", &self.written).finish_non_exhaustive()
+    }
+}
+
+impl Deref for Tx {
+    type Target = AnyConnection;
+
+    fn deref(&self) -> &AnyConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut AnyConnection {
+        &mut self.connection
+    }
+}
+
+/// A query with its bound values.
+pub(super) type ReadQuery<'q> = Query<'q, Any, AnyArguments>;
+pub(super) type Statement = ReadQuery<'static>;
+/// The work done inside a transaction.
+pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
+
+/// Timeouts of the database. They are needed because a connection that was cut reports no error.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ConnectionTimeouts {
+    /// Until a connection is acquired.
+    pub(super) patience: Duration,
+    /// For one piece of work, and again for its commit.
+    pub(super) longest: Duration,
+    /// Between notifications, until the listening connection counts as dead.
+    pub(super) silence: Duration,
+}
+
+/// The timeouts of a daemon.
+pub(super) const LIMITS: ConnectionTimeouts = ConnectionTimeouts {
+    patience: Duration::from_secs(5),
+    longest: Duration::from_secs(10),
+    silence: Duration::from_secs(60),
+};
+
+/// `synchronous = FULL`, not NORMAL: an acknowledged press survives a power cut, not only a crash
+/// of the daemon.
+const SQLITE: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
+                      PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+/// The server ends a session that hangs, and so releases its locks. Both limits together are
+/// shorter than [`Tail`](super::Tail) waits for a gap in the ids.
+const POSTGRES: &str = "SET synchronous_commit = on; SET statement_timeout = '10s'; \
+                        SET idle_in_transaction_session_timeout = '15s'";
+
+/// The engine, for the few statements that differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SqlDialect {
+    Sqlite,
+    Postgres,
+}
+
+impl SqlDialect {
+    /// Adapts a migration to this engine; the files are written for SQLite.
+    pub(super) fn spell(self, sql: &str) -> String {
+        match self {
+            Self::Sqlite => sql.to_owned(),
+            Self::Postgres => sql.replace(
+                "INTEGER PRIMARY KEY AUTOINCREMENT",
+                "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+            ),
+        }
+    }
+
+    /// Locks a row that is read, until the transaction ends, so that nobody changes it. SQLite has
+    /// one writer at a time, which is lock enough.
+    pub(super) fn for_share(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR SHARE",
+        }
+    }
+
+    /// The same, so that nobody else reads it with a lock either.
+    pub(super) fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE",
+        }
+    }
+
+    fn set_up(self) -> &'static str {
+        match self {
+            Self::Sqlite => SQLITE,
+            Self::Postgres => POSTGRES,
+        }
+    }
+}
+
+/// Connects and sets up one connection.
+pub(super) async fn connect(
+    options: &AnyConnectOptions,
+    dialect: SqlDialect,
+) -> Result<AnyConnection, sqlx::Error> {
+    // The timeout covers the set-up too: a server that accepts connections and then hangs would
+    // block it.
+    let connecting = timeout(LIMITS.longest, async {
+        let mut connection = AnyConnection::connect_with(options).await?;
+        connection.execute(sqlx::raw_sql(dialect.set_up())).await?;
+        Ok(connection)
+    });
+    connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+}
+
+/// Executes a statement that has no values and returns no rows.
+pub(super) async fn execute(
+    connection: &mut AnyConnection,
+    statement: &'static str,
+) -> Result<(), sqlx::Error> {
+    connection.execute(sqlx::raw_sql(statement)).await.map(drop)
+}
+
+/// Connections to a server; more would only wait for each other there.
+const TO_A_SERVER: u32 = 8;
+/// Connections to a file: the second works while the first runs a long read.
+const TO_A_FILE: u32 = 2;
+/// A connection used within this time is assumed to be alive, and is not pinged.
+const IDLE: Duration = Duration::from_secs(1);
+/// The pause between two attempts to reach a server that restarts.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// The connections made since one moment: to a server, or to an SQLite file for reads. Cheap to
+/// clone.
+///
+/// We keep our own pool, because sqlx pings each connection after use, which costs as much as the
+/// use did, and other pools reuse a connection that was dropped in the middle of a transaction.
+/// Here a connection is returned only after success.
+#[derive(Debug, Clone)]
+pub(super) struct ConnectionPool {
+    options: AnyConnectOptions,
+    dialect: SqlDialect,
+    rows: Arc<LogRows>,
+    patience: Duration,
+    most: u32,
+    permits: Arc<Semaphore>,
+    free: Free,
+    pub(super) since: Instant,
+}
+
+/// Idle connections with the time of their last use, most recently used last.
+type Free = Arc<Mutex<Vec<(Tx, Instant)>>>;
+
+impl ConnectionPool {
+    /// Creates an empty pool: each connection is made when it is first needed.
+    pub(super) fn new(
+        options: &AnyConnectOptions,
+        dialect: SqlDialect,
+        limits: ConnectionTimeouts,
+        rows: &Arc<LogRows>,
+    ) -> Self {
+        let most = match dialect {
+            SqlDialect::Sqlite => TO_A_FILE,
+            SqlDialect::Postgres => TO_A_SERVER,
+        };
+        Self {
+            options: options.clone(),
+            dialect,
+            rows: rows.clone(),
+            patience: limits.patience,
+            most,
+            permits: Arc::new(Semaphore::new(most as usize)),
+            free: Free::default(),
+            since: Instant::now(),
+        }
+    }
+
+    /// Returns a connection, pinged if it was idle for long.
+    pub(super) async fn acquire(&self) -> Result<PooledConnection, sqlx::Error> {
+        // One timeout for both steps, so that a caller never waits for a permit and a connection in
+        // full.
+        let pooled = timeout(self.patience, async {
+            let permit = self.permits.clone().acquire_owned().await;
+            let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+            let connection = match self.idle().await {
+                Some(connection) => connection,
+                None => self.connect().await?,
+            };
+            Ok(PooledConnection { connection, free: self.free.clone(), _permit: permit })
+        });
+        pooled.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    }
+
+    /// All rows of the query; it sees everything that was committed before.
+    pub(super) async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
+        let mut pooled = self.acquire().await?;
+        let rows = query.fetch_all(&mut *pooled.connection).await?;
+        pooled.give_back();
+        Ok(rows)
+    }
+
+    /// The first row of the query.
+    pub(super) async fn first(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
+        let mut pooled = self.acquire().await?;
+        let row = query.fetch_optional(&mut *pooled.connection).await?;
+        pooled.give_back();
+        Ok(row)
+    }
+
+    /// Waits for the connections in use, and closes all.
+    pub(super) async fn close(&self) {
+        // Holding every permit means that no connection is in use, and none can be taken
+        // afterwards.
+        let _all = self.permits.acquire_many(self.most).await;
+        self.permits.close();
+        let free = std::mem::take(&mut *lock(&self.free));
+        for (connection, _) in free {
+            let _ = connection.close().await;
+        }
+    }
+
+    /// Connects, and retries while the server restarts.
+    async fn connect(&self) -> Result<Tx, sqlx::Error> {
+        let until = Instant::now() + self.patience;
+        loop {
+            match connect(&self.options, self.dialect).await {
+                Err(error) if is_starting(&error) && Instant::now() + AGAIN < until => {
+                    sleep(AGAIN).await;
+                }
+                done => return Ok(Tx::new(done?, self.dialect, self.rows.clone())),
+            }
+        }
+    }
+
+    async fn idle(&self) -> Option<Tx> {
+        loop {
+            // The most recently used one, so that the others stay idle and few need a ping.
+            let (mut connection, since) = lock(&self.free).pop()?;
+            let fresh = self.dialect == SqlDialect::Sqlite || since.elapsed() < IDLE;
+            if fresh || connection.ping().await.is_ok() {
+                return Some(connection);
+            }
+        }
+    }
+}
+
+/// A connection in use. If it is dropped without [`give_back`](Self::give_back), it is closed,
+/// which rolls its transaction back.
+pub(super) struct PooledConnection {
+    pub(super) connection: Tx,
+    free: Free,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl PooledConnection {
+    /// Returns the connection to the pool after success.
+    pub(super) fn give_back(self) {
+        lock(&self.free).push((self.connection, Instant::now()));
+    }
+}
+
+// A restarting server refuses or resets connections, or accepts one and answers that it is starting
+// up. Any other error (wrong password, no such database) does not go away by waiting.
+fn is_starting(error: &sqlx::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    match error {
+        sqlx::Error::Io(error) => {
+            matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+        }
+        sqlx::Error::Database(error) => error.is_transient_in_connect_phase(),
+        _ => false,
+    }
+}
+
+fn lock(free: &Free) -> MutexGuard<'_, Vec<(Tx, Instant)>> {
+    free.lock().unwrap_or_else(PoisonError::into_inner)
 }

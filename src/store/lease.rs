@@ -1,6 +1,6 @@
 //! Leases: the daemon that leads, until when, and the epoch that fences off its predecessors.
 
-use super::{Store, StoreError, Tx, connection::SqlDialect};
+use super::{Store, StoreError, Tx, engine::SqlDialect};
 use countersign_tokens::clock;
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};

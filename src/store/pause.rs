@@ -6,7 +6,7 @@
 
 use super::{
     Store, StoreError, Tx, cards,
-    connection::SqlDialect,
+    engine::SqlDialect,
     events,
     rows::{read, write},
 };

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The suffixes of the files that SQLite and the daemon create for one database.
-const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
+pub(super) const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
 
 /// Creates the daemon's own folder, or closes an existing one to others.
 ///

@@ -3,7 +3,7 @@
 //! A hint only announces that there may be something new, and it may be lost. A daemon reads the
 //! rows after each hint, and also when it has received none for a while.
 
-use super::{Store, connection::SqlDialect};
+use super::{Store, engine::SqlDialect};
 use sqlx::postgres::PgListener;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::timeout};

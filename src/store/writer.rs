@@ -8,7 +8,7 @@
 use super::fault_injection::Faults;
 use super::{
     StoreError,
-    connection::{SqlDialect, Tx, Work, connect, execute},
+    engine::{SqlDialect, Tx, Work, connect, execute},
     log_rows::LogRows,
 };
 use futures::future::BoxFuture;
@@ -219,7 +219,7 @@ impl Writing {
         let mut options = self.options.clone();
         options.database_url.set_query(Some("mode=rw"));
         if let Ok(new) = connect(&options, SqlDialect::Sqlite).await {
-            let new = Tx::new(new, self.rows.clone());
+            let new = Tx::new(new, SqlDialect::Sqlite, self.rows.clone());
             let _ = std::mem::replace(&mut self.connection, new).close().await;
         }
     }
