@@ -1,7 +1,7 @@
 //! Limits of agents by name. They are counted from the asks, in the transaction that stores one
 //! more: no two daemons let one more through each, and a restart forgets nothing.
 
-use super::{StoreError, Tx, engine::SqlDialect, events};
+use super::{StoreError, Tx, events};
 use countersign_domain::{By, call::Call};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
@@ -84,17 +84,12 @@ pub(super) async fn resume(
 // FAIL-CLOSED: a token that is gone lets nothing through.
 pub(super) async fn reached(
     tx: &mut Tx,
-    dialect: SqlDialect,
     token: &str,
     call: &Call,
     at: i64,
 ) -> Result<Option<AgentLimit>, StoreError> {
     // The row is held, so that the asks of one agent are counted one after the other.
-    let held = match dialect {
-        SqlDialect::Sqlite => "",
-        SqlDialect::Postgres => " FOR UPDATE",
-    };
-    let row = format!("SELECT * FROM agent_token WHERE id = $1{held}");
+    let row = format!("SELECT * FROM agent_token WHERE id = $1{}", tx.dialect.for_update());
     let row = sqlx::query(AssertSqlSafe(row)).bind(token).fetch_optional(&mut **tx).await?;
     let Some(row) = row else { return Ok(Some(AgentLimit::Paused)) };
     if pause(&row)?.is_some() {

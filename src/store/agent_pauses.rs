@@ -23,7 +23,7 @@ impl Store {
         cards: &[NewCard],
     ) -> Result<Option<Ask>, StoreError> {
         let (id, name, why) = (token.id.clone(), token.name.clone(), why.to_owned());
-        let (new, cards, dialect) = (resumption.clone(), cards.to_vec(), self.engine.dialect);
+        let (new, cards) = (resumption.clone(), cards.to_vec());
         let paused = self.write(move |tx| {
             Box::pin(async move {
                 let pause = sqlx::query(
@@ -36,7 +36,7 @@ impl Store {
                 }
                 let data = json!({"token": name, "why": why, "resumes": new.id});
                 events::append(tx, new.created_at, "agent_paused", None, &data).await?;
-                match asks::insert(tx, dialect, &new, &cards).await? {
+                match asks::insert(tx, &new, &cards).await? {
                     Inserted::New(ask) => Ok(Some(ask)),
                     Inserted::Known(_) | Inserted::OverLimit(_) => Ok(None),
                 }

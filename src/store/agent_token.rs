@@ -3,7 +3,7 @@
 use super::{
     StoreError,
     agent_limits::{AgentLimits, AgentPause, limits, pause},
-    rows::read,
+    engine::from_json,
 };
 use countersign_domain::By;
 use countersign_tokens::secret::TokenHash;
@@ -129,7 +129,7 @@ pub(super) fn token(row: &AnyRow) -> Result<AgentToken, StoreError> {
         hash: hash(&row.try_get::<String, _>("hash")?)?,
         former: former.transpose().map_err(|error: sqlx::Error| StoreError::from(error))?,
         reads,
-        by: read("created_by", &row.try_get::<String, _>("created_by")?)?,
+        by: from_json("created_by", &row.try_get::<String, _>("created_by")?)?,
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
         used_at: row.try_get("used_at")?,

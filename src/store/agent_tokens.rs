@@ -5,8 +5,8 @@ use super::{
     ReadQuery, Store, StoreError,
     agent_limits::AgentLimits,
     agent_token::{AgentScope, AgentToken, NewAgentToken, token},
+    engine::to_json,
     events,
-    rows::write,
 };
 use countersign_domain::By;
 use countersign_tokens::secret::TokenHash;
@@ -69,7 +69,7 @@ impl Store {
                      $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
                 );
                 let insert = insert.bind(&new.id).bind(&new.name).bind(new.hash.to_string());
-                let insert = insert.bind(new.reads.name()).bind(write("created_by", &new.by)?);
+                let insert = insert.bind(new.reads.name()).bind(to_json("created_by", &new.by)?);
                 let insert = insert.bind(now).bind(new.expires_at);
                 let AgentLimits { open, per_minute, per_task } = new.limits;
                 let insert = insert.bind(open).bind(per_minute).bind(per_task);
@@ -172,16 +172,6 @@ impl Store {
     pub async fn agent_token_used(&self, id: &str, now: i64) -> Result<(), StoreError> {
         let used = sqlx::query("UPDATE agent_token SET used_at = $2 WHERE id = $1");
         self.execute(used.bind(id.to_owned()).bind(now)).await.map(drop)
-    }
-
-    /// The ids of the open asks of agents with this name.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn open_of_agent(&self, name: &str) -> Result<Vec<String>, StoreError> {
-        let open = "SELECT id FROM ask WHERE state = 'open' AND agent = $1 ORDER BY created_at, id";
-        let rows = self.all(sqlx::query(open).bind(name)).await?;
-        rows.iter().map(|row| Ok(row.try_get("id")?)).collect()
     }
 
     /// The names of agents with open asks whose token is not accepted any more.

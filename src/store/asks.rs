@@ -1,18 +1,25 @@
-//! Asks: put in, read, and closed exactly once.
+//! Asks: their rows, how they are stored and read, and deleted in the end.
 
 use super::{
-    NewCard, Store, StoreError, Tx,
-    agent_limits::{self, AgentLimit},
-    cards,
-    engine::SqlDialect,
-    events, pause,
-    rows::{ask, select, whole, write},
+    AgentLimit, NewCard, Store, StoreError, agent_limits, bundling, cards,
+    changes::pause_held,
+    engine::{Tx, from_json, to_json},
+    events,
+    lease::{DAEMON, ms},
+    threads,
 };
 use countersign_domain::{
-    Ask, Body, StoppedClock, attached::AttachedDaemons, call::Call, question::Progress,
+    Answer, Ask, Body, State, StoppedClock, attached::AttachedDaemons, call::Call,
+    question::Progress, step::widen,
 };
 use serde_json::json;
-use sqlx::{Row, any::AnyRow};
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
+use std::time::Duration;
+
+/// How many asks are read at once where each may be of the largest kind.
+const FEW: i64 = 16;
+/// The largest number of asks deleted in one transaction: other writers wait while it runs.
+const FORGOTTEN: i64 = 200;
 
 /// An ask to be stored.
 #[derive(Debug, Clone)]
@@ -74,9 +81,6 @@ pub struct OpenInSession {
     pub bytes: u64,
 }
 
-/// How many asks are read at once where each may be of the largest kind.
-const FEW: i64 = 16;
-
 /// What became of an insert.
 #[derive(Debug)]
 pub enum Inserted {
@@ -88,6 +92,36 @@ pub enum Inserted {
     OverLimit(AgentLimit),
 }
 
+/// A step that is due.
+#[derive(Debug)]
+pub struct DueStep {
+    /// Of which ask.
+    pub ask: Ask,
+    /// Since when; Unix milliseconds.
+    pub at: i64,
+}
+
+/// The columns that [`ask`] reads. No other table has columns of these names.
+// A macro and no constant: `concat!` takes literals only, and sqlx wants static SQL.
+macro_rules! columns {
+    () => {
+        "id, body, digest, state, progress, votes, steps_done, version, attended, attached, \
+         created_at, deadline_at, left_ms, answer"
+    };
+}
+pub(super) use columns;
+
+/// A query of the rows that [`ask`] reads.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT ", $crate::asks::columns!(), " FROM ask ", $rest)
+    };
+}
+pub(super) use select;
+
+pub(super) const NEXT_STEP: &str =
+    "SELECT min(step_at) AS at FROM ask WHERE state = 'open' AND step_at IS NOT NULL";
+
 impl Store {
     /// Stores an ask and its cards in one transaction, unless its key is known.
     ///
@@ -98,12 +132,8 @@ impl Store {
         new: &NewAsk,
         cards: &[NewCard],
     ) -> Result<Inserted, StoreError> {
-        let (new, cards, dialect) = (new.clone(), cards.to_vec(), self.engine.dialect);
-        let inserted =
-            self.write(move |tx| Box::pin(async move { insert(tx, dialect, &new, &cards).await }));
-        let inserted = inserted.await?;
-        self.tell();
-        Ok(inserted)
+        let (new, cards) = (new.clone(), cards.to_vec());
+        self.change(move |tx| Box::pin(async move { insert(tx, &new, &cards).await })).await
     }
 
     /// Reads an ask.
@@ -187,32 +217,141 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn next_deadline(&self) -> Result<Option<i64>, StoreError> {
-        let row = self
-            .one(sqlx::query("SELECT min(deadline_at) AS at FROM ask WHERE state = 'open'"))
-            .await?;
-        Ok(row.try_get("at")?)
+        self.time("SELECT min(deadline_at) AS at FROM ask WHERE state = 'open'").await
+    }
+
+    /// When the oldest open ask was opened, Unix milliseconds; `None` where nothing is open.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn oldest_open(&self) -> Result<Option<i64>, StoreError> {
+        self.time("SELECT min(created_at) AS at FROM ask WHERE state = 'open'").await
+    }
+
+    /// Some of the open asks of which a step is due, the longest due first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn due_steps(&self, now: i64) -> Result<Vec<DueStep>, StoreError> {
+        let query = sqlx::query(concat!(
+            "SELECT step_at, ",
+            columns!(),
+            " FROM ask WHERE state = 'open' AND step_at <= $1 \
+             AND (deadline_at IS NULL OR deadline_at > $1) ORDER BY step_at, id LIMIT $2"
+        ));
+        let rows = self.all(query.bind(now).bind(FEW)).await?;
+        let due = |row: &AnyRow| -> Result<Option<DueStep>, StoreError> {
+            let at = row.try_get("step_at")?;
+            Ok(whole(row).map(|ask| DueStep { ask, at }))
+        };
+        rows.iter().filter_map(|row| due(row).transpose()).collect()
+    }
+
+    /// When the next step of an open ask is due.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn next_step_at(&self) -> Result<Option<i64>, StoreError> {
+        self.time(NEXT_STEP).await
+    }
+
+    /// Sets the daemons at which callers of an open ask wait, if they are as `seen` in its row;
+    /// whether they were.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn set_attached(
+        &self,
+        seen: &Ask,
+        attached: &AttachedDaemons,
+    ) -> Result<bool, StoreError> {
+        let kept = sqlx::query(
+            "UPDATE ask SET attached = $3 WHERE id = $1 AND attached = $2 AND state = 'open'",
+        );
+        let kept = kept.bind(seen.id.clone()).bind(seen.attached.to_string());
+        Ok(self.execute(kept.bind(attached.to_string())).await? == 1)
+    }
+
+    /// A page of the open asks whose callers wait at daemons of which `me` is none and none was
+    /// heard of for so long, by id, behind this one. It is the last one when it is empty.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn orphans(
+        &self,
+        me: &str,
+        silence: Duration,
+        after: &str,
+    ) -> Result<Vec<(String, AttachedDaemons)>, StoreError> {
+        let sql = format!(
+            "SELECT id, attached FROM ask WHERE state = 'open' AND attended = 1 AND attached <> '' \
+             AND replace(attached, '/' || $1 || '/', '') = attached AND id > $3 \
+             AND NOT EXISTS (SELECT 1 FROM lease WHERE name = '{DAEMON}' || holder \
+             AND until_at > {} - $2 AND replace(attached, '/' || holder || '/', '') <> attached) \
+             ORDER BY id LIMIT 500",
+            self.engine.dialect.now()
+        );
+        let orphans = sqlx::query(AssertSqlSafe(sql)).bind(me).bind(ms(silence)).bind(after);
+        let rows = self.all(orphans).await?;
+        let orphan = |row: &AnyRow| {
+            Ok((row.try_get("id")?, AttachedDaemons::read(row.try_get("attached")?)))
+        };
+        rows.iter().map(orphan).collect()
+    }
+
+    /// Deletes some asks that were closed before `before`, with their cards, oldest first; returns
+    /// how many. There may be more as long as the result is not 0.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn forget_closed(&self, before: i64) -> Result<u64, StoreError> {
+        // Read outside the transaction, so that the writer is held only for the deletes. A closed
+        // ask never opens again, so the list stays true.
+        let old =
+            sqlx::query("SELECT id FROM ask WHERE closed_at < $1 ORDER BY closed_at LIMIT $2");
+        let ids = self.texts(old.bind(before).bind(FORGOTTEN)).await?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        self.write(move |tx| {
+            Box::pin(async move {
+                let mut forgotten = 0;
+                for id in ids {
+                    // Before the ask, which they refer to by a foreign key.
+                    let cards = sqlx::query("DELETE FROM card WHERE ask = $1").bind(&id);
+                    cards.execute(&mut **tx).await?;
+                    let owed = sqlx::query("DELETE FROM owed_text WHERE ask = $1").bind(&id);
+                    owed.execute(&mut **tx).await?;
+                    let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
+                    forgotten += ask.execute(&mut **tx).await?.rows_affected();
+                }
+                bundling::forget(tx, before).await?;
+                threads::forget(tx, before).await?;
+                Ok(forgotten)
+            })
+        })
+        .await
     }
 }
 
 pub(super) async fn insert(
     tx: &mut Tx,
-    dialect: SqlDialect,
     new: &NewAsk,
     cards: &[NewCard],
 ) -> Result<Inserted, StoreError> {
     if let Some(token) = &new.limited
         && known(tx, &new.body.call).await?.is_none()
         && let Some(limit) =
-            agent_limits::reached(tx, dialect, token, &new.body.call, new.created_at).await?
+            agent_limits::reached(tx, token, &new.body.call, new.created_at).await?
     {
         return Ok(Inserted::OverLimit(limit));
     }
     let left_ms = new.deadline_at.map(|at| at.saturating_sub(new.created_at).max(1));
-    let stopped = pause::held(tx, dialect).await?.map(|_| StoppedClock { left_ms });
+    let stopped = pause_held(tx).await?.map(|_| StoppedClock { left_ms });
     let opened = new.opened(stopped);
     let first_step = new.body.steps.first().map(|step| step.after_ms);
     let call = &new.body.call;
-    let body = write("body", &new.body)?;
+    let body = to_json("body", &new.body)?;
     let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
@@ -228,7 +367,7 @@ pub(super) async fn insert(
     .bind(&call.key)
     .bind(body)
     .bind(&new.digest)
-    .bind(write("progress", &Progress::default())?)
+    .bind(to_json("progress", &Progress::default())?)
     .bind(i64::from(new.attended))
     .bind(new.attached.as_str())
     .bind(new.created_at)
@@ -263,4 +402,68 @@ async fn known(tx: &mut Tx, call: &Call) -> Result<Option<Ask>, StoreError> {
 pub(super) async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {
     let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&mut **tx).await?;
     row.as_ref().map(ask).transpose()
+}
+
+/// Reads the ask of a row.
+// FAIL-CLOSED: a call that was changed on the disk is never shown: people would approve something
+// other than what runs.
+pub(super) fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
+    let damaged = |why: String| {
+        let ask = row.try_get("id").unwrap_or_default();
+        StoreError::DamagedAsk { ask, why }
+    };
+    match as_written(row) {
+        Ok(ask) if ask.body.call.digest() == ask.digest => Ok(ask),
+        Ok(_) => Err(damaged("its call is not the one that was submitted".to_owned())),
+        Err(error) => Err(damaged(error.to_string())),
+    }
+}
+
+/// Reads the ask of a row, or skips a damaged one with a warning, so that it does not block others.
+pub(super) fn whole(row: &AnyRow) -> Option<Ask> {
+    ask(row).inspect_err(|error| tracing::warn!(%error, "an ask is passed over")).ok()
+}
+
+fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
+    let answer: Option<String> = row.try_get("answer")?;
+    let answer: Option<Answer> = answer.map(|json| from_json("answer", &json)).transpose()?;
+    let state: String = row.try_get("state")?;
+    let state = match (state.as_str(), answer) {
+        ("open", None) => State::Open,
+        ("answered", Some(answer)) => State::Answered(answer),
+        ("expired", Some(answer)) => State::Expired(answer),
+        ("cancelled", Some(answer)) => State::Cancelled(answer),
+        _ => return Err(sqlx::Error::Decode(format!("state `{state}`").into()).into()),
+    };
+    let body: String = row.try_get("body")?;
+    let mut body = from_json::<Body>("body", &body)?;
+    // The owner is stored beside the call, because the digest of the call does not cover it.
+    body.call.owner.clone_from(&body.owner);
+    let steps_done: i64 = row.try_get("steps_done")?;
+    let steps_done = usize::try_from(steps_done).unwrap_or(usize::MAX);
+    let done = steps_done.min(body.steps.len());
+    widen(&mut body.requirements, body.steps.get(..done).unwrap_or_default());
+    let progress: String = row.try_get("progress")?;
+    let votes: Option<String> = row.try_get("votes")?;
+    let votes = votes.map(|json| from_json("votes", &json)).transpose()?.unwrap_or_default();
+    Ok(Ask {
+        id: row.try_get("id")?,
+        body,
+        digest: row.try_get("digest")?,
+        state,
+        progress: from_json("progress", &progress)?,
+        steps_done,
+        votes,
+        version: row.try_get("version")?,
+        attended: row.try_get::<i64, _>("attended")? != 0,
+        attached: AttachedDaemons::read(row.try_get("attached")?),
+        created_at: row.try_get("created_at")?,
+        deadline_at: row.try_get("deadline_at")?,
+        stopped: stopped(row.try_get("left_ms")?),
+    })
+}
+
+/// What is left of a stopped deadline, as its column has it.
+fn stopped(left_ms: Option<i64>) -> Option<StoppedClock> {
+    left_ms.map(|left| StoppedClock { left_ms: (left >= 0).then_some(left) })
 }

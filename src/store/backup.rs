@@ -3,11 +3,11 @@
 
 use super::{
     Database, Remembered, Store, StoreError,
+    changes::pause_of,
     database::{check_log, damage},
     engine::own,
     log_key::{KeyFile, read_key},
     log_state::{LogState, StateFile},
-    pause::pause_of,
     private::{self, beside},
 };
 use countersign_domain::{log::SigningKey, pause::Pause};

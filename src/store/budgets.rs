@@ -1,6 +1,6 @@
 //! Calls that were approved ahead: each is spent once.
 
-use super::{Grant, Store, StoreError, events, grants, pause};
+use super::{Grant, Store, StoreError, changes::pause_held, events, grants};
 use countersign_domain::owner::Owner;
 use serde_json::json;
 
@@ -33,10 +33,10 @@ impl Store {
     // INVARIANT: of many that spend a grant at once, at most one does.
     // FAIL-CLOSED: while everything is paused nothing is approved.
     pub async fn spend(&self, grant: &Grant, call: &str, now: i64) -> Result<bool, StoreError> {
-        let (grant, call, dialect) = (grant.clone(), call.to_owned(), self.engine.dialect);
+        let (grant, call) = (grant.clone(), call.to_owned());
         let spent = self.write(move |tx| {
             Box::pin(async move {
-                if pause::held(tx, dialect).await?.is_some() {
+                if pause_held(tx).await?.is_some() {
                     return Ok(false);
                 }
                 let spend = sqlx::query(

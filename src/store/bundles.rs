@@ -2,7 +2,7 @@
 
 use super::{
     Store, StoreError,
-    rows::{self, columns},
+    asks::{self, columns},
 };
 use countersign_domain::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
@@ -249,7 +249,7 @@ pub(super) fn bundle_row(row: &AnyRow) -> Result<BundleRow, StoreError> {
 }
 
 pub(super) fn member(row: &AnyRow) -> Option<Member> {
-    let ask = rows::whole(row)?;
+    let ask = asks::whole(row)?;
     let (card, joined) = (row.try_get("nonce").ok()?, row.try_get("joined").ok()?);
     let seen = row.try_get::<i64, _>("seen").ok()? > 0;
     Some(Member { card, joined, seen, ask })

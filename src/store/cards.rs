@@ -1,6 +1,6 @@
 //! Cards: one row per ask and target.
 
-use super::{Store, StoreError, Tx, rows};
+use super::{Store, StoreError, Tx, asks};
 use countersign_domain::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
@@ -65,7 +65,7 @@ impl Store {
         adapter: &str,
         message: Option<&str>,
     ) -> Result<Option<Ask>, StoreError> {
-        let query = sqlx::query(rows::select!(
+        let query = sqlx::query(asks::select!(
             "WHERE id = (SELECT ask FROM card WHERE nonce = $1 AND adapter = $2 AND NOT EXISTS \
              (SELECT 1 FROM card AS other WHERE other.adapter = $2 AND other.message = $3 \
              AND other.nonce <> $1) AND NOT EXISTS (SELECT 1 FROM bundle \
@@ -73,7 +73,7 @@ impl Store {
              AND bundle.nonce <> coalesce(card.bundle, '')))"
         ));
         let row = self.maybe(query.bind(nonce).bind(adapter).bind(message)).await?;
-        row.as_ref().map(rows::ask).transpose()
+        row.as_ref().map(asks::ask).transpose()
     }
 
     /// The card in this message, by the first part of its tokens, and its ask.
@@ -236,7 +236,16 @@ pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The same for the cards of all open asks.
+/// They have to show it, but are tried when they are due.
+pub(super) async fn behind(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
+    sqlx::query("UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1) WHERE ask = $1")
+        .bind(ask)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// The same as [`want`] for the cards of all open asks.
 pub(super) async fn want_open(tx: &mut Tx) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), \

@@ -1,6 +1,10 @@
 //! The outbox, kept in the rows of the cards: what is due at a target, and in which order.
 
-use super::{CardRow, Fence, Store, StoreError, cards, rows, rows::columns};
+use super::{
+    CardRow, Fence, Store, StoreError,
+    asks::{self, columns},
+    cards,
+};
 use countersign_domain::Ask;
 use sqlx::{Row, any::AnyRow};
 
@@ -182,5 +186,5 @@ fn page(rows: &[AnyRow], most: u32) -> Result<DuePage, StoreError> {
 }
 
 fn due(row: &AnyRow) -> Result<Due, StoreError> {
-    Ok(Due { card: cards::card(row)?, ask: rows::ask(row) })
+    Ok(Due { card: cards::card(row)?, ask: asks::ask(row) })
 }

@@ -277,11 +277,7 @@ pub(super) struct Tx {
 }
 
 impl Tx {
-    pub(super) fn new(
-        connection: AnyConnection,
-        dialect: SqlDialect,
-        rows: Arc<LogRows>,
-    ) -> Self {
+    pub(super) fn new(connection: AnyConnection, dialect: SqlDialect, rows: Arc<LogRows>) -> Self {
         Self { dialect, connection, rows, written: Vec::new() }
     }
 
@@ -585,4 +581,20 @@ fn is_starting(error: &sqlx::Error) -> bool {
 
 fn lock(free: &Free) -> MutexGuard<'_, Vec<(Tx, Instant)>> {
     free.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Parses a column of JSON.
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(
+    column: &'static str,
+    json: &str,
+) -> Result<T, StoreError> {
+    serde_json::from_str(json).map_err(|source| StoreError::Unreadable { column, source })
+}
+
+/// Serializes a value for its column.
+pub(super) fn to_json<T: serde::Serialize>(
+    column: &'static str,
+    value: &T,
+) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|source| StoreError::Unreadable { column, source })
 }

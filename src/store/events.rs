@@ -2,7 +2,7 @@
 
 use super::{
     Store, StoreError, Tx,
-    rows::{read, write},
+    engine::{from_json, to_json},
 };
 use countersign_domain::log::ProvenRow;
 use serde_json::Value;
@@ -165,7 +165,7 @@ fn event(row: &AnyRow) -> Result<Event, StoreError> {
         at: row.try_get("at")?,
         kind: row.try_get("kind")?,
         ask: row.try_get("ask")?,
-        data: read("data", &data)?,
+        data: from_json("data", &data)?,
     })
 }
 
@@ -176,7 +176,7 @@ pub(super) async fn append(
     ask: Option<&str>,
     data: &Value,
 ) -> Result<(), StoreError> {
-    let data = write("data", data)?;
+    let data = to_json("data", data)?;
     let proof = tx.prove(&ProvenRow { at, kind, ask, data: &data });
     sqlx::query("INSERT INTO event (at, kind, ask, data, proof) VALUES ($1, $2, $3, $4, $5)")
         .bind(at)
@@ -200,7 +200,7 @@ pub(super) async fn append_all(tx: &mut Tx, events: &[NewEvent]) -> Result<(), S
             format!("INSERT INTO event (at, kind, ask, data, proof) VALUES {}", rows.join(", "));
         let mut insert = sqlx::query(AssertSqlSafe(sql));
         for NewEvent { at, kind, ask, data } in events {
-            let data = write("data", data)?;
+            let data = to_json("data", data)?;
             let proof = tx.prove(&ProvenRow { at: *at, kind, ask: ask.as_deref(), data: &data });
             insert = insert.bind(*at).bind(kind.clone()).bind(ask.clone()).bind(data).bind(proof);
         }

@@ -1,8 +1,10 @@
 //! Grants: remembered approvals.
 
 use super::{
-    ReadQuery, Store, StoreError, Tx, events, pause,
-    rows::{read, write},
+    ReadQuery, Store, StoreError, Tx,
+    changes::pause_held,
+    engine::{from_json, to_json},
+    events,
 };
 use countersign_domain::{By, owner::Owner};
 use countersign_policy::{Rule, Verdict};
@@ -93,10 +95,10 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn save_grant(&self, new: &Grant) -> Result<bool, StoreError> {
-        let (new, dialect) = (new.clone(), self.engine.dialect);
+        let new = new.clone();
         let saved = self.write(move |tx| {
             Box::pin(async move {
-                if pause::held(tx, dialect).await?.is_some() {
+                if pause_held(tx).await?.is_some() {
                     return Ok(false);
                 }
                 insert(tx, &new).await?;
@@ -215,7 +217,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         agent: row.try_get("agent")?,
         session: row.try_get("session")?,
         owner: row.try_get::<Option<String>, _>("owner")?.map(Owner::stored),
-        by: read("granted_by", &by)?,
+        by: from_json("granted_by", &by)?,
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
         digest: row.try_get("digest")?,
@@ -235,7 +237,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(grant.scope.name())
     .bind(&grant.agent)
     .bind(&grant.session)
-    .bind(write("granted_by", &grant.by)?)
+    .bind(to_json("granted_by", &grant.by)?)
     .bind(grant.created_at)
     .bind(grant.expires_at)
     .bind(i64::from(grant.scope != GrantScope::Always))

@@ -1,7 +1,11 @@
 //! Late cards: what has waited for a while to be shown anywhere, and the time that people have
 //! then.
 
-use super::{Store, StoreError, Tx, events};
+use super::{
+    Store, StoreError,
+    changes::{Follow, follow},
+    engine::Tx,
+};
 use countersign_domain::{Ask, late::LATE_MS};
 use countersign_tokens::clock;
 use serde_json::json;
@@ -32,15 +36,6 @@ pub(super) const LATE_CARDS: &str = concat!(
 );
 
 impl Store {
-    /// When the oldest open ask was opened, Unix milliseconds; `None` where nothing is open.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn oldest_open(&self) -> Result<Option<i64>, StoreError> {
-        let oldest = "SELECT min(created_at) AS at FROM ask WHERE state = 'open'";
-        Ok(self.one(sqlx::query(oldest)).await?.try_get("at")?)
-    }
-
     /// The cards of asks that were opened before `before`, are open and are shown nowhere at their
     /// target yet.
     ///
@@ -77,14 +72,10 @@ pub(super) async fn start(tx: &mut Tx, asks: &[String]) -> Result<HashSet<String
         );
         let start = start.bind(ask).bind(now).bind(LATE_MS);
         let Some(row) = start.fetch_optional(&mut **tx).await? else { continue };
-        let want = sqlx::query(
-            "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1) WHERE ask = $1",
-        );
-        want.bind(ask).execute(&mut **tx).await?;
         let (until, since): (i64, i64) = (row.try_get("deadline_at")?, row.try_get("created_at")?);
         let was = until - (now - since);
         let data = json!({"deadline_at": until, "was": was, "shown_at": now});
-        events::append(tx, now, "postponed", Some(ask), &data).await?;
+        follow(tx, ask, Follow::Behind, Some((now, "postponed", data))).await?;
         moved.insert(ask.clone());
     }
     Ok(moved)

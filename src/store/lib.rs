@@ -9,25 +9,21 @@ mod agent_pauses;
 mod agent_token;
 mod agent_tokens;
 mod asks;
-mod attached;
 mod backup;
 mod budgets;
 mod bundles;
 mod bundling;
 mod cards;
 mod chain;
-mod closing;
+mod changes;
 mod database;
 mod digests;
 mod due;
 mod engine;
 mod error;
 mod events;
-mod executions;
 mod grants;
 mod handing_over;
-mod history;
-mod id_prefix;
 mod known_sessions;
 mod late;
 mod lease;
@@ -40,13 +36,11 @@ mod log_trouble;
 mod outbox;
 mod owed_text;
 mod passkeys;
-mod pause;
 mod presence;
 pub mod private;
 mod reconcile;
 mod retention;
 mod reviews;
-mod rows;
 mod schema;
 mod sealer;
 mod sealing;
@@ -55,30 +49,27 @@ mod shared;
 mod steps;
 mod tail;
 mod threads;
-mod undo;
 mod uses;
-mod votes;
 mod writer;
 
 pub use agent_limits::{AgentLimit, AgentLimits, AgentPause};
 pub use agent_token::{AgentScope, AgentToken, NewAgentToken, Reads};
-pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
+pub use asks::{DueStep, Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, RestoreError, RestoredStore, Since, back_up, restore};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
 pub use cards::{CardRow, Delivery, NewCard};
 pub use chain::LogPage;
-pub use closing::Closed;
+pub use changes::{Closed, TakenStep};
+pub use database::{Database, Remembered};
 pub use digests::{DigestTry, DueDigest, NewDigest};
 pub use due::{Due, DuePage};
-pub use database::{Database, Remembered};
 pub use error::{StoreError, Trouble};
 pub use events::{Event, NewEvent};
 pub use grants::{Grant, GrantScope, UNDO_MS};
-pub use history::{Found, HistoryRange};
 pub use known_sessions::KnownSession;
 pub use late::{LateCards, SHOWN_WITHIN_MS};
 pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
-pub use listing::{ListCursor, Listed};
+pub use listing::{Found, HistoryRange, ListCursor, Listed};
 pub use log_key::{LogKeyProblem, log_key_problem};
 pub use log_sent::LogDestinationState;
 pub use log_state::{LogBreak, known_head};
@@ -90,7 +81,7 @@ pub use reconcile::Belongs;
 pub use reviews::OpenReviews;
 pub use sealer::LogSealer;
 pub use sessions::SessionContext;
-pub use steps::{DueReminder, DueStep, TakenStep};
+pub use steps::DueReminder;
 pub use tail::{Resumed, Tail};
 pub use threads::{ThreadKey, ThreadRow};
 pub use uses::GrantUse;
@@ -98,7 +89,7 @@ pub use uses::GrantUse;
 use countersign_tokens::{clock, ids};
 use engine::{ConnectionTimeouts, Engine, LIMITS, ReadQuery, Statement, Tx, Work};
 use error::Condition;
-use sqlx::any::AnyRow;
+use sqlx::{Row, any::AnyRow};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
@@ -204,6 +195,16 @@ impl Store {
         self.maybe(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
+    /// The only column of all rows of a query.
+    async fn texts(&self, query: ReadQuery<'_>) -> Result<Vec<String>, StoreError> {
+        self.all(query).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    /// The time in the only row of a query, in Unix milliseconds.
+    async fn time(&self, query: &'static str) -> Result<Option<i64>, StoreError> {
+        Ok(self.one(sqlx::query(query)).await?.try_get(0)?)
+    }
+
     async fn read<T>(
         &self,
         reading: impl Future<Output = Result<T, StoreError>>,
@@ -236,6 +237,17 @@ impl Store {
         };
         self.condition.note(&self.database, &written);
         written
+    }
+
+    /// Commits this work, and then tells other daemons that there is something new.
+    async fn change<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
+    {
+        let done = self.write(work).await?;
+        self.tell();
+        Ok(done)
     }
 
     /// Runs one statement in its own transaction; returns the number of changed rows.

@@ -1,58 +1,20 @@
 //! Deletes closed asks and events after the retention time, in batches.
 
 use super::{
-    Store, StoreError, Tx, bundling,
+    Store, StoreError, Tx,
     chain::{checkpoint, log_row},
     log_sent,
     sealing::{self, Round},
-    threads,
 };
 use countersign_domain::log::LogHead;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 use std::collections::BTreeMap;
 
-/// The largest number of asks deleted in one transaction: other writers wait while it runs.
-const BATCH: i64 = 200;
-/// The same for events, which are small.
+/// The largest number of events that are forgotten in one transaction.
 const EVENTS: i64 = 500;
 
 impl Store {
-    /// Deletes some asks that were closed before `before`, with their cards, oldest first; returns
-    /// how many. There may be more as long as the result is not 0.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn forget_closed(&self, before: i64) -> Result<u64, StoreError> {
-        // Read outside the transaction, so that the writer is held only for the deletes. A closed
-        // ask never opens again, so the list stays true.
-        let old =
-            sqlx::query("SELECT id FROM ask WHERE closed_at < $1 ORDER BY closed_at LIMIT $2");
-        let old = self.all(old.bind(before).bind(BATCH)).await?;
-        let ids = old.iter().map(|row| row.try_get("id")).collect::<Result<Vec<String>, _>>()?;
-        if ids.is_empty() {
-            return Ok(0);
-        }
-        self.write(move |tx| {
-            Box::pin(async move {
-                let mut forgotten = 0;
-                for id in ids {
-                    // Before the ask, which they refer to by a foreign key.
-                    let cards = sqlx::query("DELETE FROM card WHERE ask = $1").bind(&id);
-                    cards.execute(&mut **tx).await?;
-                    let owed = sqlx::query("DELETE FROM owed_text WHERE ask = $1").bind(&id);
-                    owed.execute(&mut **tx).await?;
-                    let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
-                    forgotten += ask.execute(&mut **tx).await?.rows_affected();
-                }
-                bundling::forget(tx, before).await?;
-                threads::forget(tx, before).await?;
-                Ok(forgotten)
-            })
-        })
-        .await
-    }
-
     /// The id of the newest event that was deleted; 0 if none was.
     ///
     /// # Errors

@@ -32,13 +32,13 @@ impl Store {
         most: OpenReviews,
     ) -> Result<Option<Ask>, StoreError> {
         let Some(review) = new.body.review.clone() else { return Ok(None) };
-        let (new, cards, dialect) = (new.clone(), cards.to_vec(), self.engine.dialect);
+        let (new, cards) = (new.clone(), cards.to_vec());
         let inserted = self.write(move |tx| {
             Box::pin(async move {
                 if !has_room(tx, &review.agent, most).await? {
                     return Ok(None);
                 }
-                let ask = match asks::insert(tx, dialect, &new, &cards).await? {
+                let ask = match asks::insert(tx, &new, &cards).await? {
                     Inserted::New(ask) => ask,
                     Inserted::Known(_) | Inserted::OverLimit(_) => return Ok(None),
                 };

@@ -17,7 +17,7 @@ use countersign_domain::{
 };
 use countersign_policy::{Rule, Verdict};
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::AssertSqlSafe;
 use std::time::Duration;
 
 pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
@@ -362,7 +362,7 @@ async fn what_is_looked_for_after_each_change_is_found_without_reading_every_ask
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     let looks = [
-        (steps::NEXT_STEP, "ask_step"),
+        (asks::NEXT_STEP, "ask_step"),
         (steps::DUE_REMINDERS, "card_reminder"),
         (late::LATE_CARDS, "card_unseen"),
     ];

@@ -22,8 +22,7 @@ fn a_store_is_a_file_or_a_server_and_nothing_else() {
 
 #[test]
 fn the_password_of_a_database_is_never_shown() {
-    let database =
-        read("postgres://ana:hunter2@db.example:5433/asks?password=hunter2").unwrap();
+    let database = read("postgres://ana:hunter2@db.example:5433/asks?password=hunter2").unwrap();
     assert_eq!(database.to_string(), "postgres://ana@db.example:5433/asks");
     assert!(!format!("{database:?}").contains("hunter2"));
     assert_eq!(database.address(), Some("db.example:5433".into()));
