@@ -1,7 +1,7 @@
 //! Asks: their rows, how they are stored and read, and deleted in the end.
 
 use super::{
-    AgentLimit, NewCard, Store, StoreError, agent_limits, bundling, cards,
+    AgentLimit, NewCard, Store, StoreError, agent_limits, bundles, cards,
     changes::pause_held,
     engine::{Tx, from_json, to_json},
     events,
@@ -325,7 +325,7 @@ impl Store {
                     let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
                     forgotten += ask.execute(&mut **tx).await?.rows_affected();
                 }
-                bundling::forget(tx, before).await?;
+                bundles::forget(tx, before).await?;
                 threads::forget(tx, before).await?;
                 Ok(forgotten)
             })

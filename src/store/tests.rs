@@ -363,8 +363,8 @@ async fn what_is_looked_for_after_each_change_is_found_without_reading_every_ask
     let store = Store::open(&fresh.database).await.unwrap();
     let looks = [
         (asks::NEXT_STEP, "ask_step"),
-        (steps::DUE_REMINDERS, "card_reminder"),
-        (late::LATE_CARDS, "card_unseen"),
+        (outbox::DUE_REMINDERS, "card_reminder"),
+        (outbox::LATE_CARDS, "card_unseen"),
     ];
     for (look, index) in looks {
         let look = (1..=5).fold(look.to_owned(), |look, n| look.replace(&format!("${n}"), "1"));

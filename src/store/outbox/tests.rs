@@ -6,11 +6,11 @@
 )]
 use super::*;
 use crate::{
-    Closed, Due, Inserted, NewAsk, NewCard,
+    Closed, Inserted, NewAsk, NewCard,
     engines::on_both,
     tests::{answered, new_ask},
 };
-use countersign_domain::{Ask, Decision};
+use countersign_domain::Decision;
 use std::{collections::HashMap, time::Duration};
 
 async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
@@ -177,4 +177,50 @@ async fn nobody_who_waits_is_passed_over_whoever_comes_meanwhile() {
         waiting.retain(|_, (cards, _)| *cards > 0);
         assert!(waiting.values().all(|(_, passed)| *passed < 6), "turn {turn}: {waiting:?}");
     }
+}
+
+#[tokio::test]
+async fn a_digest_is_made_once_and_sent_once_by_the_daemon_that_leads() {
+    on_both(async |store| {
+        let length = Duration::from_secs(60);
+        let leads = store.take_lease("chat", "one", length).await.unwrap().unwrap();
+        let here = || NewDigest {
+            adapter: "chat".to_owned(),
+            target: "7".to_owned(),
+            content: "[]".to_owned(),
+        };
+        assert_eq!(store.last_digest().await.unwrap(), None);
+        assert!(store.add_digest(10, vec![]).await.unwrap());
+        assert!(store.add_digest(20, vec![here()]).await.unwrap());
+        assert!(!store.add_digest(20, vec![here()]).await.unwrap(), "another daemon");
+        assert_eq!(store.last_digest().await.unwrap(), Some(20));
+        let due = || store.due_digest("chat", "7", &leads);
+        let wanted = DueDigest { due_at: 20, content: "[]".to_owned() };
+        assert_eq!(due().await.unwrap(), Some(wanted.clone()));
+        assert_eq!(store.due_digest("chat", "8", &leads).await.unwrap(), None);
+        let old = Fence { name: "chat".to_owned(), epoch: leads.epoch - 1 };
+        assert!(!store.digest_sending(20, "chat", "7", &old).await.unwrap());
+        assert!(store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+        assert!(!store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+        assert_eq!(due().await.unwrap(), None);
+        store.digest_tried(20, "chat", "7", DigestTry::Again).await.unwrap();
+        assert_eq!(due().await.unwrap(), Some(wanted.clone()));
+        // The next leader sends what this one began, and no leader what was sent.
+        assert!(store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+        store.release_lease(&leads).await.unwrap();
+        let next = store.take_lease("chat", "two", length).await.unwrap().unwrap();
+        assert_eq!(due().await.unwrap(), None, "it leads no more");
+        let due = || store.due_digest("chat", "7", &next);
+        assert_eq!(due().await.unwrap(), Some(wanted));
+        assert!(!store.digest_sending(20, "chat", "7", &leads).await.unwrap());
+        assert!(store.digest_sending(20, "chat", "7", &next).await.unwrap());
+        store.digest_tried(20, "chat", "7", DigestTry::Over).await.unwrap();
+        store.digest_tried(20, "chat", "7", DigestTry::Again).await.unwrap();
+        assert_eq!(due().await.unwrap(), None, "it was sent");
+        assert!(!store.digest_sending(20, "chat", "7", &next).await.unwrap());
+        assert!(store.add_digest(25, vec![here()]).await.unwrap());
+        assert!(store.add_digest(30, vec![]).await.unwrap());
+        assert_eq!(due().await.unwrap(), None, "what was not sent in time is not sent later");
+    })
+    .await;
 }
