@@ -1,7 +1,7 @@
 //! Asks: their rows, how they are stored and read, and deleted in the end.
 
 use super::{
-    AgentLimit, NewCard, Store, StoreError, agent_limits, bundles, cards,
+    AgentLimit, NewCard, Store, StoreError, agents, bundles, cards,
     changes::pause_held,
     engine::{Tx, from_json, to_json},
     events,
@@ -342,7 +342,7 @@ pub(super) async fn insert(
     if let Some(token) = &new.limited
         && known(tx, &new.body.call).await?.is_none()
         && let Some(limit) =
-            agent_limits::reached(tx, token, &new.body.call, new.created_at).await?
+            agents::limit_reached(tx, token, &new.body.call, new.created_at).await?
     {
         return Ok(Inserted::OverLimit(limit));
     }

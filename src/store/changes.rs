@@ -9,11 +9,11 @@
 //! row that the pause waits for.
 
 use super::{
-    Grant, NewCard, Store, StoreError, agent_limits,
+    Grant, NewCard, Store, StoreError, agents,
     asks::fetch,
     cards,
     engine::{SqlDialect, Statement, Tx, Work, from_json, to_json},
-    events, grants, reviews,
+    events, grants,
 };
 use countersign_domain::{
     Answer, Ask, By, Decision, Scope, State, Undone,
@@ -533,10 +533,10 @@ fn consequences(ended: Ask, answer: Answer, new: Vec<Grant>) -> Consequence {
                 grants::insert(tx, grant).await?;
             }
             if let (Some(token), Decision::Approve) = (&ended.body.resumes, answer.decision) {
-                agent_limits::resume(tx, token, &answer.by, answer.at).await?;
+                agents::resume(tx, token, &answer.by, answer.at).await?;
             }
             match &ended.body.review {
-                Some(review) => reviews::ended(tx, &ended, review, &answer).await,
+                Some(review) => grants::review_ended(tx, &ended, review, &answer).await,
                 None => Ok(()),
             }
         })

@@ -11,7 +11,7 @@ use super::{
 use countersign_domain::log::{ProvenRow, SigningKey};
 use futures::future::BoxFuture;
 use sqlx::{
-    Any, AnyConnection, Connection, Executor,
+    Any, AnyConnection, Connection, Executor, Row,
     any::{AnyArguments, AnyConnectOptions, AnyRow},
     query::Query,
 };
@@ -286,6 +286,11 @@ impl Tx {
         let (number, proof) = self.rows.prove(row);
         self.written.push(number);
         proof
+    }
+
+    /// The number that a query counts.
+    pub(super) async fn count(&mut self, query: Statement) -> Result<i64, StoreError> {
+        Ok(query.fetch_one(&mut self.connection).await?.try_get(0)?)
     }
 
     /// The rows of the log that were written since this was asked.

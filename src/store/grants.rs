@@ -1,16 +1,23 @@
-//! Grants: remembered approvals.
+//! Grants: remembered approvals, how often they were used, and calls that were approved ahead, of
+//! which each is spent once. Reviews of calls that ran without an ask, which can only revoke a grant
+//! or make calls ask.
 
 use super::{
-    ReadQuery, Store, StoreError, Tx,
+    Inserted, NewAsk, NewCard, Store, StoreError, asks,
     changes::pause_held,
-    engine::{from_json, to_json},
+    engine::{ReadQuery, Tx, from_json, to_json},
     events,
 };
-use countersign_domain::{By, owner::Owner};
+use countersign_domain::{
+    Answer, Ask, By, Decision, State,
+    owner::Owner,
+    review::{CallReview, REVIEWER, Tightening},
+};
 use countersign_policy::{Rule, Verdict};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
+use std::collections::HashMap;
 
 /// For how long an answer that stored something can be undone; milliseconds.
 pub const UNDO_MS: i64 = 600_000;
@@ -62,16 +69,24 @@ pub enum GrantScope {
     Review,
 }
 
-impl GrantScope {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Timed => "timed",
-            Self::Always => "always",
-            Self::Budget => "budget",
-            Self::Review => "review",
-        }
-    }
+/// The use of a grant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantUse {
+    /// How many calls it let run.
+    pub used: u64,
+    /// When the last one was; Unix milliseconds.
+    pub last_at: i64,
+    /// The last one in short.
+    pub last_call: String,
+}
+
+/// How many reviews may be open at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenReviews {
+    /// Of the calls of one agent.
+    pub of_agent: i64,
+    /// Of all calls.
+    pub of_all: i64,
 }
 
 impl Store {
@@ -162,32 +177,152 @@ impl Store {
         by: Option<By>,
         now: i64,
     ) -> Result<Option<Grant>, StoreError> {
-        let Some(grant) = self.grants(now).await?.into_iter().find(|grant| grant.id == id) else {
+        if !self.grants(now).await?.iter().any(|grant| grant.id == id) {
             return Ok(None);
-        };
-        let gone = grant.clone();
-        let revoked = self.write(move |tx| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE grants SET revoked_at = $2, \
-                     written = CASE WHEN scope = 'always' THEN 2 ELSE written END \
-                     WHERE id = $1 AND revoked_at IS NULL",
-                )
-                .bind(&gone.id)
-                .bind(now)
-                .execute(&mut **tx)
-                .await?;
-                let data = json!({"grant": gone.id, "rule": gone.rule.to_string(), "by": by});
-                let ask = Some(gone.ask.as_str()).filter(|ask| !ask.is_empty());
-                events::append(tx, now, "revoked", ask, &data).await?;
-                Ok(done.rows_affected() == 1)
-            })
-        });
-        Ok(revoked.await?.then_some(grant))
+        }
+        let id = id.to_owned();
+        self.write(move |tx| {
+            Box::pin(async move { revoke(tx, &id, now, json!({ "by": by })).await })
+        })
+        .await
     }
 
     async fn select_grants(&self, query: ReadQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         self.all(query).await?.iter().map(grant).collect()
+    }
+
+    /// Adds to the uses of grants, by their ids.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is added.
+    pub async fn add_grant_uses(&self, uses: Vec<(String, GrantUse)>) -> Result<(), StoreError> {
+        if uses.is_empty() {
+            return Ok(());
+        }
+        self.write(move |tx| {
+            Box::pin(async move {
+                for (id, GrantUse { used, last_at, last_call }) in uses {
+                    let add = sqlx::query(
+                        "UPDATE grants SET used = used + $2, last_used_at = $3, last_call = $4 \
+                         WHERE id = $1",
+                    );
+                    let add = add.bind(id).bind(i64::try_from(used).unwrap_or(i64::MAX));
+                    add.bind(last_at).bind(last_call).execute(&mut **tx).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The uses of the grants that were used and are not revoked, by their ids.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn grant_uses(&self) -> Result<HashMap<String, GrantUse>, StoreError> {
+        let used = "SELECT id, used, last_used_at, last_call FROM grants \
+             WHERE used > 0 AND revoked_at IS NULL";
+        let rows = self.all(sqlx::query(used)).await?;
+        let one = |row: &AnyRow| {
+            let used = u64::try_from(row.try_get::<i64, _>("used")?).unwrap_or_default();
+            let (last_at, last_call) = (row.try_get("last_used_at")?, row.try_get("last_call")?);
+            Ok((row.try_get("id")?, GrantUse { used, last_at, last_call }))
+        };
+        rows.iter().map(one).collect()
+    }
+
+    /// The grants in force for exactly this call, by its digest, of this owner; oldest first.
+    ///
+    /// # Errors
+    /// When the store fails or a row does not read back.
+    // SECURITY: the owner is not in the digest, and a name is no proof of who asks.
+    pub async fn budget_for(
+        &self,
+        digest: &str,
+        owner: Option<&Owner>,
+        now: i64,
+    ) -> Result<Vec<Grant>, StoreError> {
+        let found = sqlx::query(
+            "SELECT * FROM grants WHERE digest = $1 AND spent_at IS NULL AND revoked_at IS NULL \
+             AND scope = 'budget' AND expires_at > $2 ORDER BY created_at, id",
+        );
+        let grants = self.select_grants(found.bind(digest).bind(now)).await?;
+        Ok(grants.into_iter().filter(|grant| grant.owner.as_ref() == owner).collect())
+    }
+
+    /// Spends a grant of a budget, unless it is spent, revoked or over, or everything is paused;
+    /// whether it was spent now.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing was spent, or it is not known.
+    // INVARIANT: of many that spend a grant at once, at most one does.
+    // FAIL-CLOSED: while everything is paused nothing is approved.
+    pub async fn spend(&self, grant: &Grant, call: &str, now: i64) -> Result<bool, StoreError> {
+        let (grant, call) = (grant.clone(), call.to_owned());
+        self.change(move |tx| {
+            Box::pin(async move {
+                if pause_held(tx).await?.is_some() {
+                    return Ok(false);
+                }
+                let spend = sqlx::query(
+                    "UPDATE grants SET spent_at = $2, used = used + 1, last_used_at = $2, \
+                     last_call = $3 WHERE id = $1 AND spent_at IS NULL AND revoked_at IS NULL \
+                     AND expires_at > $2",
+                );
+                let spend = spend.bind(&grant.id).bind(now).bind(&call);
+                if spend.execute(&mut **tx).await?.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                let data = json!({"grant": grant.id, "agent": grant.agent,
+                    "session": grant.session, "digest": grant.digest});
+                events::append(tx, now, "budget_used", Some(&grant.ask), &data).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Stores the ask of a review and its cards; `None` where as many are open as may be.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is stored.
+    pub async fn insert_review(
+        &self,
+        new: &NewAsk,
+        cards: &[NewCard],
+        most: OpenReviews,
+    ) -> Result<Option<Ask>, StoreError> {
+        let Some(review) = new.body.review.clone() else { return Ok(None) };
+        let (new, cards) = (new.clone(), cards.to_vec());
+        self.change(move |tx| {
+            Box::pin(async move {
+                if !has_room(tx, &review.agent, most).await? {
+                    return Ok(None);
+                }
+                let ask = match asks::insert(tx, &new, &cards).await? {
+                    Inserted::New(ask) => ask,
+                    Inserted::Known(_) | Inserted::OverLimit(_) => return Ok(None),
+                };
+                let mark = sqlx::query("UPDATE ask SET reviewed = $2 WHERE id = $1");
+                mark.bind(&ask.id).bind(&review.agent).execute(&mut **tx).await?;
+                let data = about(&ask, &review);
+                events::append(tx, new.created_at, "review", Some(&ask.id), &data).await?;
+                Ok(Some(ask))
+            })
+        })
+        .await
+    }
+}
+
+impl GrantScope {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Timed => "timed",
+            Self::Always => "always",
+            Self::Budget => "budget",
+            Self::Review => "review",
+        }
     }
 }
 
@@ -248,3 +383,111 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .await?;
     Ok(())
 }
+
+/// Revokes a grant and returns it, unless it is revoked; `why` is for the log.
+async fn revoke(tx: &mut Tx, id: &str, at: i64, why: Value) -> Result<Option<Grant>, StoreError> {
+    let revoke = sqlx::query(
+        "UPDATE grants SET revoked_at = $2, \
+         written = CASE WHEN scope = 'always' THEN 2 ELSE written END \
+         WHERE id = $1 AND revoked_at IS NULL RETURNING *",
+    );
+    let revoke = revoke.bind(id.to_owned()).bind(at);
+    let Some(row) = revoke.fetch_optional(&mut **tx).await? else { return Ok(None) };
+    let gone = grant(&row)?;
+    let mut data = json!({"grant": gone.id, "rule": gone.rule.to_string()});
+    if let (Some(data), Value::Object(why)) = (data.as_object_mut(), why) {
+        data.extend(why);
+    }
+    let ask = Some(gone.ask.as_str()).filter(|ask| !ask.is_empty());
+    events::append(tx, at, "revoked", ask, &data).await?;
+    Ok(Some(gone))
+}
+
+async fn has_room(tx: &mut Tx, agent: &str, most: OpenReviews) -> Result<bool, StoreError> {
+    let all = "SELECT count(*) AS asks FROM ask WHERE state = 'open' AND reviewed IS NOT NULL";
+    if tx.count(sqlx::query(all)).await? >= most.of_all {
+        return Ok(false);
+    }
+    let of_agent = "SELECT count(*) AS asks FROM ask WHERE state = 'open' AND reviewed = $1";
+    Ok(tx.count(sqlx::query(of_agent).bind(agent.to_owned())).await? < most.of_agent)
+}
+
+/// What the log says of a review.
+fn about(ask: &Ask, review: &CallReview) -> Value {
+    json!({"agent": review.agent, "session": review.session, "tool": ask.body.call.tool,
+        "digest": review.digest, "allowed_at": review.at, "through": review.through})
+}
+
+/// Does what the answer of a review says, in the transaction of the answer.
+// INVARIANT: an answer of a review changes nothing, or makes calls ask; it allows nothing.
+pub(super) async fn review_ended(
+    tx: &mut Tx,
+    ask: &Ask,
+    review: &CallReview,
+    answer: &Answer,
+) -> Result<(), StoreError> {
+    let is_person = matches!(answer.by, By::Person { .. });
+    let outcome = match (&ask.state, answer.decision) {
+        (State::Answered(_), Decision::Deny) if is_person => "should_have_asked",
+        (State::Answered(_), _) if is_person => "fine",
+        (State::Cancelled(_), _) => "cancelled",
+        _ => "not_reviewed",
+    };
+    let mut data = about(ask, review);
+    let mut note = |key: &str, value: Value| {
+        if let Some(data) = data.as_object_mut() {
+            data.insert(key.to_owned(), value);
+        }
+    };
+    note("outcome", json!(outcome));
+    note("by", json!(answer.by));
+    if outcome == "should_have_asked" {
+        match &review.tightening {
+            Tightening::Revoke { grant, .. } => {
+                let why = json!({"by": answer.by, "review": ask.id});
+                let revoked = revoke(tx, grant, answer.at, why).await?;
+                note("revoked", json!(revoked.map(|grant| grant.id)));
+            }
+            Tightening::Ask { rule } => {
+                store_review(tx, ask, rule, answer).await?;
+                note("asks", json!(rule.to_string()));
+            }
+        }
+    }
+    events::append(tx, answer.at, "reviewed", Some(&ask.id), &data).await
+}
+
+/// Stores a rule that makes calls ask, unless the same is in force.
+async fn store_review(
+    tx: &mut Tx,
+    ask: &Ask,
+    rule: &Rule,
+    answer: &Answer,
+) -> Result<(), StoreError> {
+    let same = sqlx::query(
+        "SELECT 1 AS one FROM grants WHERE scope = 'review' AND revoked_at IS NULL \
+         AND tool = $1 AND pattern = $2",
+    );
+    let same = same.bind(rule.tool.clone()).bind(rule.pattern.clone());
+    if same.fetch_optional(&mut **tx).await?.is_some() {
+        return Ok(());
+    }
+    let rule = Grant {
+        // The card names it before it exists.
+        id: ask.id.clone(),
+        ask: ask.id.clone(),
+        rule: rule.clone(),
+        scope: GrantScope::Review,
+        agent: REVIEWER.to_owned(),
+        session: String::new(),
+        owner: None,
+        by: answer.by.clone(),
+        created_at: answer.at,
+        expires_at: None,
+        digest: None,
+    };
+    insert(tx, &rule).await
+}
+
+#[cfg(test)]
+mod tests;

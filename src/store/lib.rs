@@ -4,13 +4,9 @@
 //! transaction with its event, its grants and the cards that have to follow; the loser of a race
 //! gets the row as it is now.
 
-mod agent_limits;
-mod agent_pauses;
-mod agent_token;
-mod agent_tokens;
+mod agents;
 mod asks;
 mod backup;
-mod budgets;
 mod bundles;
 mod cards;
 mod chain;
@@ -20,7 +16,6 @@ mod engine;
 mod error;
 mod events;
 mod grants;
-mod known_sessions;
 mod lease;
 mod listing;
 mod log_key;
@@ -29,23 +24,20 @@ mod log_sent;
 mod log_state;
 mod log_trouble;
 mod outbox;
-mod passkeys;
-mod presence;
+mod people;
 pub mod private;
 mod retention;
-mod reviews;
 mod schema;
 mod sealer;
 mod sealing;
-mod sessions;
-mod shared;
 mod tail;
 mod threads;
-mod uses;
 mod writer;
 
-pub use agent_limits::{AgentLimit, AgentLimits, AgentPause};
-pub use agent_token::{AgentScope, AgentToken, NewAgentToken, Reads};
+pub use agents::{
+    AgentLimit, AgentLimits, AgentPause, AgentScope, AgentToken, KnownSession, NewAgentToken,
+    Reads, SessionContext,
+};
 pub use asks::{DueStep, Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, RestoreError, RestoredStore, Since, back_up, restore};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
@@ -55,8 +47,7 @@ pub use changes::{Closed, TakenStep};
 pub use database::{Database, Remembered};
 pub use error::{StoreError, Trouble};
 pub use events::{Event, NewEvent};
-pub use grants::{Grant, GrantScope, UNDO_MS};
-pub use known_sessions::KnownSession;
+pub use grants::{Grant, GrantScope, GrantUse, OpenReviews, UNDO_MS};
 pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
 pub use listing::{Found, HistoryRange, ListCursor, Listed};
 pub use log_key::{LogKeyProblem, log_key_problem};
@@ -66,14 +57,10 @@ pub use outbox::{
     DigestTry, DrawnCard, Due, DueDigest, DuePage, DueReminder, LateCards, NewDigest,
     SHOWN_WITHIN_MS, Seen, Shown,
 };
-pub use passkeys::{PasskeyStored, PasskeyUse, StoredPasskey};
-pub use presence::{Absence, AbsentPeople};
-pub use reviews::OpenReviews;
+pub use people::{Absence, AbsentPeople, PasskeyStored, PasskeyUse, StoredPasskey};
 pub use sealer::LogSealer;
-pub use sessions::SessionContext;
 pub use tail::{Resumed, Tail};
 pub use threads::{ThreadKey, ThreadRow};
-pub use uses::GrantUse;
 
 use countersign_tokens::{clock, ids};
 use engine::{ConnectionTimeouts, Engine, LIMITS, ReadQuery, Statement, Tx, Work};

@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    AgentLimit, AgentLimits, AgentScope, Closed, NewAgentToken, Reads,
+    Closed,
     engines::on_both,
-    tests::{answered, new_ask},
+    tests::{answered, new_ask, new_ask_in},
 };
-use countersign_domain::{Body, Decision, State, call::Call};
-use countersign_tokens::{ids, secret::TokenHash};
+use countersign_domain::{Body, Decision, State};
+use countersign_tokens::ids;
 
 async fn limited(store: &Store, limits: AgentLimits) -> AgentToken {
     let hash = TokenHash::of("x");
@@ -95,6 +95,56 @@ async fn a_minute_and_a_task_are_counted_and_of_many_pauses_there_is_one() {
         assert!(matches!(yes, State::Answered(_)));
         assert!(matches!(store.close_ask(&ask, &yes, &[]).await.unwrap(), Closed::Won(_)));
         assert_eq!(store.agent_token("t1").await.unwrap().unwrap().pause, None);
+    })
+    .await;
+}
+
+async fn ask(store: &Store, id: &str, session: &str, created_at: i64) {
+    let new = NewAsk { created_at, ..new_ask_in(session, id) };
+    store.insert_ask(&new, &[]).await.unwrap();
+}
+
+fn known(session: &str, last_seen: i64) -> KnownSession {
+    let (agent, session) = ("a".to_owned(), session.to_owned());
+    KnownSession { agent, session, last_seen, ..KnownSession::default() }
+}
+
+#[tokio::test]
+async fn a_session_is_known_by_what_is_open_in_it_by_its_mode_and_by_what_it_asked_last() {
+    on_both(async |store| {
+        ask(&store, "one", "busy", 10).await;
+        ask(&store, "two", "busy", 40).await;
+        ask(&store, "old", "over", 5).await;
+        let old = store.ask("old").await.unwrap().unwrap();
+        let end = answered(Decision::Deny, 20);
+        assert!(matches!(store.close_ask(&old, &end, &[]).await.unwrap(), Closed::Won(_)));
+        store.set_session_mode("a", "busy", "yolo", 15).await.unwrap();
+        store.set_session_mode("a", "quiet", "plan", 30).await.unwrap();
+        let busy = KnownSession {
+            mode: Some("yolo".to_owned()),
+            open: 2,
+            asks: vec!["one".to_owned(), "two".to_owned()],
+            latest: Some("two".to_owned()),
+            ..known("busy", 40)
+        };
+        let quiet = KnownSession { mode: Some("plan".to_owned()), ..known("quiet", 30) };
+        let over = KnownSession { latest: Some("old".to_owned()), ..known("over", 20) };
+        assert_eq!(store.known_sessions().await.unwrap(), (vec![busy, quiet, over], false));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_list_of_sessions_ends_with_the_latest_seen_and_says_that_there_are_more() {
+    on_both(async |store| {
+        for n in 0..=Store::SESSIONS {
+            let at = i64::try_from(n).unwrap();
+            store.set_session_mode("a", &format!("s{n}"), "plan", at).await.unwrap();
+        }
+        let (sessions, more) = store.known_sessions().await.unwrap();
+        assert_eq!((sessions.len(), more), (Store::SESSIONS, true));
+        let (first, last) = (sessions.first().unwrap(), sessions.last().unwrap());
+        assert_eq!((first.session.as_str(), last.session.as_str()), ("s100", "s1"));
     })
     .await;
 }

@@ -1,9 +1,14 @@
-//! The passkeys of people.
+//! People: their passkeys, and who is away or wants no messages for a while.
 
-use super::{ReadQuery, Store, StoreError, Tx, events};
+use super::{
+    Store, StoreError,
+    engine::{ReadQuery, Tx},
+    events,
+};
 use countersign_domain::By;
 use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
+use std::collections::BTreeSet;
 
 /// A passkey as its row has it. Bytes are in base64url.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,16 +65,22 @@ pub enum PasskeyUse {
     Gone,
 }
 
-impl StoredPasskey {
-    /// As the log names it.
-    fn named(&self) -> Value {
-        json!({ "id": self.id, "name": self.name, "owner": self.owner })
-    }
+/// Why a person gets no direct messages for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absence {
+    /// They are away: somebody else is on duty for them.
+    Away,
+    /// They want quiet.
+    Snoozed,
+}
 
-    /// What somebody did with it.
-    fn event(&self, by: &By) -> Value {
-        json!({ "by": by, "passkey": self.named() })
-    }
+/// Who is not there at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AbsentPeople {
+    /// Who is away.
+    pub away: BTreeSet<String>,
+    /// Who wants quiet.
+    pub snoozed: BTreeSet<String>,
 }
 
 impl Store {
@@ -105,8 +116,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 let own = sqlx::query("SELECT count(*) AS own FROM passkey WHERE owner = $1");
-                let own = own.bind(new.owner.clone()).fetch_one(&mut **tx).await?;
-                if own.try_get::<i64, _>("own")? >= most {
+                if tx.count(own.bind(new.owner.clone())).await? >= most {
                     return Ok(PasskeyStored::TooMany);
                 }
                 let insert = sqlx::query(
@@ -197,6 +207,81 @@ impl Store {
     ) -> Result<Vec<StoredPasskey>, StoreError> {
         self.all(query).await?.iter().map(passkey).collect()
     }
+
+    /// Who is not there now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn absent(&self, now: i64) -> Result<AbsentPeople, StoreError> {
+        let query = sqlx::query("SELECT person, how FROM presence WHERE until_at > $1");
+        let mut absent = AbsentPeople::default();
+        for row in self.all(query.bind(now)).await? {
+            let (person, how): (String, String) = (row.try_get("person")?, row.try_get("how")?);
+            match how.as_str() {
+                "away" => absent.away.insert(person),
+                _ => absent.snoozed.insert(person),
+            };
+        }
+        Ok(absent)
+    }
+
+    /// Notes that a person is not there until then.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn set_absent(
+        &self,
+        person: &str,
+        how: Absence,
+        until: i64,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let person = person.to_owned();
+        self.change(move |tx| {
+            Box::pin(async move {
+                let set = sqlx::query(
+                    "INSERT INTO presence (person, how, until_at) VALUES ($1, $2, $3) \
+                     ON CONFLICT (person, how) DO UPDATE SET until_at = excluded.until_at",
+                );
+                set.bind(person.clone()).bind(how.name()).bind(until).execute(&mut **tx).await?;
+                let data = json!({"person": person, "until": until});
+                events::append(tx, now, how.name(), None, &data).await
+            })
+        })
+        .await
+    }
+
+    /// Notes that a person is there again; whether they were not.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn set_back(&self, person: &str, now: i64) -> Result<bool, StoreError> {
+        let person = person.to_owned();
+        self.change(move |tx| {
+            Box::pin(async move {
+                let back = sqlx::query("DELETE FROM presence WHERE person = $1 AND until_at > $2");
+                let back = back.bind(person.clone()).bind(now).execute(&mut **tx).await?;
+                if back.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                events::append(tx, now, "back", None, &json!({ "person": person })).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}
+
+impl StoredPasskey {
+    /// As the log names it.
+    fn named(&self) -> Value {
+        json!({ "id": self.id, "name": self.name, "owner": self.owner })
+    }
+
+    /// What somebody did with it.
+    fn event(&self, by: &By) -> Value {
+        json!({ "by": by, "passkey": self.named() })
+    }
 }
 
 async fn is_stored(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
@@ -222,6 +307,23 @@ fn passkey(row: &AnyRow) -> Result<StoredPasskey, StoreError> {
         created_at: row.try_get("created_at")?,
         used_at: row.try_get("used_at")?,
     })
+}
+
+impl AbsentPeople {
+    /// Whether somebody is neither away nor wants quiet.
+    #[must_use]
+    pub fn lacks(&self, name: &str) -> bool {
+        !self.away.contains(name) && !self.snoozed.contains(name)
+    }
+}
+
+impl Absence {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Away => "away",
+            Self::Snoozed => "snoozed",
+        }
+    }
 }
 
 #[cfg(test)]

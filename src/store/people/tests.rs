@@ -81,3 +81,24 @@ async fn a_counter_that_does_not_rise_is_refused_and_one_that_stays_zero_is_no_c
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_person_is_away_until_their_time_is_over_or_they_are_back() {
+    on_both(async |store| {
+        store.set_absent("Ana", Absence::Away, 100, 0).await.unwrap();
+        store.set_absent("Ana", Absence::Snoozed, 50, 0).await.unwrap();
+        store.set_absent("Ben", Absence::Snoozed, 20, 0).await.unwrap();
+        let names = async |now| {
+            let AbsentPeople { away, snoozed } = store.absent(now).await.unwrap();
+            (Vec::from_iter(away).join(" "), Vec::from_iter(snoozed).join(" "))
+        };
+        assert_eq!(names(10).await, ("Ana".to_owned(), "Ana Ben".to_owned()));
+        assert_eq!(names(20).await, ("Ana".to_owned(), "Ana".to_owned()));
+        assert_eq!(names(100).await, (String::new(), String::new()));
+        store.set_absent("Ben", Absence::Snoozed, 90, 30).await.unwrap();
+        assert!(store.set_back("Ana", 40).await.unwrap());
+        assert!(!store.set_back("Ana", 40).await.unwrap());
+        assert_eq!(names(40).await, (String::new(), "Ben".to_owned()));
+    })
+    .await;
+}
