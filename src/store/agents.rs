@@ -7,7 +7,7 @@
 use super::{
     Grant, GrantScope, Inserted, NewAsk, NewCard, Store, StoreError, asks,
     engine::{ReadQuery, Tx, from_json, to_json},
-    events, grants, threads,
+    grants, log, threads,
 };
 use countersign_domain::{Ask, By, call::Call};
 use countersign_tokens::secret::TokenHash;
@@ -231,7 +231,7 @@ impl Store {
                 }
                 let data = json!({"token": new.name, "by": new.by,
                     "profile": new.scope.profile, "target": new.scope.target});
-                events::append(tx, now, "token_added", None, &data).await?;
+                log::append(tx, now, "token_added", None, &data).await?;
                 Ok(true)
             })
         });
@@ -261,7 +261,7 @@ impl Store {
                 let rotate = rotate.bind(&agent).bind(hash).bind(former_until);
                 if rotate.execute(&mut **tx).await?.rows_affected() == 1 {
                     let data = json!({"token": agent, "by": by});
-                    events::append(tx, now, "token_rotated", None, &data).await?;
+                    log::append(tx, now, "token_rotated", None, &data).await?;
                 }
                 Ok(())
             })
@@ -300,7 +300,7 @@ impl Store {
                 let modes = sqlx::query("DELETE FROM session WHERE agent = $1");
                 modes.bind(&name).execute(&mut **tx).await?;
                 let data = json!({"token": name, "by": by});
-                events::append(tx, now, "token_revoked", None, &data).await?;
+                log::append(tx, now, "token_revoked", None, &data).await?;
                 Ok(true)
             })
         });
@@ -358,7 +358,7 @@ impl Store {
                     return Ok(None);
                 }
                 let data = json!({"token": name, "why": why, "resumes": new.id});
-                events::append(tx, new.created_at, "agent_paused", None, &data).await?;
+                log::append(tx, new.created_at, "agent_paused", None, &data).await?;
                 match asks::insert(tx, &new, &cards).await? {
                     Inserted::New(ask) => Ok(Some(ask)),
                     Inserted::Known(_) | Inserted::OverLimit(_) => Ok(None),
@@ -449,7 +449,7 @@ impl Store {
                 .execute(&mut **tx)
                 .await?;
                 let data = json!({"agent": agent, "session": session, "mode": mode});
-                events::append(tx, now, "mode", None, &data).await
+                log::append(tx, now, "mode", None, &data).await
             })
         })
         .await
@@ -633,7 +633,7 @@ pub(super) async fn resume(
     let row = resume.bind(token).bind(now).fetch_optional(&mut **tx).await?;
     let Some(row) = row else { return Ok(false) };
     let data = json!({"token": row.try_get::<String, _>("name")?, "by": by});
-    events::append(tx, now, "agent_resumed", None, &data).await?;
+    log::append(tx, now, "agent_resumed", None, &data).await?;
     Ok(true)
 }
 

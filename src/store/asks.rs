@@ -4,9 +4,8 @@ use super::{
     AgentLimit, NewCard, Store, StoreError, agents, bundles, cards,
     changes::pause_held,
     engine::{Tx, from_json, to_json},
-    events,
     lease::{DAEMON, ms},
-    threads,
+    log, threads,
 };
 use countersign_domain::{
     Answer, Ask, Body, State, StoppedClock, attached::AttachedDaemons, call::Call,
@@ -387,7 +386,7 @@ pub(super) async fn insert(
     cards::insert(tx, &new.id, cards).await?;
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
         "digest": new.digest, "why": new.body.why, "daemon": new.daemon});
-    events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
+    log::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
     Ok(Inserted::New(opened))
 }
 

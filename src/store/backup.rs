@@ -6,9 +6,8 @@ use super::{
     changes::pause_of,
     database::{check_log, damage},
     engine::own,
-    log_key::{KeyFile, read_key},
-    log_state::{LogState, StateFile},
     private::{self, beside},
+    sealer::{KeyFile, LogState, StateFile, read_key},
 };
 use countersign_domain::{log::SigningKey, pause::Pause};
 use serde_json::json;

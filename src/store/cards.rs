@@ -1,6 +1,6 @@
 //! Cards: one row per ask and target, and what people owe at them.
 
-use super::{Store, StoreError, asks, engine::Tx, events};
+use super::{Store, StoreError, asks, engine::Tx, log};
 use countersign_domain::Ask;
 use countersign_tokens::{clock, ids};
 use serde_json::json;
@@ -280,7 +280,7 @@ impl Store {
                     return Ok(false);
                 }
                 let data = json!({"from": from, "why": why, "to": to});
-                events::append(tx, clock::now_ms(), "handed_over", Some(&ask), &data).await?;
+                log::append(tx, clock::now_ms(), "handed_over", Some(&ask), &data).await?;
                 Ok(true)
             })
         })

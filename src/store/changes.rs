@@ -13,7 +13,7 @@ use super::{
     asks::fetch,
     cards,
     engine::{SqlDialect, Statement, Tx, Work, from_json, to_json},
-    events, grants,
+    grants, log,
 };
 use countersign_domain::{
     Answer, Ask, By, Decision, Scope, State, Undone,
@@ -129,7 +129,7 @@ pub(super) async fn follow(
         Follow::Unchanged => {}
     }
     match event {
-        Some((at, kind, data)) => events::append(tx, at, kind, Some(id), &data).await,
+        Some((at, kind, data)) => log::append(tx, at, kind, Some(id), &data).await,
         None => Ok(()),
     }
 }
@@ -571,7 +571,7 @@ async fn change_all_open(
 ) -> Result<(), StoreError> {
     update.execute(&mut **tx).await?;
     cards::want_open(tx).await?;
-    events::append(tx, at, kind, None, &data).await
+    log::append(tx, at, kind, None, &data).await
 }
 
 const PAUSE: &str = "SELECT how, paused_by, since FROM pause WHERE id = 1";

@@ -3,9 +3,8 @@
 #[cfg(any(test, feature = "testkit"))]
 use super::fault_injection::Faults;
 use super::{
-    Database, Remembered, StoreError, database,
-    log_rows::LogRows,
-    private, schema,
+    Database, Remembered, StoreError, database, private, schema,
+    sealing::LogRows,
     writer::{Writer, Writing},
 };
 use countersign_domain::log::{ProvenRow, SigningKey};

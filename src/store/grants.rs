@@ -6,7 +6,7 @@ use super::{
     Inserted, NewAsk, NewCard, Store, StoreError, asks,
     changes::pause_held,
     engine::{ReadQuery, Tx, from_json, to_json},
-    events,
+    log,
 };
 use countersign_domain::{
     Answer, Ask, By, Decision, State,
@@ -118,7 +118,7 @@ impl Store {
                 }
                 insert(tx, &new).await?;
                 let data = json!({"grant": new.id, "rule": new.rule.to_string(), "by": new.by});
-                events::append(tx, new.created_at, "saved", None, &data).await?;
+                log::append(tx, new.created_at, "saved", None, &data).await?;
                 Ok(true)
             })
         });
@@ -275,7 +275,7 @@ impl Store {
                 }
                 let data = json!({"grant": grant.id, "agent": grant.agent,
                     "session": grant.session, "digest": grant.digest});
-                events::append(tx, now, "budget_used", Some(&grant.ask), &data).await?;
+                log::append(tx, now, "budget_used", Some(&grant.ask), &data).await?;
                 Ok(true)
             })
         })
@@ -306,7 +306,7 @@ impl Store {
                 let mark = sqlx::query("UPDATE ask SET reviewed = $2 WHERE id = $1");
                 mark.bind(&ask.id).bind(&review.agent).execute(&mut **tx).await?;
                 let data = about(&ask, &review);
-                events::append(tx, new.created_at, "review", Some(&ask.id), &data).await?;
+                log::append(tx, new.created_at, "review", Some(&ask.id), &data).await?;
                 Ok(Some(ask))
             })
         })
@@ -399,7 +399,7 @@ async fn revoke(tx: &mut Tx, id: &str, at: i64, why: Value) -> Result<Option<Gra
         data.extend(why);
     }
     let ask = Some(gone.ask.as_str()).filter(|ask| !ask.is_empty());
-    events::append(tx, at, "revoked", ask, &data).await?;
+    log::append(tx, at, "revoked", ask, &data).await?;
     Ok(Some(gone))
 }
 
@@ -454,7 +454,7 @@ pub(super) async fn review_ended(
             }
         }
     }
-    events::append(tx, answer.at, "reviewed", Some(&ask.id), &data).await
+    log::append(tx, answer.at, "reviewed", Some(&ask.id), &data).await
 }
 
 /// Stores a rule that makes calls ask, unless the same is in force.

@@ -9,28 +9,20 @@ mod asks;
 mod backup;
 mod bundles;
 mod cards;
-mod chain;
 mod changes;
 mod database;
 mod engine;
 mod error;
-mod events;
 mod grants;
 mod lease;
 mod listing;
-mod log_key;
-mod log_rows;
-mod log_sent;
-mod log_state;
-mod log_trouble;
+mod log;
 mod outbox;
 mod people;
 pub mod private;
-mod retention;
 mod schema;
 mod sealer;
 mod sealing;
-mod tail;
 mod threads;
 mod writer;
 
@@ -42,24 +34,19 @@ pub use asks::{DueStep, Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, RestoreError, RestoredStore, Since, back_up, restore};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
 pub use cards::{Belongs, CardRow, Delivery, NewCard, OwedText};
-pub use chain::LogPage;
 pub use changes::{Closed, TakenStep};
 pub use database::{Database, Remembered};
 pub use error::{StoreError, Trouble};
-pub use events::{Event, NewEvent};
 pub use grants::{Grant, GrantScope, GrantUse, OpenReviews, UNDO_MS};
 pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
 pub use listing::{Found, HistoryRange, ListCursor, Listed};
-pub use log_key::{LogKeyProblem, log_key_problem};
-pub use log_sent::LogDestinationState;
-pub use log_state::{LogBreak, known_head};
+pub use log::{Event, LogDestinationState, LogPage, NewEvent, Resumed, Tail};
 pub use outbox::{
     DigestTry, DrawnCard, Due, DueDigest, DuePage, DueReminder, LateCards, NewDigest,
     SHOWN_WITHIN_MS, Seen, Shown,
 };
 pub use people::{Absence, AbsentPeople, PasskeyStored, PasskeyUse, StoredPasskey};
-pub use sealer::LogSealer;
-pub use tail::{Resumed, Tail};
+pub use sealer::{LogBreak, LogKeyProblem, LogSealer, known_head, log_key_problem};
 pub use threads::{ThreadKey, ThreadRow};
 
 use countersign_tokens::{clock, ids};

@@ -54,7 +54,7 @@ where
 {
     let noting = store.write(move |tx| {
         Box::pin(async move {
-            events::append(tx, 1, kind, None, &Value::Null).await?;
+            log::append(tx, 1, kind, None, &Value::Null).await?;
             last.await;
             Ok(())
         })

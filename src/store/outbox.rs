@@ -7,8 +7,8 @@ use super::{
     cards,
     changes::{Follow, follow},
     engine::Tx,
-    events::{self, NewEvent},
     lease,
+    log::{self, NewEvent},
 };
 use countersign_domain::{Ask, late::LATE_MS};
 use countersign_tokens::clock;
@@ -358,7 +358,7 @@ impl Store {
                 }
                 if note(tx, &shown, LED, &fence).await? > 0 || lease::leads(tx, &fence).await? {
                     let drawn: Vec<_> = shown.iter().filter_map(event).collect();
-                    events::append_all(tx, &drawn).await?;
+                    log::append_all(tx, &drawn).await?;
                     return Ok(true);
                 }
                 note(tx, &shown, DEPOSED, &fence).await?;

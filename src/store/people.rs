@@ -3,7 +3,7 @@
 use super::{
     Store, StoreError,
     engine::{ReadQuery, Tx},
-    events,
+    log,
 };
 use countersign_domain::By;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ impl Store {
                 if insert.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(PasskeyStored::Taken);
                 }
-                events::append(tx, new.created_at, "passkey_added", None, &event).await?;
+                log::append(tx, new.created_at, "passkey_added", None, &event).await?;
                 Ok(PasskeyStored::Done)
             })
         })
@@ -162,13 +162,13 @@ impl Store {
                 );
                 let rise = rise.bind(id.clone()).bind(i64::from(counter)).bind(now);
                 if rise.execute(&mut **tx).await?.rows_affected() == 1 {
-                    events::append(tx, now, "signed_in", None, &event).await?;
+                    log::append(tx, now, "signed_in", None, &event).await?;
                     return Ok(PasskeyUse::Done);
                 }
                 if !is_stored(tx, &id).await? {
                     return Ok(PasskeyUse::Gone);
                 }
-                events::append(tx, now, "passkey_refused", None, &refused).await?;
+                log::append(tx, now, "passkey_refused", None, &refused).await?;
                 Ok(PasskeyUse::CounterRefused)
             })
         })
@@ -194,7 +194,7 @@ impl Store {
                 if delete.execute(&mut **tx).await?.rows_affected() == 0 {
                     return Ok(false);
                 }
-                events::append(tx, now, "passkey_removed", None, &event).await?;
+                log::append(tx, now, "passkey_removed", None, &event).await?;
                 Ok(true)
             })
         });
@@ -245,7 +245,7 @@ impl Store {
                 );
                 set.bind(person.clone()).bind(how.name()).bind(until).execute(&mut **tx).await?;
                 let data = json!({"person": person, "until": until});
-                events::append(tx, now, how.name(), None, &data).await
+                log::append(tx, now, how.name(), None, &data).await
             })
         })
         .await
@@ -264,7 +264,7 @@ impl Store {
                 if back.rows_affected() == 0 {
                     return Ok(false);
                 }
-                events::append(tx, now, "back", None, &json!({ "person": person })).await?;
+                log::append(tx, now, "back", None, &json!({ "person": person })).await?;
                 Ok(true)
             })
         })

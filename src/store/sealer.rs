@@ -1,22 +1,23 @@
-//! Seals the log: lets new events join the chain and signs it, with a key in the state folder.
+//! Seals the log: lets new events join the chain and signs it, with a key in the state folder, where
+//! the daemon also notes what it knows of the log.
+//!
+//! SECURITY: the database is what somebody else may write. The daemon seals only what continues
+//! what it sealed itself, as it stands in its state folder.
 
 use super::{
     Store, StoreError,
-    chain::origin,
-    log_key::{
-        EVENT, KEY, KeyChange, KeyFile, KeyHistory, LogKeyProblem, file_problem, forget_key_before,
-        keep_key, make_key, next_key_file, read_key, read_key_before, unexplained,
-    },
-    log_state::{LogBreak, LogState, StateFile, known_key},
-    retention::{Forgetting, forget_rows},
-    sealing::{self, BROKEN, Round},
+    log::origin,
+    private,
+    sealing::{self, BROKEN, Forgetting, Round, forget_rows},
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use countersign_domain::log::{LogHead, LogLine, PublicKey, SigningKey};
 use countersign_tokens::clock;
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::{
-    fs,
+    collections::BTreeSet,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError},
     time::Duration,
@@ -26,20 +27,26 @@ use tokio_util::sync::CancellationToken;
 
 /// How often new events are sealed.
 const ROUND: Duration = Duration::from_secs(1);
+
 /// How many rounds pass between two times that old rows are forgotten.
 const FORGOTTEN: u32 = 30;
+
 /// The first of these rounds after the start.
 const SOON: u32 = 5;
 
 /// How long after its start a daemon still finds rows of its earlier run.
 const EARLIER: Duration = Duration::from_secs(60);
+
 /// How many rounds pass between two pages of the log that are looked through again.
 const LOOKED: u32 = 10;
+
 /// How much longer rows are kept that a destination has not taken, in milliseconds.
 const UNDELIVERED_MS: i64 = 7 * 86_400_000;
+
 /// Rows are kept for so long at least: other daemons follow them, and readers come back to them.
 /// Also they are forgotten by so much at once, because each time adds a row.
 const LEAST_KEPT_MS: i64 = 3_600_000;
+
 /// Between two pages of what is forgotten, so that nothing else waits for it.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -65,6 +72,156 @@ struct Signing {
     changed: Option<LogKeyProblem>,
     /// Its file is not as it was read.
     file: Option<LogKeyProblem>,
+}
+
+/// The file with the signing key, in the state folder.
+// SECURITY: the folder is closed to other users, and the guardrail keeps agents out of it.
+pub(super) const KEY: &str = "log.key";
+
+/// The file with the key that it replaced.
+const BEFORE: &str = "log.key.before";
+
+/// The kind of events about the key.
+pub(super) const EVENT: &str = "log_key";
+
+/// How many of the newest events about keys are looked at; daemons that share a store have a few
+/// each.
+const LOOKED_AT: i64 = 200;
+
+/// What is wrong with the key that signs the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{says}")]
+pub struct LogKeyProblem {
+    /// What is wrong, in one sentence.
+    pub says: String,
+    /// How to fix it.
+    pub fix: &'static str,
+}
+
+/// What the file of the key holds.
+#[derive(Debug)]
+pub(super) enum KeyFile {
+    /// A key.
+    Holds(Box<SigningKey>),
+    /// There is no such file.
+    Gone,
+    /// It cannot be used.
+    Unusable(String),
+}
+
+/// Why a daemon signs with the key that it has, as an event of the log says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyChange {
+    /// Nobody said that it would change.
+    Unexplained,
+    /// An approver rotated it.
+    Rotated,
+    /// An approver accepted a change that nobody had explained.
+    Accepted,
+    /// The key of before such a change was put back.
+    Restored,
+    /// A daemon began to sign a log that others share.
+    Joined,
+    /// The file is not as it was read at the start; the key of then goes on signing.
+    File,
+}
+
+/// What the newest event about a key says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeyHistory {
+    /// Nothing.
+    Unknown,
+    /// It is meant to sign.
+    Meant,
+    /// It replaced this key, and nobody said why.
+    Unexplained(String),
+    /// Another key replaced it, and nobody said why.
+    Replaced,
+}
+
+const PUT_BACK: &str = "put it back from a backup, or let the running daemon make another one: \
+                        countersign log key --rotate";
+
+/// The file in the state folder.
+const HEAD: &str = "log.head";
+
+/// What a daemon knows of the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct LogState {
+    /// The store of which it is the log.
+    pub(super) store: String,
+    /// Where the log ended when it was sealed last.
+    pub(super) head: Option<LogHead>,
+    /// Where it began then: the last row that was forgotten, and its hash.
+    pub(super) forgotten: Option<LogHead>,
+    /// The keys that signed it beside this daemon's: its earlier ones, and those of other daemons.
+    pub(super) keys: BTreeSet<PublicKey>,
+    /// What is wrong with the log, since it was found first.
+    pub(super) broken: Option<LogBreak>,
+}
+
+/// Something that is wrong with the log, and stays so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogBreak {
+    /// The row at which it was found.
+    pub row: i64,
+    /// When, in Unix milliseconds.
+    pub at: i64,
+    /// What is wrong, in one sentence.
+    pub says: String,
+    /// An approver has seen it: it is no alarm any more.
+    pub accepted: bool,
+}
+
+/// What the file of the state holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum StateFile {
+    /// There is none.
+    Gone,
+    /// What a daemon with this key wrote.
+    Holds(LogState, PublicKey),
+    /// Not what a daemon wrote.
+    Unusable,
+}
+
+impl Store {
+    /// The key of the newest checkpoint.
+    pub(super) async fn newest_signer(&self) -> Result<Option<String>, StoreError> {
+        let newest = "SELECT key FROM log_checkpoint ORDER BY seq DESC LIMIT 1";
+        let newest = self.maybe(sqlx::query(newest)).await?;
+        Ok(newest.map(|row| row.try_get("key")).transpose()?)
+    }
+
+    /// Whether this key ever signed, as far as checkpoints are kept.
+    pub(super) async fn has_signer(&self, key: &PublicKey) -> Result<bool, StoreError> {
+        let signed = "SELECT 1 AS one FROM log_checkpoint WHERE key = $1 LIMIT 1";
+        Ok(self.maybe(sqlx::query(signed).bind(key.to_string())).await?.is_some())
+    }
+
+    /// What the newest event about this key says of it.
+    pub(super) async fn key_history(&self, key: &PublicKey) -> Result<KeyHistory, StoreError> {
+        let about = "SELECT data FROM event WHERE kind = $1 ORDER BY id DESC LIMIT $2";
+        let rows = self.all(sqlx::query(about).bind(EVENT).bind(LOOKED_AT)).await?;
+        let key = key.to_string();
+        for row in &rows {
+            let data: Value =
+                serde_json::from_str(&row.try_get::<String, _>("data")?).unwrap_or_default();
+            let text = |name: &str| data.get(name).and_then(Value::as_str);
+            let unexplained = text("how") == Some(KeyChange::Unexplained.word());
+            match (text("key") == Some(&key), text("was") == Some(&key)) {
+                (true, _) if unexplained => {
+                    let was = text("was").unwrap_or_default().to_owned();
+                    return Ok(KeyHistory::Unexplained(was));
+                }
+                (true, _) => return Ok(KeyHistory::Meant),
+                (_, true) if unexplained => return Ok(KeyHistory::Replaced),
+                // Rotated away: its return is no plan of anybody's.
+                (_, true) => return Ok(KeyHistory::Unknown),
+                (false, false) => {}
+            }
+        }
+        Ok(KeyHistory::Unknown)
+    }
 }
 
 impl LogSealer {
@@ -505,6 +662,221 @@ impl LogSealer {
     fn signing(&self) -> MutexGuard<'_, Signing> {
         self.signing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl KeyChange {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Unexplained => "unexplained",
+            Self::Rotated => "rotated",
+            Self::Accepted => "accepted",
+            Self::Restored => "restored",
+            Self::Joined => "joined",
+            Self::File => "file",
+        }
+    }
+
+    /// The data of its event.
+    pub(super) fn data(self, key: &PublicKey, was: Option<&str>) -> Value {
+        json!({"key": key.to_string(), "was": was, "how": self.word()})
+    }
+}
+
+/// Reads the key of this state folder.
+pub(super) fn read_key(state: &Path) -> KeyFile {
+    read_key_in(&state.join(KEY))
+}
+
+/// Reads the key that this one replaced.
+pub(super) fn read_key_before(state: &Path) -> Option<SigningKey> {
+    match read_key_in(&state.join(BEFORE)) {
+        KeyFile::Holds(key) => Some(*key),
+        KeyFile::Gone | KeyFile::Unusable(_) => None,
+    }
+}
+
+/// Keeps the key that is about to be replaced: rows that it proved may not be sealed yet.
+pub(super) fn keep_key(state: &Path) -> io::Result<()> {
+    let text = match fs::read_to_string(state.join(KEY)) {
+        Ok(text) => text,
+        // A file that is gone cannot be kept; that is a problem of its own.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    private::write(&state.join(BEFORE), &text)
+}
+
+/// Deletes the key that was replaced: nothing that it proved is left to be sealed.
+pub(super) fn forget_key_before(state: &Path) {
+    let _ = fs::remove_file(state.join(BEFORE));
+}
+
+fn read_key_in(file: &Path) -> KeyFile {
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return KeyFile::Gone,
+        Err(error) => return KeyFile::Unusable(error.to_string()),
+    };
+    match STANDARD.decode(text.trim()).map(|pkcs8| SigningKey::read(&pkcs8)) {
+        Ok(Some(key)) => KeyFile::Holds(Box::new(key)),
+        Ok(None) => KeyFile::Unusable("it holds no key".to_owned()),
+        Err(error) => KeyFile::Unusable(error.to_string()),
+    }
+}
+
+/// Makes a key and writes it to this file.
+pub(super) fn make_key(file: &Path) -> Result<SigningKey, String> {
+    let made = SigningKey::generate();
+    let made = made.map_err(|_| "the system has no randomness".to_owned())?;
+    let text = format!("{}\n", STANDARD.encode(&made));
+    private::write(file, &text).map_err(|error| error.to_string())?;
+    SigningKey::read(&made).ok_or_else(|| "it holds no key".to_owned())
+}
+
+/// The file of a key that is about to replace the one of this folder.
+pub(super) fn next_key_file(state: &Path) -> PathBuf {
+    state.join("log.key.next")
+}
+
+/// What is wrong with the key of this folder, as its files alone tell.
+#[must_use]
+pub fn log_key_problem(state: &Path) -> Option<LogKeyProblem> {
+    let known = known_key(state);
+    let signed = known.is_some() || known_head(state).is_some();
+    match read_key(state) {
+        KeyFile::Holds(key) => match known {
+            Some(known) if known != key.public() => Some(other_key(state)),
+            _ => None,
+        },
+        KeyFile::Gone if signed => Some(LogKeyProblem {
+            says: format!("{} is gone, with which the log was signed", state.join(KEY).display()),
+            fix: PUT_BACK,
+        }),
+        KeyFile::Gone => None,
+        KeyFile::Unusable(why) => Some(LogKeyProblem {
+            says: format!("{} cannot be used: {why}", state.join(KEY).display()),
+            fix: PUT_BACK,
+        }),
+    }
+}
+
+fn other_key(state: &Path) -> LogKeyProblem {
+    let file = state.join(KEY);
+    let says = format!("{} holds another key than the one that signed the log", file.display());
+    LogKeyProblem { says, fix: PUT_BACK }
+}
+
+/// What the file says while this key signs.
+pub(super) fn file_problem(state: &Path, signs: &PublicKey) -> Option<LogKeyProblem> {
+    match read_key(state) {
+        KeyFile::Holds(key) if key.public() == *signs => None,
+        KeyFile::Holds(_) => Some(other_key(state)),
+        KeyFile::Gone => Some(LogKeyProblem {
+            says: format!(
+                "{} is gone; the daemon signs with the key that it read at its start",
+                state.join(KEY).display()
+            ),
+            fix: PUT_BACK,
+        }),
+        KeyFile::Unusable(_) => log_key_problem(state),
+    }
+}
+
+/// That the key changed and nobody said why.
+pub(super) fn unexplained(was: &str, now: &PublicKey) -> LogKeyProblem {
+    let short = |key: &str| key.chars().take(16).collect::<String>();
+    LogKeyProblem {
+        says: format!(
+            "the key of the log changed, and nobody rotated it: {}… signed before, {}… signs now",
+            short(was),
+            short(&now.to_string())
+        ),
+        fix: "put the earlier log.key back from a backup and start again, or, if you know why it \
+              changed: countersign log key --accept",
+    }
+}
+
+impl LogState {
+    /// Reads the file of this folder.
+    // FAIL-CLOSED: a file that was changed is not followed.
+    pub(super) fn read(state: &Path) -> StateFile {
+        let text = match fs::read_to_string(state.join(HEAD)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return StateFile::Gone,
+            Err(_) => return StateFile::Unusable,
+        };
+        match parsed(&text) {
+            Some((known, key)) => StateFile::Holds(known, key),
+            None => StateFile::Unusable,
+        }
+    }
+
+    /// Writes it to the file of this folder, signed.
+    pub(super) fn write(&self, state: &Path, key: &SigningKey) -> io::Result<()> {
+        let text = self.text(&key.public());
+        let signature = key.sign(&signed(&text));
+        private::write(&state.join(HEAD), &format!("{text}signed {signature}\n"))
+    }
+
+    fn text(&self, key: &PublicKey) -> String {
+        let Self { store, head, forgotten, keys, broken } = self;
+        let head = head.as_ref().map(ToString::to_string).unwrap_or_default();
+        let mut text = format!("{head}\n{key}\nstore {store}\n");
+        if let Some(forgotten) = forgotten {
+            text.push_str(&format!("forgotten {forgotten}\n"));
+        }
+        for key in keys {
+            text.push_str(&format!("also {key}\n"));
+        }
+        if let Some(LogBreak { row, at, says, accepted }) = broken {
+            let how = if *accepted { "accepted" } else { "broken" };
+            text.push_str(&format!("{how} {row} {at} {}\n", says.replace('\n', " ")));
+        }
+        text
+    }
+}
+
+/// The newest head that a daemon with this state folder signed, as far as its file tells.
+#[must_use]
+pub fn known_head(state: &Path) -> Option<LogHead> {
+    fs::read_to_string(state.join(HEAD)).ok()?.lines().next()?.parse().ok()
+}
+
+/// The key with which a daemon with this state folder signed last, as far as its file tells.
+pub(super) fn known_key(state: &Path) -> Option<PublicKey> {
+    fs::read_to_string(state.join(HEAD)).ok()?.lines().nth(1)?.parse().ok()
+}
+
+fn signed(text: &str) -> Vec<u8> {
+    format!("countersign log state 1\n{text}").into_bytes()
+}
+
+fn parsed(text: &str) -> Option<(LogState, PublicKey)> {
+    let (text, signature) = text.strip_suffix('\n')?.rsplit_once("\nsigned ")?;
+    let text = format!("{text}\n");
+    let mut lines = text.lines();
+    let (head, key) = (lines.next()?, lines.next()?);
+    let key: PublicKey = key.parse().ok()?;
+    if !key.verifies(&signed(&text), signature) {
+        return None;
+    }
+    let head = if head.is_empty() { None } else { Some(head.parse().ok()?) };
+    let mut known = LogState { head, ..LogState::default() };
+    for line in lines {
+        match line.split_once(' ')? {
+            ("store", id) => id.clone_into(&mut known.store),
+            ("forgotten", head) => known.forgotten = Some(head.parse().ok()?),
+            ("also", key) => drop(known.keys.insert(key.parse().ok()?)),
+            (how @ ("broken" | "accepted"), rest) => {
+                let mut parts = rest.splitn(3, ' ');
+                let (row, at) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+                let (says, accepted) = (parts.next()?.to_owned(), how == "accepted");
+                known.broken = Some(LogBreak { row, at, says, accepted });
+            }
+            _ => return None,
+        }
+    }
+    Some((known, key))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Seals the log: rows that a daemon proved join the chain, and a checkpoint signs its end.
+//! What is done in a transaction that seals the log: rows that a daemon proved join the chain, a
+//! checkpoint signs its end, and rows that are old enough are forgotten.
 //!
 //! Events join the chain after they are committed, in batches, so that no call waits for it. The
 //! row `log_end` is locked meanwhile: several daemons make one chain.
@@ -7,31 +8,41 @@
 //! it last, or where another daemon's signature continues that. What anybody else put behind it is
 //! taken off again; what they changed before it does not fit the next row any more, whoever signs
 //! that later.
+//!
+//! SECURITY: whoever can write to the database could add an event, copy one, or change one before
+//! it is sealed. Only rows with our proof join the chain, each once; and one that was committed and
+//! is gone is missed.
 
 use super::{
-    StoreError, Tx,
-    chain::{checkpoint, log_row, origin},
-    events,
-    log_key::{EVENT, KeyChange},
-    log_rows::{LogRows, RowOrigin},
-    log_state::{LogBreak, LogState},
+    StoreError,
+    engine::Tx,
+    log::{self, checkpoint, log_row, lost, origin},
+    sealer::{EVENT, KeyChange, LogBreak, LogState},
 };
 use countersign_domain::log::{
     Checkpoint, LogHead, LogRow, ProvenRow, PublicKey, RowProof, SigningKey,
 };
-use countersign_tokens::clock;
+use countersign_tokens::{clock, ids};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::time::Instant;
 
 /// The kind of events that say that the log is broken.
 pub(super) const BROKEN: &str = "log_broken";
+
 /// The largest number of events that join in one transaction: other writers wait while it runs.
 const BATCH: u32 = 200;
+
 /// The same for rows of other daemons that are followed.
 const FOLLOWED: u32 = 2_000;
+
 /// How long a daemon that nobody knows yet may take to sign its first rows, in milliseconds.
 const STRANGER_MS: i64 = 600_000;
+
 /// How much of a foreign row is told.
 const QUOTED: usize = 200;
 
@@ -64,6 +75,77 @@ pub(super) struct Round {
 struct LogEnd {
     head: LogHead,
     forgotten: LogHead,
+}
+
+/// What rows say that were followed.
+#[derive(Default)]
+struct Told {
+    forgotten: i64,
+    broken: Option<(i64, String)>,
+}
+
+/// Proves rows, and knows those that are not sealed yet.
+#[derive(Debug)]
+pub(super) struct LogRows {
+    store: Arc<str>,
+    /// The name of this run of the daemon.
+    run: String,
+    rows: Mutex<Rows>,
+    condition: Mutex<LogCondition>,
+}
+
+/// How the log is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LogCondition {
+    /// What is wrong with it, and stays so.
+    pub(super) broken: Option<LogBreak>,
+    /// Since when nothing can be sealed, and why.
+    pub(super) failing: Option<(Instant, String)>,
+}
+
+#[derive(Debug)]
+struct Rows {
+    /// The newest first: rows that were written with an earlier key are ours too.
+    keys: Vec<Arc<SigningKey>>,
+    last: i64,
+    /// The rows that may be in the database, and whether they are: they were committed.
+    written: BTreeMap<i64, bool>,
+}
+
+/// Whose a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowOrigin {
+    /// This run's, with its number.
+    Ours(i64),
+    /// Of an earlier run of this daemon.
+    Earlier,
+    /// A daemon with another key proved it, which only that daemon can check.
+    Theirs,
+    /// Nobody's: it has no proof, or was changed, or is a copy.
+    Foreign,
+}
+
+/// The largest number of events that are forgotten in one transaction.
+const EVENTS: i64 = 500;
+
+/// How old rows of the log have to be to be forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Forgetting {
+    /// For how long rows are kept, in milliseconds.
+    pub(super) keep_ms: i64,
+    /// Rows from before this are old enough.
+    pub(super) before: i64,
+    /// Rows behind this one wait, because a destination has not taken them …
+    pub(super) taken: i64,
+    /// … unless they are from before this.
+    pub(super) long_before: i64,
+}
+
+/// The number of deleted events of a kind, and the newest of them.
+#[derive(Default)]
+struct Forgotten {
+    events: i64,
+    newest: i64,
 }
 
 impl Round {
@@ -303,13 +385,6 @@ async fn follow(tx: &mut Tx, round: &mut Round, end: &LogEnd) -> Result<(), Stor
     Ok(())
 }
 
-/// What rows say that were followed.
-#[derive(Default)]
-struct Told {
-    forgotten: i64,
-    broken: Option<(i64, String)>,
-}
-
 impl Told {
     fn note(&mut self, row: &LogRow) {
         let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
@@ -348,7 +423,7 @@ fn reached(round: &mut Round, head: &LogHead, told: Told, begins: Option<&LogHea
 async fn joined(tx: &mut Tx, round: &mut Round, key: PublicKey) -> Result<(), StoreError> {
     tracing::warn!(%key, "another daemon signs the log too: pin its key for `log verify`");
     let data = KeyChange::Joined.data(&key, None);
-    events::append(tx, clock::now_ms(), EVENT, None, &data).await?;
+    log::append(tx, clock::now_ms(), EVENT, None, &data).await?;
     round.known.keys.insert(key);
     Ok(())
 }
@@ -503,7 +578,7 @@ pub(super) async fn report(tx: &mut Tx, round: &mut Round) -> Result<(), StoreEr
     let LogHead { count, hash } = round.head();
     for (row, says) in std::mem::take(&mut round.found) {
         let data = json!({"row": row, "says": says, "count": count, "hash": hash});
-        events::append(tx, clock::now_ms(), BROKEN, None, &data).await?;
+        log::append(tx, clock::now_ms(), BROKEN, None, &data).await?;
         round.more = true;
     }
     Ok(())
@@ -516,7 +591,7 @@ pub(super) async fn seal_own(
     kind: &str,
     data: &Value,
 ) -> Result<(), StoreError> {
-    events::append(tx, clock::now_ms(), kind, None, data).await?;
+    log::append(tx, clock::now_ms(), kind, None, data).await?;
     let own = "SELECT id, at, kind, ask, data, proof FROM event \
          WHERE seq IS NULL AND kind = $1 ORDER BY id DESC LIMIT 1";
     let own = sqlx::query(own).bind(kind.to_owned()).fetch_all(&mut **tx).await?;
@@ -533,3 +608,194 @@ fn log_end(row: &AnyRow, store: &str) -> Result<LogEnd, StoreError> {
         forgotten: head(row.try_get("forgotten")?, row.try_get("forgotten_hash")?),
     })
 }
+
+impl LogRows {
+    /// Proves the rows of a store with this key.
+    pub(super) fn new(store: Arc<str>, key: SigningKey) -> Self {
+        let rows = Rows { keys: vec![Arc::new(key)], last: 0, written: BTreeMap::new() };
+        let (rows, condition) = (Mutex::new(rows), Mutex::default());
+        Self { store, run: ids::ask_id(), rows, condition }
+    }
+
+    /// Proves with this key from now on.
+    pub(super) fn prove_with(&self, key: Arc<SigningKey>) {
+        self.rows().keys.insert(0, key);
+    }
+
+    /// Also rows with the proof of this key are ours.
+    pub(super) fn know(&self, key: SigningKey) {
+        self.rows().keys.push(Arc::new(key));
+    }
+
+    /// The number and the proof of a row that is about to be written.
+    pub(super) fn prove(&self, row: &ProvenRow<'_>) -> (i64, String) {
+        let (key, number) = {
+            let mut rows = self.rows();
+            rows.last += 1;
+            let number = rows.last;
+            // Before it is written, so that whoever seals it knows it.
+            rows.written.insert(number, false);
+            (rows.keys.first().cloned(), number)
+        };
+        let proof = key.map(|key| RowProof::of(&key, &self.store, (&self.run, number), row));
+        (number, proof.map(|proof| proof.to_string()).unwrap_or_default())
+    }
+
+    /// These rows are in the database.
+    pub(super) fn committed(&self, numbers: &[i64]) {
+        let mut rows = self.rows();
+        for number in numbers {
+            // One that was sealed at once is not known any more.
+            if let Some(committed) = rows.written.get_mut(number) {
+                *committed = true;
+            }
+        }
+    }
+
+    /// These rows are in no database, or were sealed.
+    pub(super) fn settled(&self, numbers: &[i64]) {
+        let mut rows = self.rows();
+        for number in numbers {
+            rows.written.remove(number);
+        }
+    }
+
+    /// The rows that are in the database and not sealed.
+    pub(super) fn unsealed(&self) -> BTreeSet<i64> {
+        let rows = self.rows();
+        rows.written
+            .iter()
+            .filter(|(_, committed)| **committed)
+            .map(|(number, _)| *number)
+            .collect()
+    }
+
+    /// Whose this row is.
+    pub(super) fn origin(&self, proof: Option<&RowProof>, row: &ProvenRow<'_>) -> RowOrigin {
+        let Some(proof) = proof else { return RowOrigin::Foreign };
+        let rows = self.rows();
+        let name = |key: &Arc<SigningKey>| RowProof::name_of(&key.public().to_string());
+        let mut ours = rows.keys.iter().filter(|key| name(key) == proof.key).peekable();
+        if ours.peek().is_none() {
+            return RowOrigin::Theirs;
+        }
+        if !ours.any(|key| proof.proves(key, &self.store, row)) {
+            return RowOrigin::Foreign;
+        }
+        match (proof.run == self.run, rows.written.contains_key(&proof.number)) {
+            (true, true) => RowOrigin::Ours(proof.number),
+            (true, false) => RowOrigin::Foreign,
+            (false, _) => RowOrigin::Earlier,
+        }
+    }
+
+    /// How the log is.
+    pub(super) fn condition(&self) -> MutexGuard<'_, LogCondition> {
+        self.condition.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets some rows at the beginning of the log; returns how many.
+// INVARIANT: deleted events are counted in the same transaction: no counter falls.
+// INVARIANT: only the beginning of the log is forgotten, its last hash is kept, and a row that is
+// sealed with it says so: the rest still proves itself.
+// SECURITY: only rows that are as they were sealed. A time that somebody changed in the database
+// makes no row older.
+pub(super) async fn forget_rows(
+    tx: &mut Tx,
+    round: &mut Round,
+    forgetting: Forgetting,
+) -> Result<usize, StoreError> {
+    resume(tx, round).await?;
+    if round.more {
+        return Ok(0);
+    }
+    let Some(begin) = round.known.forgotten.clone() else { return Ok(0) };
+    let first = "SELECT event.seq, at, kind, ask, data, hash FROM event \
+         JOIN log_hash ON log_hash.seq = event.seq WHERE event.seq > $1 \
+         ORDER BY event.seq LIMIT $2";
+    let first = sqlx::query(first).bind(begin.count).bind(EVENTS).fetch_all(&mut **tx).await?;
+    let signed = "SELECT seq, at, hash, key, signature FROM log_checkpoint \
+         WHERE seq > $1 ORDER BY seq LIMIT $2";
+    let signed = sqlx::query(signed).bind(begin.count).bind(EVENTS).fetch_all(&mut **tx).await?;
+    let signed = signed.iter().map(checkpoint).collect::<Result<Vec<_>, _>>()?;
+    let signed: BTreeMap<_, _> = signed.iter().map(|it| (it.head.count, it)).collect();
+    // Up to a checkpoint, because its signature says that the rows are as they were sealed.
+    let (mut last, mut newest, mut untaken) = (begin.clone(), i64::MIN, 0_i64);
+    let (mut up_to, mut changed) = (None, false);
+    for row in &first {
+        let seq = row.try_get("seq")?;
+        let row = log_row(row, seq)?;
+        let waits = seq > forgetting.taken && row.at >= forgetting.long_before;
+        if row.at >= forgetting.before || waits {
+            break;
+        }
+        untaken += i64::from(seq > forgetting.taken);
+        newest = newest.max(row.at);
+        last = LogHead { count: seq, hash: row.hash(&last.hash) };
+        if let Some(signed) = signed.get(&seq) {
+            let signer = signed.signer(&round.known.store).filter(|_| signed.head == last);
+            changed = !signer.is_some_and(|key| round.trusts(&key));
+            if changed {
+                break;
+            }
+            up_to = Some((last.clone(), newest, untaken));
+        }
+    }
+    let Some((last, newest, untaken)) = up_to else {
+        let first = begin.count + 1;
+        let seen = round.known.broken.as_ref().is_some_and(|broken| broken.row == first);
+        if (changed || last.count - begin.count == EVENTS) && !seen {
+            let says = "rows that are to be forgotten are not as they were sealed";
+            round.broke(first, says.to_owned());
+        }
+        return Ok(0);
+    };
+    let end = "UPDATE log_end SET forgotten = $1, forgotten_hash = $2 WHERE id = 1";
+    let end = sqlx::query(end).bind(last.count).bind(last.hash.clone());
+    end.execute(&mut **tx).await?;
+    for statement in
+        ["DELETE FROM log_hash WHERE seq <= $1", "DELETE FROM log_checkpoint WHERE seq <= $1"]
+    {
+        sqlx::query(statement).bind(last.count).execute(&mut **tx).await?;
+    }
+    let gone = sqlx::query("DELETE FROM event WHERE seq <= $1 RETURNING id, kind");
+    let gone = gone.bind(last.count).fetch_all(&mut **tx).await?;
+    let rows = last.count;
+    round.known.forgotten = Some(last);
+    let mut data = json!({"rows": rows, "newest": newest, "keep_ms": forgetting.keep_ms});
+    if let (true, Some(data)) = (untaken > 0, data.as_object_mut()) {
+        data.insert("undelivered".to_owned(), untaken.into());
+    }
+    seal_own(tx, round, "forgot", &data).await?;
+    lost(tx, rows).await?;
+    count_forgotten(tx, &gone).await?;
+    Ok(gone.len())
+}
+
+/// Counts events that are gone.
+async fn count_forgotten(tx: &mut Tx, gone: &[AnyRow]) -> Result<(), StoreError> {
+    let mut kinds: BTreeMap<String, Forgotten> = BTreeMap::new();
+    for row in gone {
+        let kind = kinds.entry(row.try_get("kind")?).or_default();
+        kind.events += 1;
+        kind.newest = kind.newest.max(row.try_get("id")?);
+    }
+    for (kind, Forgotten { events, newest }) in kinds {
+        let count = sqlx::query(
+            "INSERT INTO forgotten (kind, events, newest) VALUES ($1, $2, $3) \
+             ON CONFLICT (kind) DO UPDATE SET events = forgotten.events + excluded.events, \
+             newest = CASE WHEN excluded.newest > forgotten.newest THEN excluded.newest \
+             ELSE forgotten.newest END",
+        );
+        count.bind(kind).bind(events).bind(newest).execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use super::fault_injection::Faults;
 use super::{
     StoreError,
     engine::{SqlDialect, Tx, Work, connect, execute},
-    log_rows::LogRows,
+    sealing::LogRows,
 };
 use futures::future::BoxFuture;
 use sqlx::any::AnyConnectOptions;

@@ -1,7 +1,47 @@
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
 use super::*;
 use crate::engines::on_both;
 use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn what_is_known_reads_back_and_every_changed_byte_is_found() {
+    let key = SigningKey::read(&SigningKey::generate().unwrap()).unwrap();
+    let other = SigningKey::read(&SigningKey::generate().unwrap()).unwrap();
+    let head = |count| Some(LogHead { count, hash: "ab".repeat(32) });
+    let says = "row 3 was changed".to_owned();
+    let broken = LogBreak { row: 3, at: 77, says, accepted: false };
+    let accepted = LogBreak { accepted: true, ..broken.clone() };
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(LogState::read(folder.path()), StateFile::Gone);
+    for broken in [None, Some(broken), Some(accepted)] {
+        let known = LogState {
+            store: "k3f0ab12".to_owned(),
+            head: head(7),
+            forgotten: head(2),
+            keys: [other.public()].into(),
+            broken,
+        };
+        known.write(folder.path(), &key).unwrap();
+        let holds = StateFile::Holds(known, key.public());
+        assert_eq!(LogState::read(folder.path()), holds);
+        assert_eq!(known_head(folder.path()), head(7));
+    }
+    let file = folder.path().join(HEAD);
+    let bytes = fs::read(&file).unwrap();
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1);
+        fs::write(&file, changed).unwrap();
+        assert_eq!(LogState::read(folder.path()), StateFile::Unusable, "byte {at}");
+    }
+    fs::write(&file, format!("7:{}\n{}\n", "ab".repeat(32), key.public())).unwrap();
+    assert_eq!(LogState::read(folder.path()), StateFile::Unusable, "nobody signed it");
+}
 
 #[tokio::test]
 async fn the_key_is_made_once_for_its_owner_alone_and_never_replaced() {

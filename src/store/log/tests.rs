@@ -1,4 +1,9 @@
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
 use super::*;
 use crate::{
     LogSealer,
@@ -6,10 +11,159 @@ use crate::{
     known_head,
 };
 use countersign_domain::log::{LogCheck, LogProblem, ProvenLog};
-use countersign_tokens::clock;
 use futures::future::join_all;
 use serde_json::json;
-use sqlx::AssertSqlSafe;
+use sqlx::{AnyConnection, Connection, Executor};
+
+async fn kinds(tail: &mut Tail, store: &Store) -> Vec<String> {
+    tail.next(store).await.unwrap().into_iter().map(|event| event.kind).collect()
+}
+
+#[tokio::test]
+async fn every_event_is_told_once_and_in_order() {
+    on_both(async |store| {
+        let mut tail = Tail::after(0);
+        assert_eq!(kinds(&mut tail, &store).await, [""; 0]);
+        for kind in ["one", "two"] {
+            store.note(1, kind, None, &Value::Null).await.unwrap();
+        }
+        assert_eq!(kinds(&mut tail, &store).await, ["one", "two"]);
+        store.note(1, "three", None, &Value::Null).await.unwrap();
+        assert_eq!(kinds(&mut tail, &store).await, ["three"]);
+        assert_eq!(kinds(&mut tail, &store).await, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn however_many_events_are_forgotten_it_is_one_gap_at_most() {
+    on_both(async |store| {
+        let (log, _state) = store.sealed().await;
+        for at in 1..=30 {
+            store.note(at, "old", None, &Value::Null).await.unwrap();
+        }
+        log.seal().await.unwrap();
+        let oldest = store.events_after(0, 1).await.unwrap().first().unwrap().id;
+        store.note(50, "kept", None, &Value::Null).await.unwrap();
+        log.seal().await.unwrap();
+        assert_eq!(log.forget_before(40, 0).await.unwrap(), 30);
+        let mut tail = Tail::after(oldest);
+        assert_eq!(kinds(&mut tail, &store).await, ["kept", "forgot"]);
+        assert_eq!(tail.gaps.len(), 1, "{tail:?}");
+        let mut now = Tail::of_now(&store).await.unwrap();
+        assert_eq!(kinds(&mut now, &store).await, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_reader_whose_place_is_gone_learns_it_and_goes_on_with_what_is_kept() {
+    on_both(async |store| {
+        let (log, _state) = store.sealed().await;
+        for at in 1..=3 {
+            store.note(at, "old", None, &Value::Null).await.unwrap();
+        }
+        log.seal().await.unwrap();
+        let newest = store.events_after(0, 9).await.unwrap().last().unwrap().id;
+        for kind in ["kept", "kept too"] {
+            store.note(9, kind, None, &Value::Null).await.unwrap();
+        }
+        log.seal().await.unwrap();
+        assert_eq!(log.forget_before(5, 0).await.unwrap(), 3);
+        let Resumed::Forgotten(mut tail) = Tail::resume_after(&store, newest - 1).await.unwrap()
+        else {
+            panic!("the newest of the old ones is gone, and was not read");
+        };
+        assert_eq!(kinds(&mut tail, &store).await, ["kept", "kept too", "forgot"]);
+        assert_eq!(tail.resume(newest + 2), newest + 2, "it awaits nothing that is gone");
+        let Resumed::There(mut tail) = Tail::resume_after(&store, newest).await.unwrap() else {
+            panic!("it has read all that is gone");
+        };
+        assert_eq!(kinds(&mut tail, &store).await, ["kept", "kept too", "forgot"]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gap_is_filled_from_anywhere_in_it() {
+    let until = Instant::now() + LONGEST_GAP;
+    let mut tail = Tail::after(9);
+    tail.gaps.push(Gap { first: 2, last: 6, until });
+    for (id, awaited) in [(4, true), (4, false), (2, true), (7, false), (6, true)] {
+        assert_eq!(tail.fill(id), awaited, "{id}");
+    }
+    let left: Vec<_> = tail.gaps.iter().map(|gap| (gap.first, gap.last)).collect();
+    assert_eq!(left, [(3, 3), (5, 5)]);
+    assert_eq!(tail.resume(9), 2);
+}
+
+/// Begins an event without committing it; returns the connection and the event's id.
+async fn slow(store: &Store, kind: &str) -> (AnyConnection, i64) {
+    let mut slow = store.engine.another().await.unwrap();
+    slow.execute("BEGIN").await.unwrap();
+    // The insert takes the next id, while other transactions commit higher ones.
+    let insert = "INSERT INTO event (at, kind, data) VALUES ($1, $2, 'null') RETURNING id";
+    let insert = sqlx::query(insert).bind(clock::now_ms()).bind(kind.to_owned());
+    let id = slow.fetch_one(insert).await.unwrap().try_get("id").unwrap();
+    (slow, id)
+}
+
+async fn commit(mut slow: AnyConnection) {
+    slow.execute("COMMIT").await.unwrap();
+    slow.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_event_that_is_committed_after_a_later_one_is_not_missed() {
+    let Some(fresh) = Fresh::postgres().await else { return };
+    let store = Store::open(&fresh.database).await.unwrap();
+    let mut tail = Tail::after(0);
+    let (early, id) = slow(&store, "early").await;
+    store.note(clock::now_ms(), "late", None, &Value::Null).await.unwrap();
+    let mut from_now = Tail::of_now(&store).await.unwrap();
+    let late = tail.next(&store).await.unwrap();
+    assert!(late.len() == 1 && late.iter().all(|event| event.id > id), "{late:?}");
+    commit(early).await;
+    assert_eq!(kinds(&mut tail, &store).await, ["early"]);
+    assert_eq!(kinds(&mut tail, &store).await, [""; 0]);
+    assert_eq!(kinds(&mut from_now, &store).await, ["early"]);
+    store.close().await;
+    fresh.drop().await;
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_on_where_it_is_told_misses_nothing_whenever_its_line_breaks() {
+    let Some(fresh) = Fresh::postgres().await else { return };
+    let store = Store::open(&fresh.database).await.unwrap();
+    let note = async |kind| store.note(clock::now_ms(), kind, None, &Value::Null).await.unwrap();
+    note("a").await;
+    let (b, _) = slow(&store, "b").await;
+    note("c").await;
+    let (d, _) = slow(&store, "d").await;
+    note("e").await;
+    let mut tail = Tail::after(0);
+    // The events read up to each point, and the id that a new reader resumes after.
+    let mut read = Vec::new();
+    let mut broken = Vec::new();
+    for late in [None, Some(d), Some(b)] {
+        if let Some(slow) = late {
+            commit(slow).await;
+        }
+        for event in tail.next(&store).await.unwrap() {
+            read.push(event.kind);
+            broken.push((read.clone(), tail.resume(event.id)));
+        }
+    }
+    assert_eq!(read, ["a", "c", "e", "d", "b"]);
+    for (mut had, resume) in broken {
+        had.extend(kinds(&mut Tail::after(resume), &store).await);
+        for kind in ["a", "b", "c", "d", "e"] {
+            assert!(had.iter().any(|had| had == kind), "{kind} is not among {had:?}");
+        }
+    }
+    store.close().await;
+    fresh.drop().await;
+}
 
 async fn note(store: &Store, at: i64, times: usize) {
     let notes = (0..times).map(|n| async move {
