@@ -167,45 +167,30 @@ type SessionsByName = BTreeMap<(String, String), KnownSession>;
 
 impl Store {
     /// All tokens of agents, by name; those that were revoked, too.
-    ///
-    /// # Errors
-    /// When the store fails or a row does not read back.
     pub async fn agent_tokens(&self) -> Result<Vec<AgentToken>, StoreError> {
         self.select_tokens(sqlx::query("SELECT * FROM agent_token ORDER BY name, created_at, id"))
             .await
     }
 
     /// The token with this id.
-    ///
-    /// # Errors
-    /// As [`Store::agent_tokens`].
     pub async fn agent_token(&self, id: &str) -> Result<Option<AgentToken>, StoreError> {
         let of_id = sqlx::query("SELECT * FROM agent_token WHERE id = $1").bind(id);
         Ok(self.select_tokens(of_id).await?.pop())
     }
 
     /// The token of the agent with this name, unless it was revoked.
-    ///
-    /// # Errors
-    /// As [`Store::agent_tokens`].
     pub async fn agent_token_named(&self, name: &str) -> Result<Option<AgentToken>, StoreError> {
         let named = "SELECT * FROM agent_token WHERE name = $1 AND revoked_at IS NULL";
         Ok(self.select_tokens(sqlx::query(named).bind(name)).await?.pop())
     }
 
     /// The names of all agents with a token that was not revoked.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn names_with_token(&self) -> Result<Vec<String>, StoreError> {
         let names = "SELECT name FROM agent_token WHERE revoked_at IS NULL ORDER BY name";
         self.texts(sqlx::query(names)).await
     }
 
     /// Adds a token; returns `None` where an agent of this name has one.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn add_agent_token(
         &self,
         new: NewAgentToken,
@@ -240,9 +225,6 @@ impl Store {
 
     /// Gives an agent another token; the one before is accepted until `former_until`. Returns
     /// `None` where no agent of this name has a token.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn rotate_agent_token(
         &self,
         name: &str,
@@ -272,9 +254,6 @@ impl Store {
 
     /// Revokes an agent's token, with what its sessions were granted. Returns `None` where no agent
     /// of this name has one.
-    ///
-    /// # Errors
-    /// When the store fails; then it is not revoked.
     pub async fn revoke_agent_token(
         &self,
         name: &str,
@@ -308,18 +287,12 @@ impl Store {
     }
 
     /// Notes that a token was shown.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn agent_token_used(&self, id: &str, now: i64) -> Result<(), StoreError> {
         let used = sqlx::query("UPDATE agent_token SET used_at = $2 WHERE id = $1");
         self.execute(used.bind(id.to_owned()).bind(now)).await.map(drop)
     }
 
     /// The names of agents with open asks whose token is not accepted any more.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn agents_without_token(&self, now: i64) -> Result<Vec<String>, StoreError> {
         let names = sqlx::query(
             "SELECT DISTINCT name FROM agent_token WHERE (revoked_at IS NOT NULL \
@@ -334,9 +307,6 @@ impl Store {
 
     /// Pauses the agent of a token, with the ask that resumes it; `None` where it is paused
     /// already, or its token was revoked.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     // INVARIANT: a pause has exactly one ask, however many daemons notice it at once.
     pub async fn pause_agent(
         &self,
@@ -369,9 +339,6 @@ impl Store {
     }
 
     /// How many agents a limit has paused.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn paused_agents(&self) -> Result<u64, StoreError> {
         let paused = "SELECT count(*) AS asks FROM agent_token WHERE paused_at IS NOT NULL \
                       AND revoked_at IS NULL";
@@ -380,9 +347,6 @@ impl Store {
     }
 
     /// Resumes the agent with this name, whatever became of the ask for it; whether it was paused.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     pub async fn resume_agent(&self, name: &str, by: &By, now: i64) -> Result<bool, StoreError> {
         let Some(token) = self.agent_token_named(name).await? else { return Ok(false) };
         let by = by.clone();
@@ -390,9 +354,6 @@ impl Store {
     }
 
     /// The session's mode and its grants in force.
-    ///
-    /// # Errors
-    /// As [`Store::grants`].
     pub async fn session_context(
         &self,
         agent: &str,
@@ -424,9 +385,6 @@ impl Store {
     }
 
     /// Sets a session's own mode.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_session_mode(
         &self,
         agent: &str,
@@ -456,9 +414,6 @@ impl Store {
     }
 
     /// Ends a session: its grants are revoked and its mode is removed.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn end_session(
         &self,
         agent: &str,
@@ -496,9 +451,6 @@ impl Store {
 
     /// The sessions with open asks, with a mode of their own, and those of the latest closed asks,
     /// latest seen first; and whether there are more.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn known_sessions(&self) -> Result<(Vec<KnownSession>, bool), StoreError> {
         let mut known = SessionsByName::new();
         let open = "SELECT agent, session, count(*) AS asks, max(created_at) AS at FROM ask \

@@ -123,9 +123,6 @@ pub(super) const NEXT_STEP: &str =
 
 impl Store {
     /// Stores an ask and its cards in one transaction, unless its key is known.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is stored.
     pub async fn insert_ask(
         &self,
         new: &NewAsk,
@@ -136,9 +133,6 @@ impl Store {
     }
 
     /// Reads an ask.
-    ///
-    /// # Errors
-    /// When the store fails or the row does not read back.
     pub async fn ask(&self, id: &str) -> Result<Option<Ask>, StoreError> {
         let query = sqlx::query(select!("WHERE id = $1")).bind(id);
         let row = self.maybe(query).await?;
@@ -146,9 +140,6 @@ impl Store {
     }
 
     /// Reads an ask; `None` also where its row does not read back.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn whole_ask(&self, id: &str) -> Result<Option<Ask>, StoreError> {
         let query = sqlx::query(select!("WHERE id = $1")).bind(id);
         Ok(self.maybe(query).await?.as_ref().and_then(whole))
@@ -178,9 +169,6 @@ impl Store {
     }
 
     /// What is open, by session.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn open_by_session(&self) -> Result<Vec<OpenInSession>, StoreError> {
         let open = sqlx::query(
             "SELECT agent, session, count(*) AS asks, CAST(sum(bytes) AS BIGINT) AS bytes FROM ask \
@@ -198,9 +186,6 @@ impl Store {
     }
 
     /// Whether a call was submitted under this key before.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn knows_key(
         &self,
         agent: &str,
@@ -212,25 +197,16 @@ impl Store {
     }
 
     /// The next deadline of an open ask.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next_deadline(&self) -> Result<Option<i64>, StoreError> {
         self.time("SELECT min(deadline_at) AS at FROM ask WHERE state = 'open'").await
     }
 
     /// When the oldest open ask was opened, Unix milliseconds; `None` where nothing is open.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn oldest_open(&self) -> Result<Option<i64>, StoreError> {
         self.time("SELECT min(created_at) AS at FROM ask WHERE state = 'open'").await
     }
 
     /// Some of the open asks of which a step is due, the longest due first.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn due_steps(&self, now: i64) -> Result<Vec<DueStep>, StoreError> {
         let query = sqlx::query(concat!(
             "SELECT step_at, ",
@@ -247,18 +223,12 @@ impl Store {
     }
 
     /// When the next step of an open ask is due.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next_step_at(&self) -> Result<Option<i64>, StoreError> {
         self.time(NEXT_STEP).await
     }
 
     /// Sets the daemons at which callers of an open ask wait, if they are as `seen` in its row;
     /// whether they were.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn set_attached(
         &self,
         seen: &Ask,
@@ -273,9 +243,6 @@ impl Store {
 
     /// A page of the open asks whose callers wait at daemons of which `me` is none and none was
     /// heard of for so long, by id, behind this one. It is the last one when it is empty.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn orphans(
         &self,
         me: &str,
@@ -300,9 +267,6 @@ impl Store {
 
     /// Deletes some asks that were closed before `before`, with their cards, oldest first; returns
     /// how many. There may be more as long as the result is not 0.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn forget_closed(&self, before: i64) -> Result<u64, StoreError> {
         // Read outside the transaction, so that the writer is held only for the deletes. A closed
         // ask never opens again, so the list stays true.

@@ -6,7 +6,7 @@
 use super::{
     Fence, Store, StoreError,
     asks::{columns, whole},
-    engine::Tx,
+    engine::{Tx, places},
     lease,
     outbox::{is_late, start_time},
 };
@@ -117,9 +117,6 @@ const MEMBERS: &str = concat!(
 impl Store {
     /// The newest bundle of this crowd that has room, is not older than `since` and has an open
     /// ask.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn open_bundle(
         &self,
         [adapter, target, crowd]: [&str; 3],
@@ -138,9 +135,6 @@ impl Store {
     }
 
     /// Where open asks for these calls are shown at this target.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn twins(
         &self,
         adapter: &str,
@@ -150,13 +144,12 @@ impl Store {
         if digests.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<_> = (0..digests.len()).map(|n| format!("${}", n + 3)).collect();
         let sql = format!(
             "SELECT digest, card.nonce AS nonce, card.bundle AS bundle FROM ask JOIN card \
              ON card.ask = id WHERE digest IN ({}) AND state = 'open' AND card.adapter = $1 \
              AND card.target = $2 AND card.gone IS NULL AND (shown > 0 OR card.bundle IS NOT NULL) \
              ORDER BY created_at, id",
-            places.join(", ")
+            places(3, digests.len())
         );
         let query = sqlx::query(AssertSqlSafe(sql)).bind(adapter).bind(target);
         let rows =
@@ -169,17 +162,13 @@ impl Store {
     }
 
     /// How many of these asks are open.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn count_open_of(&self, asks: &[String]) -> Result<usize, StoreError> {
-        let places: Vec<_> = (1..=asks.len()).map(|n| format!("${n}")).collect();
-        if places.is_empty() {
+        if asks.is_empty() {
             return Ok(0);
         }
         let sql = format!(
             "SELECT count(*) AS open FROM ask WHERE state = 'open' AND id IN ({})",
-            places.join(", ")
+            places(1, asks.len())
         );
         let query = sqlx::query(AssertSqlSafe(sql));
         let row = self.one(asks.iter().fold(query, |query, ask| query.bind(ask.as_str()))).await?;
@@ -187,9 +176,6 @@ impl Store {
     }
 
     /// The bundle at this target that is to be drawn next: what nobody has seen comes first.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn due_bundle(
         &self,
         adapter: &str,
@@ -212,9 +198,6 @@ impl Store {
     }
 
     /// Finds a bundle, with its asks.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn find_bundle(&self, by: BundleKey<'_>) -> Result<Option<Bundle>, StoreError> {
         let query = match by {
             BundleKey::Nonce { adapter, nonce, message } => sqlx::query(concat!(
@@ -247,9 +230,6 @@ impl Store {
     /// Puts these cards into the bundle `into`, or into a new one for this crowd. Returns its
     /// nonce; `None` if the caller does not lead any more, or none of the cards is free. A card
     /// with a message of its own hands it to a new bundle.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     pub async fn bundle(
         &self,
         [adapter, target, crowd]: [&str; 3],
@@ -339,9 +319,6 @@ impl Store {
 
     /// Notes that a bundle shows its asks as they were read, and is to rest until then. False: this
     /// daemon leads no more, and the leader draws it again.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is noted.
     pub async fn bundle_shown(
         &self,
         shown: &Bundle,
@@ -391,9 +368,6 @@ impl Store {
     }
 
     /// Notes a failed try to draw a bundle, or that it is to rest; when to try again.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn bundle_rests(
         &self,
         nonce: &str,
@@ -407,9 +381,6 @@ impl Store {
     }
 
     /// Gives a bundle up: its open asks get cards of their own.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     pub async fn unbundle(&self, nonce: &str, why: &str) -> Result<(), StoreError> {
         let (nonce, why) = (nonce.to_owned(), why.to_owned());
         self.write(move |tx| {

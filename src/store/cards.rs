@@ -150,9 +150,6 @@ const DOUBT: &str = "UPDATE card SET attempts = 1 FROM (SELECT agent AS who, cri
 impl Store {
     /// The ask of the card with this nonce at this adapter, unless the message that the card is
     /// said to be in holds another.
-    ///
-    /// # Errors
-    /// As [`Store::ask`].
     pub async fn ask_of_card(
         &self,
         nonce: &str,
@@ -171,9 +168,6 @@ impl Store {
     }
 
     /// The card in this message, by the first part of its tokens, and its ask.
-    ///
-    /// # Errors
-    /// As [`Store::ask`].
     pub async fn ask_at(
         &self,
         adapter: &str,
@@ -188,9 +182,6 @@ impl Store {
     }
 
     /// The cards of an ask that are somewhere.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
         let query = "SELECT nonce, ask, adapter, target, message, attempts, shown, instead, seen \
                      FROM card \
@@ -200,9 +191,6 @@ impl Store {
     }
 
     /// Where an ask is shown, or should be.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn deliveries(&self, ask: &str) -> Result<Vec<Delivery>, StoreError> {
         let query = sqlx::query(
             "SELECT adapter, target, shown, seen, held, gone FROM card WHERE ask = $1 \
@@ -212,9 +200,6 @@ impl Store {
     }
 
     /// Why cards of an ask were given up or are not delivered yet, each reason once.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn why_gone(&self, ask: &str) -> Result<Vec<String>, StoreError> {
         let why = sqlx::query(
             "SELECT DISTINCT adapter || ': ' || coalesce(gone, held) AS why FROM card \
@@ -224,9 +209,6 @@ impl Store {
     }
 
     /// Makes cards at this target for those of the asks that are open and have none there.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn add_cards(
         &self,
         adapter: &str,
@@ -252,9 +234,6 @@ impl Store {
 
     /// Adds these cards to an open ask, each with the sentence that says what it replaces;
     /// whether any was new.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     pub async fn hand_over(
         &self,
         ask: &str,
@@ -289,9 +268,6 @@ impl Store {
 
     /// Records that a person was asked for a text. It replaces what they owed at this message
     /// before.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn owe_text(&self, owed: &OwedText) -> Result<(), StoreError> {
         let OwedText { adapter, message, presser, token, ask } = owed.clone();
         let statement = sqlx::query(
@@ -304,9 +280,6 @@ impl Store {
     }
 
     /// The token of the button whose text this person owes at this message.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn owed_text(
         &self,
         adapter: &str,
@@ -322,9 +295,6 @@ impl Store {
 
     /// Removes the text that this button asked for: what the person writes next is no answer. The
     /// token must match, so that a late reply to an earlier button leaves the newer one owed.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn text_given(
         &self,
         adapter: &str,
@@ -343,9 +313,6 @@ impl Store {
 
     /// Makes cards due that are older than their ask, and creates a card for every open ask that
     /// belongs to this target and has none there. Runs at every start.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn reconcile(
         &self,
         adapter: &str,

@@ -602,3 +602,8 @@ pub(super) fn to_json<T: serde::Serialize>(
 ) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|source| StoreError::Unreadable { column, source })
 }
+
+/// Places for so many values in SQL, from `$first` on.
+pub(super) fn places(first: usize, count: usize) -> String {
+    (first..first + count).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ")
+}

@@ -148,10 +148,7 @@ impl Condition {
         };
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (&*now, &found) {
-            (None, Some(trouble)) => {
-                tracing::error!(mend = trouble.fix, "the store does not work: {}", trouble.says);
-            }
-            (Some(before), Some(trouble)) if before != trouble => {
+            (before, Some(trouble)) if before.as_ref() != Some(trouble) => {
                 tracing::error!(mend = trouble.fix, "the store does not work: {}", trouble.says);
             }
             (Some(_), None) => tracing::info!("the store works again"),

@@ -91,9 +91,6 @@ pub struct OpenReviews {
 
 impl Store {
     /// All grants in force.
-    ///
-    /// # Errors
-    /// When the store fails or a row does not read back.
     pub async fn grants(&self, now: i64) -> Result<Vec<Grant>, StoreError> {
         self.select_grants(
             sqlx::query(
@@ -106,9 +103,6 @@ impl Store {
     }
 
     /// Stores a grant that a person made without an ask; false while everything is paused.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn save_grant(&self, new: &Grant) -> Result<bool, StoreError> {
         let new = new.clone();
         let saved = self.write(move |tx| {
@@ -126,9 +120,6 @@ impl Store {
     }
 
     /// Grants that are in the store but not yet in the rules file.
-    ///
-    /// # Errors
-    /// As [`Store::grants`].
     pub async fn unwritten_grants(&self) -> Result<Vec<Grant>, StoreError> {
         self.select_grants(sqlx::query(
             "SELECT * FROM grants WHERE written = 0 AND revoked_at IS NULL ORDER BY created_at, id",
@@ -137,9 +128,6 @@ impl Store {
     }
 
     /// Notes that a grant is in the rules file.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn grant_written(&self, id: &str) -> Result<(), StoreError> {
         let statement = sqlx::query("UPDATE grants SET written = 1 WHERE id = $1 AND written <> 2")
             .bind(id.to_owned());
@@ -147,9 +135,6 @@ impl Store {
     }
 
     /// Revoked grants whose rules may still be in the rules file.
-    ///
-    /// # Errors
-    /// As [`Store::grants`].
     pub async fn unremoved_grants(&self) -> Result<Vec<Grant>, StoreError> {
         self.select_grants(sqlx::query(
             "SELECT * FROM grants WHERE written = 2 ORDER BY created_at, id",
@@ -158,9 +143,6 @@ impl Store {
     }
 
     /// Notes that the rule of a revoked grant is no longer in the rules file.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn grant_removed(&self, id: &str) -> Result<(), StoreError> {
         let statement = sqlx::query("UPDATE grants SET written = 1 WHERE id = $1 AND written = 2");
         self.execute(statement.bind(id.to_owned())).await.map(drop)
@@ -168,9 +150,6 @@ impl Store {
 
     /// Revokes a grant, for somebody where a person did it; `None` when there is none in force with
     /// this id.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn revoke_grant(
         &self,
         id: &str,
@@ -192,9 +171,6 @@ impl Store {
     }
 
     /// Adds to the uses of grants, by their ids.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is added.
     pub async fn add_grant_uses(&self, uses: Vec<(String, GrantUse)>) -> Result<(), StoreError> {
         if uses.is_empty() {
             return Ok(());
@@ -216,9 +192,6 @@ impl Store {
     }
 
     /// The uses of the grants that were used and are not revoked, by their ids.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn grant_uses(&self) -> Result<HashMap<String, GrantUse>, StoreError> {
         let used = "SELECT id, used, last_used_at, last_call FROM grants \
              WHERE used > 0 AND revoked_at IS NULL";
@@ -232,9 +205,6 @@ impl Store {
     }
 
     /// The grants in force for exactly this call, by its digest, of this owner; oldest first.
-    ///
-    /// # Errors
-    /// When the store fails or a row does not read back.
     // SECURITY: the owner is not in the digest, and a name is no proof of who asks.
     pub async fn budget_for(
         &self,
@@ -283,9 +253,6 @@ impl Store {
     }
 
     /// Stores the ask of a review and its cards; `None` where as many are open as may be.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is stored.
     pub async fn insert_review(
         &self,
         new: &NewAsk,

@@ -58,9 +58,6 @@ const RECONNECT: Duration = Duration::from_secs(1);
 
 impl Store {
     /// Takes a lease that is free; `None` while another daemon holds it.
-    ///
-    /// # Errors
-    /// When the store fails.
     // INVARIANT: the epoch rises with every holder, so that at most one daemon holds the newest.
     pub async fn take_lease(
         &self,
@@ -88,9 +85,6 @@ impl Store {
     }
 
     /// Extends a lease; `false` if another daemon holds it by now.
-    ///
-    /// # Errors
-    /// When the store fails; then the lease is unchanged.
     pub async fn renew_lease(&self, fence: &Fence, length: Duration) -> Result<bool, StoreError> {
         let now = self.engine.dialect.now();
         // No condition on `until_at`: a holder that is late but has no successor may continue.
@@ -110,9 +104,6 @@ impl Store {
     }
 
     /// The current holders of all leases.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn leaders(&self) -> Result<Vec<Leader>, StoreError> {
         let now = self.engine.dialect.now();
         let sql =
@@ -129,9 +120,6 @@ impl Store {
     }
 
     /// The daemons whose own lease has not been over for longer than `silence`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn daemons(&self, silence: Duration) -> Result<Vec<String>, StoreError> {
         let sql = format!(
             "SELECT holder FROM lease WHERE name = '{DAEMON}' || holder AND until_at > {} - $1",
@@ -142,9 +130,6 @@ impl Store {
 
     /// The number of milliseconds by which this machine's clock is ahead of the database's. On a
     /// store that daemons share, this process goes by the database's clock from then on.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn clock_ahead(&self) -> Result<i64, StoreError> {
         let sql = format!("SELECT {} AS now", self.engine.dialect.now());
         let (before, asked) = (clock::machine_ms(), Instant::now());

@@ -3,6 +3,10 @@
 //! INVARIANT: the ask's row is the truth. Every change of an ask is one compare-and-set in one
 //! transaction with its event, its grants and the cards that have to follow; the loser of a race
 //! gets the row as it is now.
+//!
+//! Every function fails when the store does, and one that reads rows when one does not read back.
+//! Then nothing is changed, unless the error is [`StoreError::Uncertain`]; where more follows from
+//! it, the function says so.
 
 mod agents;
 mod asks;

@@ -4,6 +4,7 @@
 use super::{
     Store, StoreError,
     asks::{columns, whole},
+    engine::places,
 };
 use countersign_domain::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
@@ -129,9 +130,6 @@ impl Store {
 
     /// A page of the asks in this state, from the start or from a position. Open asks are listed
     /// oldest first, others newest first.
-    ///
-    /// # Errors
-    /// When the store fails.
     // INVARIANT: a page has a bounded size in memory, however large its asks are.
     pub async fn asks_in(
         &self,
@@ -168,17 +166,11 @@ impl Store {
         // The filter on readable rows comes last: `next` depends on the rows, or a page that holds
         // only damaged asks would end the list.
         let more = moved || fit < sizes.len() || sizes.len() == Self::PAGE;
-        let next = match rows.last().filter(|_| more) {
-            Some(last) => Some(ListCursor { at: last.try_get("place")?, id: last.try_get("id")? }),
-            None => None,
-        };
+        let next = rows.last().filter(|_| more).map(cursor).transpose()?;
         Ok(Listed { asks: rows.iter().filter_map(whole).collect(), next })
     }
 
     /// The ids of a page of open asks, oldest first, and the start of the next page.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn open_ids(
         &self,
         from: Option<&ListCursor>,
@@ -191,17 +183,11 @@ impl Store {
         let query = query.bind(from.map_or("", |place| &place.id));
         let rows = self.all(query.bind(i64::try_from(Self::PAGE).unwrap_or(i64::MAX))).await?;
         let ids = rows.iter().map(|row| row.try_get("id")).collect::<Result<Vec<_>, _>>()?;
-        let next = match rows.last().filter(|_| rows.len() == Self::PAGE) {
-            Some(last) => Some(ListCursor { at: last.try_get("place")?, id: last.try_get("id")? }),
-            None => None,
-        };
+        let next = rows.last().filter(|_| rows.len() == Self::PAGE).map(cursor).transpose()?;
         Ok((ids, next))
     }
 
     /// Calls `look` for every ask in this state, in the order of the list.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn each_ask_in(
         &self,
         state: &str,
@@ -219,18 +205,12 @@ impl Store {
     }
 
     /// The number of open asks.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn count_open(&self) -> Result<i64, StoreError> {
         let open = "SELECT count(*) AS n FROM ask WHERE state = 'open'";
         Ok(self.one(sqlx::query(open)).await?.try_get("n")?)
     }
 
     /// The ids of the open asks of one session, oldest first.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn open_in_session(
         &self,
         agent: &str,
@@ -244,18 +224,12 @@ impl Store {
     }
 
     /// The ids of the open asks of agents with this name.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn open_of_agent(&self, name: &str) -> Result<Vec<String>, StoreError> {
         let open = "SELECT id FROM ask WHERE state = 'open' AND agent = $1 ORDER BY created_at, id";
         self.texts(sqlx::query(open).bind(name)).await
     }
 
     /// Ids that start with `prefix`; at most 20, of which a reader may know fewer.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
         // Programs give a whole id, which needs no look at all of them.
         let whole = sqlx::query("SELECT id FROM ask WHERE id = $1").bind(prefix);
@@ -274,9 +248,6 @@ impl Store {
 
     /// A page of at most `most` closed asks, latest first, each as `look` has it; it passes over an
     /// ask with `None`. A page may hold fewer and still have a next one.
-    ///
-    /// # Errors
-    /// When the store fails.
     // INVARIANT: a page reads a bounded number of rows and bytes, and holds few of them at a time,
     // however rare what is looked for is.
     pub async fn history<T: Send>(
@@ -348,10 +319,9 @@ impl Store {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<String> = (1..=rows.len()).map(|n| format!("${n}")).collect();
         let sql = format!(
             concat!("SELECT ", columns!(), " FROM ask WHERE id IN ({})"),
-            places.join(", ")
+            places(1, rows.len())
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for row in rows {
@@ -388,6 +358,10 @@ fn chunk(rows: &[Light], range: &HistoryRange) -> usize {
         (bodies <= BODIES).then(|| if row.fits(range) { row.bytes } else { 0 })
     });
     fitting(&sizes.collect::<Vec<_>>(), Store::PAGE_BYTES)
+}
+
+fn cursor(row: &AnyRow) -> Result<ListCursor, StoreError> {
+    Ok(ListCursor { at: row.try_get("place")?, id: row.try_get("id")? })
 }
 
 fn light(row: &AnyRow) -> Result<Light, StoreError> {

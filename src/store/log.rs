@@ -126,9 +126,6 @@ const LATE_MS: i64 = 300_000;
 
 impl Store {
     /// Appends an event.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn note(
         &self,
         at: i64,
@@ -144,17 +141,11 @@ impl Store {
     }
 
     /// Appends events, all or none.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn note_all(&self, events: Vec<NewEvent>) -> Result<(), StoreError> {
         self.write(move |tx| Box::pin(async move { append_all(tx, &events).await })).await
     }
 
     /// The events after this id, oldest first, at most `most`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn events_after(&self, id: i64, most: u32) -> Result<Vec<Event>, StoreError> {
         let query = sqlx::query(
             "SELECT id, at, kind, ask, data FROM event WHERE id > $1 ORDER BY id LIMIT $2",
@@ -163,9 +154,6 @@ impl Store {
     }
 
     /// The events from id `first` to id `last`, both included.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn events_between(
         &self,
         first: i64,
@@ -178,9 +166,6 @@ impl Store {
     }
 
     /// The id of the newest event before this time; 0 if there is none.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn last_event_before(&self, at: i64) -> Result<i64, StoreError> {
         // The `+` keeps both engines from using the index on `at`: nearly all events are older, and
         // walking back from the newest id finds one at once.
@@ -190,9 +175,6 @@ impl Store {
 
     /// The id of the event before the latest `latest` ones; 0 if there are no more. Those that only
     /// the log shows count where `quiet` is true.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn event_before_last(
         &self,
         latest: u32,
@@ -210,9 +192,6 @@ impl Store {
     }
 
     /// The number of events of each kind, including those that were pruned.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn event_counts(&self) -> Result<Vec<(String, i64)>, StoreError> {
         // PostgreSQL's sum of `BIGINT` is `NUMERIC`, which sqlx's Any driver cannot decode.
         let counts = "SELECT kind, CAST(sum(n) AS BIGINT) AS n FROM \
@@ -224,9 +203,6 @@ impl Store {
     }
 
     /// The id of the newest event that was deleted; 0 if none was.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn newest_forgotten(&self) -> Result<i64, StoreError> {
         let newest = sqlx::query("SELECT coalesce(max(newest), 0) AS newest FROM forgotten");
         Ok(self.one(newest).await?.try_get("newest")?)
@@ -234,9 +210,6 @@ impl Store {
 
     /// The log behind row `after`, up to row `until` or the newest checkpoint; `None` while there
     /// is no checkpoint.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn log_page(
         &self,
         after: i64,
@@ -275,9 +248,6 @@ impl Store {
     }
 
     /// Where the log ends and begins, and who signed that; `None` if nobody did.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn signed_end(
         &self,
     ) -> Result<Option<(LogHead, LogHead, PublicKey)>, StoreError> {
@@ -292,9 +262,6 @@ impl Store {
     }
 
     /// The last row of the log that this destination has taken; 0 before the first.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn log_sent(&self, destination: &str) -> Result<i64, StoreError> {
         let sent = sqlx::query("SELECT seq FROM log_sent WHERE destination = $1");
         self.number_or_0(sent.bind(destination)).await
@@ -313,9 +280,6 @@ impl Store {
     }
 
     /// Notes that this destination is wanted, and why it takes nothing, if it was tried.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn note_log_tried(
         &self,
         destination: &str,
@@ -333,9 +297,6 @@ impl Store {
     }
 
     /// The destinations that daemons send the log to.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn log_destinations(&self) -> Result<Vec<LogDestinationState>, StoreError> {
         let all = "SELECT destination, since, why, lost, \
              (SELECT coalesce(max(seq), 0) FROM log_checkpoint) - CASE WHEN seq > forgotten \
@@ -459,9 +420,6 @@ impl Tail {
     }
 
     /// As [`after`](Self::after), for a reader that has been disconnected.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn resume_after(store: &Store, id: i64) -> Result<Resumed, StoreError> {
         let forgotten = store.newest_forgotten().await?;
         let tail = Self { forgotten, ..Self::after(id) };
@@ -470,9 +428,6 @@ impl Tail {
 
     /// Follows the log from before its latest `latest` events on; those that only the log shows
     /// count where `quiet` is true.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn of_last(store: &Store, latest: u32, quiet: bool) -> Result<Self, StoreError> {
         let id = store.event_before_last(latest, quiet).await?;
         Ok(match Self::resume_after(store, id).await? {
@@ -482,9 +437,6 @@ impl Tail {
 
     /// Follows the log from now on. An event that is being committed now is returned later, even if
     /// newer ones are already stored.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn of_now(store: &Store) -> Result<Self, StoreError> {
         let longest = i64::try_from(LONGEST_GAP.as_millis()).unwrap_or(i64::MAX);
         // Twice: an event's time is taken a while before its id, and the clocks of daemons differ.

@@ -252,9 +252,6 @@ impl Store {
     /// The cards at this target that are behind and may be tried now, for as long as the one who
     /// asks leads: new ones first, by turns of their agents. `last` is the agent that had the last
     /// turn.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn due_cards(
         &self,
         adapter: &str,
@@ -271,9 +268,6 @@ impl Store {
 
     /// The cards at this target that the rows say are there and whose asks are open, the oldest
     /// ask first, after that of the last page.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn posted_cards(
         &self,
         adapter: &str,
@@ -289,9 +283,6 @@ impl Store {
 
     /// The cards of open asks that are at this target, may be tried now, and are muted or not
     /// otherwise than this.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn drawn_otherwise(
         &self,
         adapter: &str,
@@ -305,9 +296,6 @@ impl Store {
     }
 
     /// When the next card at this target may be tried.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next_due(&self, adapter: &str, target: &str) -> Result<Option<i64>, StoreError> {
         let query = sqlx::query(
             "SELECT min(at) AS at FROM (SELECT min(due_at) AS at FROM card WHERE adapter = $1 \
@@ -321,18 +309,12 @@ impl Store {
     }
 
     /// Notes that this card is muted from now on.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn card_muted(&self, nonce: &str) -> Result<(), StoreError> {
         let muted = sqlx::query("UPDATE card SET muted = 1 WHERE nonce = $1");
         self.execute(muted.bind(nonce.to_owned())).await.map(drop)
     }
 
     /// Makes this card due as if it had never been shown.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn card_lost(&self, nonce: &str) -> Result<(), StoreError> {
         let lost = sqlx::query("UPDATE card SET shown = 0, message = NULL WHERE nonce = $1");
         self.execute(lost.bind(nonce.to_owned())).await.map(drop)
@@ -340,9 +322,6 @@ impl Store {
 
     /// Notes what cards show now; false: the one who showed it leads no more, and they are to be
     /// redrawn by the daemon that does.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is noted.
     // INVARIANT: what a deposed leader showed never counts as the newest.
     pub async fn cards_shown(&self, shown: &[Shown], fence: &Fence) -> Result<bool, StoreError> {
         let (shown, fence) = (shown.to_vec(), fence.clone());
@@ -369,9 +348,6 @@ impl Store {
     }
 
     /// Notes a failed try and when to try again.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn card_failed(&self, nonce: &str, due_at: i64) -> Result<(), StoreError> {
         let statement =
             sqlx::query("UPDATE card SET attempts = attempts + 1, due_at = $2 WHERE nonce = $1")
@@ -407,9 +383,6 @@ impl Store {
 
     /// Notes why the target takes nothing now, at the cards that it has not got yet. The asks at
     /// which that is news.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn target_refuses(
         &self,
         adapter: &str,
@@ -427,9 +400,6 @@ impl Store {
     }
 
     /// Gives a card up, and says why.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn card_gone(&self, nonce: &str, why: &str) -> Result<(), StoreError> {
         let statement = sqlx::query("UPDATE card SET gone = $2 WHERE nonce = $1")
             .bind(nonce.to_owned())
@@ -438,9 +408,6 @@ impl Store {
     }
 
     /// Lets the cards of open asks at this target that were given up be tried again.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn cards_taken_up(&self, adapter: &str, target: &str) -> Result<(), StoreError> {
         let statement = sqlx::query(
             "UPDATE card SET held = coalesce(gone, held), gone = NULL, \
@@ -453,9 +420,6 @@ impl Store {
     }
 
     /// Moves the unsent cards of a target that has a new name. Messages at the old one are dead.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn target_moved(
         &self,
         adapter: &str,
@@ -484,9 +448,6 @@ impl Store {
 
     /// The cards of asks that were opened before `before`, are open and are shown nowhere at their
     /// target yet.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn late_cards(&self, before: i64) -> Result<Vec<LateCards>, StoreError> {
         let query = sqlx::query(LATE_CARDS);
         let late = |row: &AnyRow| {
@@ -499,9 +460,6 @@ impl Store {
 
     /// The cards at this target of which it has to be reminded, for as long as the one who asks
     /// leads.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn due_reminders(
         &self,
         adapter: &str,
@@ -521,9 +479,6 @@ impl Store {
 
     /// Notes that this card's reminders are sent, before they are; whether the one who says so
     /// leads and nobody has before.
-    ///
-    /// # Errors
-    /// When the store fails.
     // INVARIANT: noted first, so that a crash may lose a reminder and never repeats one.
     pub async fn reminding(
         &self,
@@ -550,18 +505,12 @@ impl Store {
     }
 
     /// When the last digest was due that was made; Unix milliseconds.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn last_digest(&self) -> Result<Option<i64>, StoreError> {
         self.time("SELECT max(due_at) AS at FROM digest").await
     }
 
     /// Adds the digest that was due then, for these targets, in place of all earlier ones. False:
     /// it was made already.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     // INVARIANT: of all daemons that make the digest of a time one adds it: its row without a
     // target decides.
     pub async fn add_digest(
@@ -590,9 +539,6 @@ impl Store {
     }
 
     /// The digest that has to be sent at this target, for as long as the one who asks leads.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn due_digest(
         &self,
         adapter: &str,
@@ -612,9 +558,6 @@ impl Store {
 
     /// Notes that this digest is being sent here; whether the one who says so leads and has not
     /// begun before.
-    ///
-    /// # Errors
-    /// When the store fails.
     // INVARIANT: the column holds 1 once it is sent, and before that the negative epoch of the
     // leader that began. The same leader begins once, so a store that fails makes no flood; the
     // next leader sends what an earlier one did not finish, so a crash may repeat a digest and

@@ -85,27 +85,18 @@ pub struct AbsentPeople {
 
 impl Store {
     /// All passkeys, by their owners.
-    ///
-    /// # Errors
-    /// When the store fails or a row does not read back.
     pub async fn passkeys(&self) -> Result<Vec<StoredPasskey>, StoreError> {
         let all = "SELECT * FROM passkey ORDER BY owner, created_at, id";
         self.select_passkeys(sqlx::query(all)).await
     }
 
     /// The passkey with this credential id.
-    ///
-    /// # Errors
-    /// As [`Store::passkeys`].
     pub async fn passkey_of(&self, credential: &str) -> Result<Option<StoredPasskey>, StoreError> {
         let one = sqlx::query("SELECT * FROM passkey WHERE credential = $1").bind(credential);
         Ok(self.select_passkeys(one).await?.pop())
     }
 
     /// Adds a passkey, where its owner has fewer than so many.
-    ///
-    /// # Errors
-    /// When the store fails; then it is not added.
     pub async fn add_passkey(
         &self,
         new: StoredPasskey,
@@ -176,9 +167,6 @@ impl Store {
     }
 
     /// Removes a passkey; `None` where there is none with this id.
-    ///
-    /// # Errors
-    /// When the store fails; then it is not removed.
     pub async fn remove_passkey(
         &self,
         id: &str,
@@ -209,9 +197,6 @@ impl Store {
     }
 
     /// Who is not there now.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn absent(&self, now: i64) -> Result<AbsentPeople, StoreError> {
         let query = sqlx::query("SELECT person, how FROM presence WHERE until_at > $1");
         let mut absent = AbsentPeople::default();
@@ -226,9 +211,6 @@ impl Store {
     }
 
     /// Notes that a person is not there until then.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     pub async fn set_absent(
         &self,
         person: &str,
@@ -252,9 +234,6 @@ impl Store {
     }
 
     /// Notes that a person is there again; whether they were not.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     pub async fn set_back(&self, person: &str, now: i64) -> Result<bool, StoreError> {
         let person = person.to_owned();
         self.change(move |tx| {

@@ -257,9 +257,6 @@ impl LogSealer {
     }
 
     /// Compares the log with what this daemon knows of it, and seals what an earlier run left.
-    ///
-    /// # Errors
-    /// When the store fails.
     // FAIL-CLOSED: a daemon that signed this log and does not know where it ended says so.
     pub async fn check_known(&self) -> Result<(), StoreError> {
         let mut known = self.known.lock().await;
@@ -324,9 +321,6 @@ impl LogSealer {
 
     /// Compares the key with the one that signed before this start: that of the newest checkpoint,
     /// or on a store that several daemons sign the one that this daemon noted.
-    ///
-    /// # Errors
-    /// When the store fails.
     // SECURITY: who replaces the key could write the log anew; who has to pin the new key has to
     // hear of it. The daemon goes on, because a lost file must not end all approvals.
     pub async fn check_key(&self) -> Result<(), StoreError> {
@@ -415,9 +409,6 @@ impl LogSealer {
 
     /// Accepts the key that signs, though nobody had said that it would change; and that the log
     /// is broken, which it stays.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn accept(&self, by: &Value) -> Result<PublicKey, StoreError> {
         let mut known = self.known.lock().await;
         let key = self.public();
@@ -490,9 +481,6 @@ impl LogSealer {
 
     /// Forgets rows that are older than `keep_ms`; those that a destination has not taken wait
     /// some days longer.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn forget(&self, keep_ms: i64) -> Result<(), StoreError> {
         let keep_ms = keep_ms.max(LEAST_KEPT_MS);
         let before = (clock::now_ms() - keep_ms).div_euclid(LEAST_KEPT_MS) * LEAST_KEPT_MS;
@@ -504,9 +492,6 @@ impl LogSealer {
 
     /// Forgets some rows from before a time, oldest first; returns how many. There may be more as
     /// long as the result is not 0.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn forget_before(
         &self,
         before: i64,
@@ -565,9 +550,6 @@ impl LogSealer {
 
     /// Looks through a further page of the sealed rows, around and around: what somebody changes
     /// there is an alarm soon, and not only once somebody verifies the log.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn look_through(&self) -> Result<(), StoreError> {
         let known = self.known.lock().await.clone();
         let (Some(head), Some(begin)) = (&known.head, &known.forgotten) else { return Ok(()) };

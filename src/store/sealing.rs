@@ -15,7 +15,7 @@
 
 use super::{
     StoreError,
-    engine::Tx,
+    engine::{Tx, places},
     log::{self, checkpoint, log_row, lost, origin},
     sealer::{EVENT, KeyChange, LogBreak, LogState},
 };
@@ -532,10 +532,9 @@ async fn copies(
     if proofs.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let places: Vec<_> = (1..=proofs.len()).map(|at| format!("${at}")).collect();
     let sql = format!(
         "SELECT proof FROM event WHERE proof IN ({}) GROUP BY proof HAVING count(*) > 1",
-        places.join(", ")
+        places(1, proofs.len())
     );
     let mut query = sqlx::query(AssertSqlSafe(sql));
     for proof in proofs {

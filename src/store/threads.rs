@@ -3,7 +3,11 @@
 //! INVARIANT: a try to make a thread is counted before it is sent. What is not known to have failed
 //! counts as perhaps made, also after a crash and at another daemon, so none is made twice.
 
-use super::{Fence, Store, StoreError, Tx, lease};
+use super::{
+    Fence, Store, StoreError,
+    engine::{Statement, Tx},
+    lease,
+};
 use countersign_tokens::ids;
 use sqlx::{Row, any::AnyRow};
 
@@ -46,16 +50,13 @@ pub struct ThreadRow {
 
 impl Store {
     /// The thread of a session.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn session_thread(&self, key: &ThreadKey) -> Result<Option<ThreadRow>, StoreError> {
-        let query = sqlx::query(concat!(
-            "SELECT id, name, place, attempts, refused, lost, closed FROM thread ",
-            "WHERE adapter = $1 AND target = $2 AND agent = $3 AND session = $4"
-        ));
-        let query = query.bind(&key.adapter).bind(&key.target);
-        let found = self.maybe(query.bind(&key.agent).bind(&key.session)).await?;
+        let query = of_session(
+            "SELECT id, name, place, attempts, refused, lost, closed FROM thread \
+             WHERE adapter = $1 AND target = $2 AND agent = $3 AND session = $4",
+            key,
+        );
+        let found = self.maybe(query).await?;
         found.as_ref().map(thread).transpose()
     }
 
@@ -85,14 +86,13 @@ impl Store {
                 let new = new.bind(ids::nonce()).bind(&key.adapter).bind(&key.target);
                 let new = new.bind(&key.agent).bind(&key.session).bind(name).bind(now);
                 new.execute(&mut **tx).await?;
-                let count = sqlx::query(
+                let count = of_session(
                     "UPDATE thread SET refused = NULL, attempts = CASE WHEN place IS NULL \
                      THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 \
                      AND agent = $3 AND session = $4 RETURNING id, name, place, \
                      attempts, refused, lost, closed",
+                    &key,
                 );
-                let count = count.bind(&key.adapter).bind(&key.target);
-                let count = count.bind(&key.agent).bind(&key.session);
                 let row = thread(&count.fetch_one(&mut **tx).await?)?;
                 let attempts = row.attempts.saturating_sub(i64::from(row.place.is_none()));
                 Ok(Some(ThreadRow { attempts, ..row }))
@@ -129,9 +129,6 @@ impl Store {
     }
 
     /// Notes that a card was posted for a session at this time.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn thread_used(&self, id: &str, now: i64) -> Result<(), StoreError> {
         let used = sqlx::query("UPDATE thread SET used_at = $2 WHERE id = $1");
         self.execute(used.bind(id.to_owned()).bind(now)).await.map(drop)
@@ -139,20 +136,17 @@ impl Store {
 
     /// Notes that a thread is gone, and its messages with it: the cards of its open asks are due
     /// again, in a new one.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
     pub async fn thread_lost(&self, key: &ThreadKey, why: &str) -> Result<(), StoreError> {
         let (key, why) = (key.clone(), why.to_owned());
         self.write(move |tx| {
             Box::pin(async move {
-                let lost = sqlx::query(
+                let lost = of_session(
                     "UPDATE thread SET id = $5, place = NULL, attempts = 0, closed = 0, \
                      refused = CASE WHEN lost + 1 < $6 THEN refused ELSE $7 END, lost = lost + 1 \
                      WHERE adapter = $1 AND target = $2 AND agent = $3 AND session = $4",
+                    &key,
                 );
-                let lost = lost.bind(&key.adapter).bind(&key.target).bind(&key.agent);
-                let lost = lost.bind(&key.session).bind(ids::nonce()).bind(LOST).bind(why);
+                let lost = lost.bind(ids::nonce()).bind(LOST).bind(why);
                 lost.execute(&mut **tx).await?;
                 for statement in [
                     "UPDATE card SET message = NULL, shown = 0, attempts = 0 WHERE adapter = $1 \
@@ -163,8 +157,7 @@ impl Store {
                      ON id = card.ask WHERE card.bundle = bundle.nonce AND state = 'open' \
                      AND ask.agent = $3 AND ask.session = $4)",
                 ] {
-                    let again = sqlx::query(statement).bind(&key.adapter).bind(&key.target);
-                    again.bind(&key.agent).bind(&key.session).execute(&mut **tx).await?;
+                    of_session(statement, &key).execute(&mut **tx).await?;
                 }
                 Ok(())
             })
@@ -174,9 +167,6 @@ impl Store {
 
     /// Some open threads of sessions that ended, or that had no card since `before`, and ask
     /// nothing now.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn idle_threads(
         &self,
         adapter: &str,
@@ -204,9 +194,6 @@ impl Store {
     }
 
     /// Below which target the thread at this place is.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn target_of_thread(
         &self,
         adapter: &str,
@@ -219,9 +206,6 @@ impl Store {
 
     /// Why sessions have no thread that should have one and asked something since then, each reason
     /// once: the adapter, and the reason.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn missing_threads(&self, since: i64) -> Result<Vec<(String, String)>, StoreError> {
         let query = sqlx::query(
             "SELECT DISTINCT adapter, refused FROM thread WHERE refused IS NOT NULL \
@@ -251,6 +235,12 @@ pub(super) async fn forget(tx: &mut Tx, before: i64) -> Result<(), StoreError> {
     );
     old.bind(before).execute(&mut **tx).await?;
     Ok(())
+}
+
+/// A statement about the session `$3`, `$4` at the target `$1`, `$2`.
+fn of_session(sql: &'static str, key: &ThreadKey) -> Statement {
+    let statement = sqlx::query(sql).bind(key.adapter.clone()).bind(key.target.clone());
+    statement.bind(key.agent.clone()).bind(key.session.clone())
 }
 
 fn thread(row: &AnyRow) -> Result<ThreadRow, StoreError> {
