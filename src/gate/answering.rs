@@ -7,7 +7,6 @@ use super::{
     ask::{
         Answer, Ask, By, Decision, Scope, State,
         edit::{ProposedEdit, edited, edited_text},
-        votes::Vote,
     },
     call::Call,
     deadline::Looker,
@@ -207,32 +206,49 @@ impl Gate {
             Ok(Change::Go(progress)) => self.store.note_progress(&ask, &progress, now).await?,
             Ok(Change::Nothing) => return over(reply(Told::Noted, "", Some(ask))),
             Ok(Change::Undo(undone)) => self.store.undo(&ask, &undone).await?,
-            Ok(Change::Close(answer)) => {
-                // The store has the last word; this says why.
-                if answer.decision != Decision::Deny
-                    && let Some(pause) = self.store.pause().await?
-                {
-                    let words =
-                        format!("{}: only a denial counts until /resume.", sentence(&pause));
-                    return over(reply(Told::Unfit, &words, Some(ask)));
-                }
-                let mut answer = match quorum::weigh(&ask, approvers, &approver, *answer) {
-                    Weighed::Answer(answer) => answer,
-                    Weighed::Votes(votes) => match self.voted(&ask, &votes, now).await? {
-                        Some(reply) => return over(reply),
-                        None => {
-                            let read = self.store.ask(&ask.id).await?;
-                            let again = read.map_or(Closed::Unknown, Closed::Lost);
-                            return Ok(ControlFlow::Continue((again, action)));
-                        }
-                    },
-                };
-                let grants = grants_for(&ask, &answer, person(&approver));
-                answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
-                self.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
-            }
+            Ok(Change::Close(answer)) => match self.give(&ask, &approver, *answer, now).await? {
+                ControlFlow::Break(reply) => return over(reply),
+                ControlFlow::Continue(closed) => closed,
+            },
         };
         Ok(ControlFlow::Continue((changed, action)))
+    }
+
+    /// Closes an ask with somebody's answer, and stores what it grants; or records their vote, where
+    /// more people have to answer.
+    async fn give(
+        &self,
+        ask: &Ask,
+        by: &Approver,
+        answer: Answer,
+        now: i64,
+    ) -> Result<ControlFlow<Reply, Closed>, StoreError> {
+        // The store has the last word; this says why.
+        if answer.decision != Decision::Deny
+            && let Some(pause) = self.store.pause().await?
+        {
+            let words = format!("{}: only a denial counts until /resume.", sentence(&pause));
+            return Ok(ControlFlow::Break(reply(Told::Unfit, &words, Some(ask.clone()))));
+        }
+        let approvers = &self.choices().approvers;
+        match quorum::weigh(ask, approvers, by, answer) {
+            Weighed::Answer(mut answer) => {
+                let grants = grants_for(ask, &answer, person(by));
+                answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
+                let end = State::Answered(*answer);
+                Ok(ControlFlow::Continue(self.store.close_ask(ask, &end, &grants).await?))
+            }
+            Weighed::Votes(votes) => {
+                let Closed::Won(ask) = self.store.note_votes(ask, &votes, now).await? else {
+                    let read = self.store.ask(&ask.id).await?;
+                    return Ok(ControlFlow::Continue(read.map_or(Closed::Unknown, Closed::Lost)));
+                };
+                self.changed();
+                tracing::info!(ask_id = %ask.id, "a vote was recorded");
+                let sentence = quorum::sentence(&ask, &approvers.people);
+                Ok(ControlFlow::Break(reply(Told::Voted, &sentence, Some(ask))))
+            }
+        }
     }
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
@@ -263,22 +279,6 @@ impl Gate {
             self.cascade(&ask).await;
         }
         reply(Told::Applied, &sentence, Some(ask))
-    }
-
-    /// Records a vote; `None` where the row is not as it was read.
-    async fn voted(
-        &self,
-        ask: &Ask,
-        votes: &[Vote],
-        now: i64,
-    ) -> Result<Option<Reply>, StoreError> {
-        let Closed::Won(ask) = self.store.note_votes(ask, votes, now).await? else {
-            return Ok(None);
-        };
-        self.changed();
-        tracing::info!(ask_id = %ask.id, "a vote was recorded");
-        let sentence = quorum::sentence(&ask, &self.choices().approvers.people);
-        Ok(Some(reply(Told::Voted, &sentence, Some(ask))))
     }
 
     /// After the commit: tell the surfaces, and take the rules out of the file.

@@ -23,6 +23,12 @@ use tokio_util::sync::CancellationToken;
 const ROUND: Duration = Duration::from_secs(30);
 /// How many changes are one, in time.
 const BREATH: Duration = Duration::from_millis(20);
+/// Before what is overdue still is looked at again.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How long an overdue ask is left to the daemon that opened it.
+const GRACE: Duration = Duration::from_secs(45);
+/// How long after its end a wait is remembered; then its ask counts as opened elsewhere.
+const KEPT: Duration = Duration::from_secs(3_600);
 
 impl Gate {
     /// Expires asks at their deadlines until told to stop.
@@ -251,9 +257,6 @@ fn pause(expired: &Result<Expiry, StoreError>, next: Option<Duration>) -> Durati
     next.max(expired.as_ref().map_or(AGAIN, |expiry| expiry.rest()))
 }
 
-/// Before what is overdue still is looked at again.
-const AGAIN: Duration = Duration::from_secs(1);
-
 /// What became of an ask that was looked at for its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -273,11 +276,6 @@ impl Expiry {
         }
     }
 }
-
-/// How long an overdue ask is left to the daemon that opened it.
-const GRACE: Duration = Duration::from_secs(45);
-/// How long after its end a wait is remembered; then its ask counts as opened elsewhere.
-const KEPT: Duration = Duration::from_secs(3_600);
 
 /// The waits of asks that silence approves.
 #[derive(Debug, Default)]

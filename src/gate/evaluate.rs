@@ -526,7 +526,7 @@ impl HasVerdict for DecidedCall {
 
 /// Which rules people have added to the file's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Runtime {
+enum Runtime {
     /// Those of the call's session.
     Session,
     /// None: as a new session would be ruled on.

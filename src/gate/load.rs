@@ -22,9 +22,54 @@ use tokio::time::Instant;
 const GOOD: Duration = Duration::from_secs(30);
 /// How long it is good enough to refuse something.
 const FRESH: Duration = Duration::from_secs(1);
-
 /// When to try again where people have to answer first.
 const LATER: Duration = Duration::from_secs(15);
+const MINUTE: Duration = Duration::from_secs(60);
+/// So many keys are kept before those at rest are forgotten.
+const MANY: usize = 1_024;
+
+/// How much may be open at once, and how fast it may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Asks, in all.
+    pub asks: u64,
+    /// Asks of one agent.
+    pub asks_per_agent: u64,
+    /// Asks of one session.
+    pub asks_per_session: u64,
+    /// New asks of one agent in a minute.
+    pub asks_a_minute_per_agent: u64,
+    /// New asks of one session in a minute.
+    pub asks_a_minute_per_session: u64,
+    /// Bytes of asks, in all.
+    pub bytes: u64,
+    /// Bytes of asks of one agent.
+    pub bytes_per_agent: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            asks: 50_000,
+            asks_per_agent: 10_000,
+            asks_per_session: 1_000,
+            asks_a_minute_per_agent: 1_200,
+            asks_a_minute_per_session: 300,
+            bytes: 64 << 20,
+            bytes_per_agent: 16 << 20,
+        }
+    }
+}
+
+/// Why an ask is not taken now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct TooMuch {
+    /// Which limit it would break, in a sentence for its caller.
+    pub why: String,
+    /// When to try again.
+    pub after: Duration,
+}
 
 /// Agent and session.
 type SessionName = (String, String);
@@ -276,57 +321,10 @@ fn too_much(
     })
 }
 
-/// How much may be open at once, and how fast it may come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Asks, in all.
-    pub asks: u64,
-    /// Asks of one agent.
-    pub asks_per_agent: u64,
-    /// Asks of one session.
-    pub asks_per_session: u64,
-    /// New asks of one agent in a minute.
-    pub asks_a_minute_per_agent: u64,
-    /// New asks of one session in a minute.
-    pub asks_a_minute_per_session: u64,
-    /// Bytes of asks, in all.
-    pub bytes: u64,
-    /// Bytes of asks of one agent.
-    pub bytes_per_agent: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            asks: 50_000,
-            asks_per_agent: 10_000,
-            asks_per_session: 1_000,
-            asks_a_minute_per_agent: 1_200,
-            asks_a_minute_per_session: 300,
-            bytes: 64 << 20,
-            bytes_per_agent: 16 << 20,
-        }
-    }
-}
-
-/// Why an ask is not taken now.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct TooMuch {
-    /// Which limit it would break, in a sentence for its caller.
-    pub why: String,
-    /// When to try again.
-    pub after: Duration,
-}
-
-const MINUTE: Duration = Duration::from_secs(60);
-/// So many keys are kept before those at rest are forgotten.
-const MANY: usize = 1_024;
-
 /// The rates of everybody with this kind of name. A minute's asks may come at once; from then on
 /// one more is free with every minute's share of time.
 #[derive(Debug)]
-pub(super) struct Rates<K>(HashMap<K, Instant>);
+struct Rates<K>(HashMap<K, Instant>);
 
 impl<K> Default for Rates<K> {
     fn default() -> Self {
@@ -357,7 +355,7 @@ impl<K: Hash + Eq> Rates<K> {
     }
 
     /// Gives one back that came to nothing.
-    pub(super) fn give_back(&mut self, key: &K, a_minute: u64) {
+    fn give_back(&mut self, key: &K, a_minute: u64) {
         if let Some(full_until) = self.0.get_mut(key) {
             *full_until = full_until.checked_sub(share(a_minute)).unwrap_or(*full_until);
         }

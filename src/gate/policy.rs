@@ -242,7 +242,7 @@ pub struct Loaded {
 
 /// Tells one state of a file from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stamp {
+enum Stamp {
     Missing,
     File { inode: u64, length: u64, changed: (i64, i64), mode: u32 },
 }
@@ -412,12 +412,7 @@ fn parsed(
 
 /// The rules as a person wrote them, without those that grants have added.
 // SECURITY: no grant lifts a deny that a person wrote, wherever it is in the file.
-pub(super) fn by_hand(
-    text: &str,
-    name: &str,
-    home: Option<&str>,
-    granted: &[Rule],
-) -> Option<Rules> {
+fn by_hand(text: &str, name: &str, home: Option<&str>, granted: &[Rule]) -> Option<Rules> {
     let without = |text: String, rule| file::remove(&text, rule).ok();
     let text = granted.iter().try_fold(text.to_owned(), without)?;
     Rules::parse(&text, name, home).ok()
@@ -425,7 +420,7 @@ pub(super) fn by_hand(
 
 /// The text of a file that only its owner can write.
 // SECURITY: a user who can write the policy can allow anything.
-pub(super) fn guarded(path: &Path, stamp: &Stamp) -> Result<String, String> {
+fn guarded(path: &Path, stamp: &Stamp) -> Result<String, String> {
     if let Stamp::File { mode, .. } = stamp
         && mode & 0o022 != 0
     {
@@ -434,7 +429,7 @@ pub(super) fn guarded(path: &Path, stamp: &Stamp) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| cannot_read(path, &error))
 }
 
-pub(super) fn stamp(path: &Path) -> io::Result<Stamp> {
+fn stamp(path: &Path) -> io::Result<Stamp> {
     match fs::metadata(path) {
         Ok(meta) => Ok(Stamp::File {
             inode: meta.ino(),
@@ -470,7 +465,7 @@ fn say(problems: &[RuleProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn cannot_read(path: &Path, error: &io::Error) -> String {
+fn cannot_read(path: &Path, error: &io::Error) -> String {
     format!("cannot read {}: {error}", path.display())
 }
 
@@ -728,7 +723,7 @@ pub(super) const MOST: usize = 1000;
 const IDLE: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
-pub(super) struct KnownWorkers<W> {
+struct KnownWorkers<W> {
     by_path: HashMap<PathBuf, (Arc<W>, Instant)>,
 }
 

@@ -301,7 +301,7 @@ pub(super) fn applied<T: HasVerdict>(decided: T, reviewed: &[Grant], facts: &pol
 
 /// The rule that a review of this call stores, if it should have asked: as narrow as the rule that
 /// allowed it, or exactly this call, or else its tool. `None` where no rule can name it.
-pub(super) fn rule_for(decided: &Decision, facts: &policy::Call) -> Option<Rule> {
+fn rule_for(decided: &Decision, facts: &policy::Call) -> Option<Rule> {
     let tool = facts.canonical_tool();
     // SECURITY: an agent chooses the names of its tools; none is read as a pattern.
     if !may_be_granted(tool) {

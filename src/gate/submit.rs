@@ -1,10 +1,10 @@
 //! Taking calls: what policy does not rule becomes an ask, with its caller.
 //!
 //! A call goes one way, and [`Submission::run`] is that way: *identify* says whose call it is,
-//! *decide* what policy makes of it, *restrict* makes an allowed call ask, *hold* lets nothing run in
-//! a pause, *recall* spares people what they have said of exactly this call, *record* notes the end
-//! or opens the ask. A step that loosens belongs into *recall*, behind everything that denies; one
-//! that tightens before *hold*, whose pause is read last.
+//! *decide* what policy makes of it, *restrict* makes an allowed call ask, *hold* lets nothing run
+//! in a pause, *recall* spares people what they have said of exactly this call, and *record* notes
+//! the end or opens the ask. A step that tightens belongs into *restrict*, before the pause is read;
+//! one that spares people an ask into *recall*, behind everything that denies.
 
 use super::{
     AttachedCaller, Gate, TooMuch,
@@ -117,6 +117,57 @@ impl Gate {
         self.store.knows_key(&call.agent, &call.session, key).await
     }
 
+    /// The unchanging part of a new ask.
+    fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
+        let behaviour = self.system().prompt_behaviour();
+        let is_budget = call.budget.is_some();
+        if !call.questions.is_empty() || is_budget {
+            // A question runs nothing, and no rule can answer the next one. A budget remembers
+            // its calls and nothing else.
+            ruling.always.clear();
+            ruling.exact.clear();
+            ruling.prefix.clear();
+        }
+        if !call.questions.is_empty() {
+            ruling.effects.clear();
+        }
+        effects::worst_first(&mut ruling.effects);
+        let mut choices = if is_budget { Vec::new() } else { behaviour.choices.to_vec() };
+        let stops = call.accepts.contains(&Accepts::Stop) && behaviour.deny != OnDeny::Stop;
+        if stops && call.questions.is_empty() && !choices.contains(&PromptChoice::DenyAndStop) {
+            choices.push(PromptChoice::DenyAndStop);
+        }
+        let category = call.category.as_deref().unwrap_or("exec");
+        Body {
+            why: ruling.reason,
+            rule: ruling.rule,
+            always: ruling.always,
+            always_from: ruling.always_from,
+            exact: ruling.exact,
+            prefix: ruling.prefix.iter().map(|text| grants::of_prefix(category, text)).collect(),
+            effects: ruling.effects.iter().map(ToString::to_string).collect(),
+            critical: ruling.critical,
+            held: false,
+            rules_problem,
+            choices,
+            deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
+            lasts: behaviour.always,
+            // FAIL-CLOSED: silence approves nothing ahead.
+            silence: match call.budget {
+                Some(_) => Silence::Deny,
+                None => self.silence(&call, ruling.critical),
+            },
+            prompt: ruling.prompt,
+            requirements: Vec::new(),
+            plan: None,
+            steps: Vec::new(),
+            owner: call.owner.clone(),
+            resumes: None,
+            review: None,
+            call,
+        }
+    }
+
     async fn note(&self, call: &Call, ruling: &Decision, digest: &str) -> Result<(), SubmitError> {
         tracing::info!(agent = %call.agent, tool = %call.tool, verdict = %ruling.verdict,
             reason = %ruling.reason, "ruled");
@@ -153,6 +204,14 @@ struct Ruling {
     held: bool,
 }
 
+/// What people have said of exactly this call.
+enum Recalled {
+    /// This, so nobody is asked.
+    Said(Decision),
+    /// Nothing; so it is asked, of these people and there.
+    Nothing(Handling),
+}
+
 impl<'g> Submission<'g> {
     async fn run(
         gate: &'g Arc<Gate>,
@@ -170,16 +229,10 @@ impl<'g> Submission<'g> {
         match ruling.decision.verdict {
             Verdict::Deny => it.end(ruling.decision).await,
             Verdict::Allow => it.run_now(ruling.decision).await,
-            Verdict::Ask => {
-                if let Some(denial) = it.denied_before(&ruling).await? {
-                    return it.end(denial).await;
-                }
-                let handling = it.handling(&ruling).await;
-                if let Some(allowed) = it.approved_ahead(&ruling, &handling).await? {
-                    return it.end(allowed).await;
-                }
-                it.ask(ruling, handling).await
-            }
+            Verdict::Ask => match it.recall(&ruling).await? {
+                Recalled::Said(decision) => it.end(decision).await,
+                Recalled::Nothing(handling) => it.ask(ruling, handling).await,
+            },
         }
     }
 
@@ -267,33 +320,30 @@ impl<'g> Submission<'g> {
         Ok(())
     }
 
+    /// What people have said of exactly this call: a moment ago, or ahead.
+    async fn recall(&self, ruling: &Ruling) -> Result<Recalled, SubmitError> {
+        let Ruling { decision, given, .. } = ruling;
+        if let Some(denial) = self.denied_before(decision).await? {
+            return Ok(Recalled::Said(denial));
+        }
+        let handling = self.gate.handling(&self.call, &given.facts, decision).await;
+        let required = &handling.requirements;
+        let spent = self.gate.spend(&self.call, decision, &self.digest, required).await?;
+        let verdict = Verdict::Allow;
+        let allow = |reason| Decision { verdict, reason, rule: None, ..decision.clone() };
+        Ok(spent.map_or(Recalled::Nothing(handling), |why| Recalled::Said(allow(why))))
+    }
+
     /// The denial of a person who denied the same call a moment ago. A caller that comes back under
     /// its key gets its own ask instead.
-    async fn denied_before(&self, ruling: &Ruling) -> Result<Option<Decision>, SubmitError> {
+    async fn denied_before(&self, asks: &Decision) -> Result<Option<Decision>, SubmitError> {
         let said = self.gate.denials.recall(&self.digest);
         let Some(reason) = said.filter(|_| self.call.questions.is_empty()) else { return Ok(None) };
         if self.gate.is_known(&self.call).await? {
             return Ok(None);
         }
         let verdict = Verdict::Deny;
-        Ok(Some(Decision { verdict, reason, rule: None, ..ruling.decision.clone() }))
-    }
-
-    /// Whose answers an ask needs, and where it is shown.
-    async fn handling(&self, ruling: &Ruling) -> Handling {
-        self.gate.handling(&self.call, &ruling.given.facts, &ruling.decision).await
-    }
-
-    /// Lets it run where a budget pays for exactly this call.
-    async fn approved_ahead(
-        &self,
-        ruling: &Ruling,
-        handling: &Handling,
-    ) -> Result<Option<Decision>, SubmitError> {
-        let (decision, required) = (&ruling.decision, &handling.requirements);
-        let spent = self.gate.spend(&self.call, decision, &self.digest, required).await?;
-        let verdict = Verdict::Allow;
-        Ok(spent.map(|reason| Decision { verdict, reason, rule: None, ..decision.clone() }))
+        Ok(Some(Decision { verdict, reason, rule: None, ..asks.clone() }))
     }
 
     /// Notes an end without an ask.
@@ -373,59 +423,6 @@ impl<'g> Submission<'g> {
             attached: here.into_iter().collect(),
             created_at: now,
             limited: token.filter(|it| it.limits.any()).map(|it| it.id),
-        }
-    }
-}
-
-impl Gate {
-    /// The unchanging part of a new ask.
-    fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
-        let behaviour = self.system().prompt_behaviour();
-        let is_budget = call.budget.is_some();
-        if !call.questions.is_empty() || is_budget {
-            // A question runs nothing, and no rule can answer the next one. A budget remembers
-            // its calls and nothing else.
-            ruling.always.clear();
-            ruling.exact.clear();
-            ruling.prefix.clear();
-        }
-        if !call.questions.is_empty() {
-            ruling.effects.clear();
-        }
-        effects::worst_first(&mut ruling.effects);
-        let mut choices = if is_budget { Vec::new() } else { behaviour.choices.to_vec() };
-        let stops = call.accepts.contains(&Accepts::Stop) && behaviour.deny != OnDeny::Stop;
-        if stops && call.questions.is_empty() && !choices.contains(&PromptChoice::DenyAndStop) {
-            choices.push(PromptChoice::DenyAndStop);
-        }
-        let category = call.category.as_deref().unwrap_or("exec");
-        Body {
-            why: ruling.reason,
-            rule: ruling.rule,
-            always: ruling.always,
-            always_from: ruling.always_from,
-            exact: ruling.exact,
-            prefix: ruling.prefix.iter().map(|text| grants::of_prefix(category, text)).collect(),
-            effects: ruling.effects.iter().map(ToString::to_string).collect(),
-            critical: ruling.critical,
-            held: false,
-            rules_problem,
-            choices,
-            deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
-            lasts: behaviour.always,
-            // FAIL-CLOSED: silence approves nothing ahead.
-            silence: match call.budget {
-                Some(_) => Silence::Deny,
-                None => self.silence(&call, ruling.critical),
-            },
-            prompt: ruling.prompt,
-            requirements: Vec::new(),
-            plan: None,
-            steps: Vec::new(),
-            owner: call.owner.clone(),
-            resumes: None,
-            review: None,
-            call,
         }
     }
 }
