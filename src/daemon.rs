@@ -157,14 +157,12 @@ pub async fn run(
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
         gate.make_digests(bridge::card::title, stop).await;
     });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.cancel_ended(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
-        gate.agent_tokens().cancel_ended(stop).await;
+        gate.uses.keep_written(stop).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
-        gate.keep_grant_uses(stop).await;
-    });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
-        gate.keep_allowed_calls(stop).await;
+        gate.allowed.keep_written(stop).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.show_reviews(stop).await });
     let in_force =
@@ -179,7 +177,8 @@ pub async fn run(
     let settings = (config.log.clone(), config.otel.clone());
     tasks.spawn(log_delivery::deliver(settings, meter, stop.clone()));
     let (sealer, keeps, stops) = (log.clone(), gate.clone(), stop.clone());
-    tasks.spawn(async move { sealer.keep_sealed(|| keeps.keep_ms(), stops).await });
+    tasks
+        .spawn(async move { sealer.keep_sealed(|| keeps.choices().settings.keep_ms, stops).await });
     tasks.spawn(store.clone().watch_tables(stop.clone()));
     tasks.spawn(store.clone().keep_time(stop.clone()));
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });

@@ -227,7 +227,7 @@ impl PressHandler {
 #[async_trait]
 impl Presses for PressHandler {
     fn roles(&self) -> Vec<String> {
-        self.gate.roles_on(self.adapter)
+        self.gate.choices().approvers.roles_on(self.adapter)
     }
 
     async fn press(&self, press: Press) -> Receipt {

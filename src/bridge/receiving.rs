@@ -183,13 +183,13 @@ impl ReceivingState {
     fn instead(&self, gate: &Gate, ask: &str) -> String {
         let receives = |adapter: &&NamedAdapter| {
             adapter.name != self.adapter.name
-                && gate.may_answer_on(adapter.name)
+                && gate.choices().approvers.may_answer_on(adapter.name)
                 && adapter.signals().receiving() == Receiving::Listening
         };
         let adapters = self.adapters.borrow().clone();
         let mut ways: Vec<String> =
             adapters.iter().filter(receives).map(|it| format!("in {}", called(it.name))).collect();
-        if gate.answers_nameless() {
+        if gate.choices().approvers.answers_nameless() {
             ways.push(format!("with `countersign approve {ask}` or `countersign deny {ask}`"));
         }
         match ways.is_empty() {

@@ -54,6 +54,6 @@ impl InForceLog {
         let file = self.reloader.rules_path().await;
         let digest = tokio::fs::read(&file).await.ok().map(|bytes| digest::sha256_hex(&bytes));
         json!({"daemon": self.gate.daemon(), "file": file, "digest": digest,
-            "problem": self.gate.rules_problem()})
+            "problem": self.gate.choices().policy.problem()})
     }
 }

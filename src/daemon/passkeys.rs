@@ -13,16 +13,16 @@ pub(super) struct GatePasskeys(pub(super) Arc<Gate>);
 #[async_trait]
 impl PasskeyRecords for GatePasskeys {
     async fn of_person(&self, person: &str) -> Result<Vec<PasskeyRecord>, RecordsAway> {
-        let all = self.0.passkeys().of_person(person).await.map_err(away)?;
+        let all = self.0.passkeys_of(person).await.map_err(away)?;
         Ok(all.into_iter().map(record).collect())
     }
 
     async fn find(&self, credential: &str) -> Result<Option<PasskeyRecord>, RecordsAway> {
-        Ok(self.0.passkeys().find(credential).await.map_err(away)?.map(record))
+        Ok(self.0.passkey(credential).await.map_err(away)?.map(record))
     }
 
     async fn add(&self, new: PasskeyRecord) -> Result<PasskeyAdded, RecordsAway> {
-        Ok(match self.0.passkeys().add(stored(new)).await.map_err(away)? {
+        Ok(match self.0.add_passkey(stored(new)).await.map_err(away)? {
             Some(PasskeyStored::Done) => PasskeyAdded::Done,
             Some(PasskeyStored::Taken) => PasskeyAdded::Taken,
             Some(PasskeyStored::TooMany) => PasskeyAdded::TooMany,
@@ -36,7 +36,7 @@ impl PasskeyRecords for GatePasskeys {
         counter: u32,
     ) -> Result<PasskeySignIn, RecordsAway> {
         let passkey = stored(passkey.clone());
-        Ok(match self.0.passkeys().sign_in(&passkey, counter).await.map_err(away)? {
+        Ok(match self.0.sign_in_by_passkey(&passkey, counter).await.map_err(away)? {
             ByPasskey::Done(presser) => PasskeySignIn::Done(presser),
             ByPasskey::CounterRefused => PasskeySignIn::CounterRefused,
             ByPasskey::Nobody => PasskeySignIn::Nobody,
@@ -44,16 +44,16 @@ impl PasskeyRecords for GatePasskeys {
     }
 
     async fn remove(&self, id: &str, presser: &Presser) -> Result<bool, RecordsAway> {
-        self.0.passkeys().remove_own(id, presser).await.map_err(away)
+        self.0.remove_own_passkey(id, presser).await.map_err(away)
     }
 
     async fn stored(&self, ids: &[String]) -> Result<Vec<String>, RecordsAway> {
-        let all = self.0.passkeys().all().await.map_err(away)?;
+        let all = self.0.passkeys().await.map_err(away)?;
         Ok(all.into_iter().map(|(it, _)| it.id).filter(|id| ids.contains(id)).collect())
     }
 
     fn removals(&self) -> watch::Receiver<u64> {
-        self.0.passkeys().removals()
+        self.0.passkey_removals()
     }
 }
 

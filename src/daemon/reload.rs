@@ -130,7 +130,7 @@ impl Reloader {
             && config.path == running.config.path
             && backups == running.backups
             && gate::rules_path(config) == gate::rules_path(&running.config);
-        let kept = same.then(|| self.gate.policy());
+        let kept = same.then(|| self.gate.choices().policy.clone());
         let audience = running.accounts.audience(&config.chats);
         gate::choices(config, self.gate.daemon(), audience, kept)
     }

@@ -1,28 +1,20 @@
 //! Budgets: calls that are approved at the start of a task, to run once each within a time.
 
 use super::{
-    SubmitError,
-    ask::{Ask, budget::Budget, requirement::Requirement},
+    Gate, SubmitError,
+    ask::{Answer, Ask, By, Decision as AnswerDecision, budget::Budget, requirement::Requirement},
     call::Call,
-    handling::Handling,
-    submit::Submissions,
 };
-use countersign_policy::{Decision, Verdict, decision::facts, effects};
+use countersign_policy::{Decision, Rule, Verdict, decision::facts, effects};
 use countersign_port::{brief, line};
-use countersign_store::StoreError;
-use countersign_tokens::clock;
+use countersign_store::{Grant, GrantScope, StoreError};
+use countersign_tokens::{clock, ids};
 
 /// How much of a call is kept with a grant that it spent, in characters.
 const CALL: usize = 200;
 
-/// A decision on a budget, and whose answers its calls need.
-pub(super) struct DecidedBudget {
-    pub(super) decision: Decision,
-    pub(super) requirements: Vec<Requirement>,
-}
-
-impl Submissions {
-    /// Decides on a budget: people are asked, unless one of its calls may not be approved ahead.
+impl Gate {
+    /// Decides on a budget, and says whose answers its calls need: people are asked, unless one of its calls may not be approved ahead.
     // SECURITY: a critical call is asked for when it is due, with its second press; a call that
     // the rules deny is never asked for. The answers that the budget needs are those of all its
     // calls together.
@@ -30,7 +22,7 @@ impl Submissions {
         &self,
         call: &Call,
         budget: &Budget,
-    ) -> Result<DecidedBudget, SubmitError> {
+    ) -> Result<(Decision, Vec<Requirement>), SubmitError> {
         let mut decision = facts(&call.for_policy(None));
         let (mut effects_of_all, mut requirements) = (Vec::new(), Vec::<Requirement>::new());
         (decision.verdict, decision.rule) = (Verdict::Ask, None);
@@ -38,7 +30,8 @@ impl Submissions {
         decision.reason = format!("the agent asks for {many} calls ahead");
         for (at, part) in call.ahead().enumerate() {
             let number = at.saturating_add(1);
-            let decided = self.evaluator.judge(&part).await?;
+            let given = self.given(&part).await?;
+            let decided = self.judge(&part, &given).await?;
             let why = match (decided.verdict, decided.critical) {
                 (Verdict::Deny, _) => Some(format!("the rules deny it: {}", decided.reason)),
                 (Verdict::Allow | Verdict::Ask, true) => {
@@ -50,11 +43,9 @@ impl Submissions {
                 decision.verdict = Verdict::Deny;
                 decision.reason =
                     format!("call {number} of the budget cannot be approved ahead: {why}");
-                return Ok(DecidedBudget { decision, requirements: Vec::new() });
+                return Ok((decision, Vec::new()));
             }
-            let Handling { requirements: more, .. } =
-                self.evaluator.handling(&part, &decided).await;
-            for one in more {
+            for one in self.handling(&part, &given.facts, &decided).await.requirements {
                 if !requirements.contains(&one) {
                     requirements.push(one);
                 }
@@ -67,7 +58,7 @@ impl Submissions {
         }
         effects::worst_first(&mut effects_of_all);
         (decision.effects, decision.critical) = (effects_of_all, false);
-        Ok(DecidedBudget { decision, requirements })
+        Ok((decision, requirements))
     }
 
     /// Spends a grant for exactly this call, where one is in force; why the call may run then.
@@ -79,21 +70,21 @@ impl Submissions {
         call: &Call,
         ruling: &Decision,
         digest: &str,
+        required: &[Requirement],
     ) -> Result<Option<String>, StoreError> {
         let is_plain = ruling.verdict == Verdict::Ask && !ruling.critical;
         if !is_plain || !call.questions.is_empty() || call.budget.is_some() {
             return Ok(None);
         }
-        let (store, now) = (&self.open.store, clock::now_ms());
+        let (store, now) = (&self.store, clock::now_ms());
         let grants = store.budget_for(digest, call.owner.as_ref(), now).await?;
         if grants.is_empty() {
             return Ok(None);
         }
-        let required = self.evaluator.handling(call, ruling).await.requirements;
         for grant in grants {
             // FAIL-CLOSED: of a budget that is forgotten nobody knows who approved it.
-            let Some(ask) = self.evaluator.ask_of(&grant).await? else { continue };
-            if !covers(&ask, call, &required) {
+            let Some(ask) = self.ask_of(&grant).await? else { continue };
+            if !covers(&ask, call, required) {
                 continue;
             }
             if store.spend(&grant, &brief(&line(&grant.rule.pattern), CALL), now).await? {
@@ -113,4 +104,28 @@ fn covers(budget: &Ask, call: &Call, required: &[Requirement]) -> bool {
     asked.host == call.host
         && asked.agent_mode == call.agent_mode
         && required.iter().all(|it| made.iter().any(|made| it.is_met_by(made)))
+}
+
+/// The grants that the approval of a budget makes: one for each call.
+pub(super) fn grants_of(ask: &Ask, budget: &Budget, answer: &Answer, by: &By) -> Vec<Grant> {
+    if answer.decision != AnswerDecision::Approve {
+        return Vec::new();
+    }
+    let lasts = i64::try_from(budget.for_s).unwrap_or_default().saturating_mul(1_000);
+    let whole = &ask.body.call;
+    let one = |(text, call): (String, Call)| Grant {
+        id: ids::ask_id(),
+        ask: ask.id.clone(),
+        rule: Rule::allow(&call.tool, text),
+        scope: GrantScope::Budget,
+        agent: call.agent.clone(),
+        session: call.session.clone(),
+        owner: call.owner.clone(),
+        by: by.clone(),
+        created_at: answer.at,
+        expires_at: Some(answer.at.saturating_add(lasts)),
+        digest: Some(call.digest()),
+    };
+    let texts = budget.calls.iter().map(|call| call.text(whole.cwd.as_deref()));
+    texts.zip(whole.ahead()).map(one).collect()
 }

@@ -1,18 +1,17 @@
 //! Execution bound to the answer: an approved call gets a token that lets exactly it run, once.
 
 use super::{
-    agent_tokens::why_refused,
+    Gate,
+    agents::why_refused,
     ask::{
         Ask, Decision, State,
         execution::{Execution, ExecutionEnd},
         owner::Owner,
     },
-    open_asks::OpenAsks,
 };
 use countersign_domain::log::{ExecutionToken, PublicKey, RefusedToken, SigningKey};
 use countersign_store::{Closed, StoreError};
 use countersign_tokens::clock;
-use std::sync::Arc;
 
 /// How long after the approval its call may start, in seconds.
 const VALID: i64 = 600;
@@ -58,58 +57,21 @@ fn approved(ask: &Ask) -> Option<String> {
     Some(ExecutionToken::digest_of(&call.tool, args, call.cwd.as_deref()))
 }
 
-impl OpenAsks {
-    /// Notes that the call of this token starts now.
+impl Gate {
+    /// Notes that the call of this token starts, or how it has ended where there is an exit code.
     ///
     /// # Errors
-    /// When the store fails; then the call may not start.
+    /// When the store fails; then a call that is to start may not.
     // INVARIANT: of all who start the call of one token one succeeds.
     // SECURITY: what was taken back before the start does not start: an approval that was undone,
     // an agent whose token has ended, everything in a pause.
-    pub(super) async fn start(
-        self: &Arc<Self>,
+    pub async fn report(
+        &self,
         token: &ExecutionToken,
         key: &PublicKey,
+        exit: Option<i32>,
     ) -> Result<ExecutionNoted, StoreError> {
         let now = clock::now_ms();
-        self.report(token, key, |ask, before, paused| match before {
-            Some(_) => Err(RefusedToken::Used),
-            None if token.expires <= now / 1_000 => Err(RefusedToken::Expired),
-            None if is_undone(ask) => Err(RefusedToken::Undone),
-            None if paused => Err(RefusedToken::Paused),
-            None => Ok(Execution { started_at: now, end: None }),
-        })
-        .await
-    }
-
-    /// Notes how the call of this token ended.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub(super) async fn finish(
-        self: &Arc<Self>,
-        token: &ExecutionToken,
-        key: &PublicKey,
-        exit: i32,
-    ) -> Result<ExecutionNoted, StoreError> {
-        let end = Some(ExecutionEnd { at: clock::now_ms(), exit });
-        self.report(token, key, |_, before, _| match before {
-            Some(Execution { started_at, end: None }) => {
-                Ok(Execution { started_at: *started_at, end })
-            }
-            Some(_) => Err(RefusedToken::Used),
-            // It was never started here.
-            None => Err(RefusedToken::OtherCall),
-        })
-        .await
-    }
-
-    async fn report(
-        self: &Arc<Self>,
-        token: &ExecutionToken,
-        key: &PublicKey,
-        next: impl Fn(&Ask, Option<&Execution>, bool) -> Result<Execution, RefusedToken>,
-    ) -> Result<ExecutionNoted, StoreError> {
         for _ in 0..TRIES {
             let Some(ask) = self.store.whole_ask(&token.ask).await? else {
                 return Ok(ExecutionNoted::Refused(RefusedToken::OtherCall));
@@ -123,7 +85,11 @@ impl OpenAsks {
             }
             let before = ask.answer().and_then(|answer| answer.execution.as_ref());
             let paused = self.store.pause().await?.is_some();
-            let execution = match next(&ask, before, paused) {
+            let execution = match exit {
+                None => started(&ask, token, before, paused, now),
+                Some(exit) => ended(before, ExecutionEnd { at: now, exit }),
+            };
+            let execution = match execution {
                 Ok(execution) => execution,
                 Err(refused) => return Ok(ExecutionNoted::Refused(refused)),
             };
@@ -142,6 +108,35 @@ impl OpenAsks {
     async fn ended_agent(&self, ask: &Ask) -> Result<Option<&'static str>, StoreError> {
         let Some(id) = ask.body.owner.as_ref().and_then(Owner::token) else { return Ok(None) };
         Ok(why_refused(self.store.agent_token(id).await?.as_ref()))
+    }
+}
+
+/// The execution that starts now, where it may.
+fn started(
+    ask: &Ask,
+    token: &ExecutionToken,
+    before: Option<&Execution>,
+    paused: bool,
+    now: i64,
+) -> Result<Execution, RefusedToken> {
+    match before {
+        Some(_) => Err(RefusedToken::Used),
+        None if token.expires <= now / 1_000 => Err(RefusedToken::Expired),
+        None if is_undone(ask) => Err(RefusedToken::Undone),
+        None if paused => Err(RefusedToken::Paused),
+        None => Ok(Execution { started_at: now, end: None }),
+    }
+}
+
+/// The execution that has ended.
+fn ended(before: Option<&Execution>, end: ExecutionEnd) -> Result<Execution, RefusedToken> {
+    match before {
+        Some(Execution { started_at, end: None }) => {
+            Ok(Execution { started_at: *started_at, end: Some(end) })
+        }
+        Some(_) => Err(RefusedToken::Used),
+        // It was never started here.
+        None => Err(RefusedToken::OtherCall),
     }
 }
 

@@ -1,16 +1,60 @@
-//! Grants: made by an answer, kept in the store, written to the rules file where they are for ever.
+//! Grants: made by an answer or saved by a person, kept in the store, written to the rules file
+//! where they are for ever; what they cover, and how often they let calls run.
 
 use super::{
-    approvers::{Stranger, Who, person},
-    ask::{Ask, Scope},
-    evaluate::Evaluator,
-    in_force::InForce,
+    Gate, Policy, SubmitError,
+    approvers::{Approver, Stranger, Who, person},
+    ask::{Answer, Ask, By, Decision, Scope},
+    budgets,
+    call::Call,
+    to_the_end,
 };
-use countersign_policy::Verdict;
-use countersign_profiles::GrantLifetime;
-use countersign_store::{Grant, GrantScope, Store, StoreError};
-use countersign_tokens::clock;
-use std::sync::Arc;
+use countersign_policy::{
+    Rule, Rules, Verdict,
+    argument_names::{COMMANDS, FILES, URLS},
+    tool_name::{CATEGORY, may_be_granted},
+    tools::canonical,
+};
+use countersign_port::{brief, line};
+use countersign_profiles::{GrantLifetime, Grants, Prefix};
+use countersign_store::{Grant, GrantScope, GrantUse, Store, StoreError};
+use countersign_tokens::{clock, ids};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// What a saved rule has instead of an agent, where grants are listed.
+const MAKER: &str = "the Rules page";
+const SHELL: &str = "shell_exec";
+const NAMELESS: &str = "Only people who are signed in by name save rules ([[people]] in the \
+                        config, then /login to the bot). Add the line to the rules file instead.";
+const ANSWER_RULES: &str = "The config has answer rules, and a saved rule would answer alone for \
+                            the people whom they ask. Add the line to the rules file instead.";
+const PROFILE: &str = "Rules can be saved with the profile `standard` only.";
+const ALLOWS_ONLY: &str = "Only a rule that allows is saved here, as Always saves one. Add the \
+                           line to the rules file instead.";
+const ONE_STAR: &str = "A rule is saved with one `*`, at the end and behind a blank, such as \
+                        `cargo build *`. Add other patterns to the rules file.";
+const WHOLE_TOOL: &str = "Of a tool without commands the whole tool is saved, with the pattern \
+                          `*`. Add other patterns to the rules file.";
+const CRITICAL: &str = "Such calls are critical: they ask every time, whatever a rule says.";
+const ALLOWED: &str = "Such calls are allowed already, so there is nothing to save.";
+const TOO_WIDE: &str = "That is wider than Always goes. Name more of the command, or add the line \
+                        to the rules file.";
+const NEVER: &str = "No rule is saved for such calls: each asks. A line in the rules file may \
+                     still allow them.";
+const PAUSED: &str = "Everything is paused: no rule is saved until /resume.";
+/// How long uses are counted before they are written.
+const TOGETHER: Duration = Duration::from_secs(5);
+/// How many different rules and sessions are counted until then. What is beyond is not counted.
+const MOST: usize = 1_000;
+/// How much of a call is kept, in characters.
+const CALL: usize = 200;
 
 /// What became of a revocation.
 #[derive(Debug)]
@@ -26,24 +70,104 @@ pub enum Revoked {
     NotAllowed(Stranger),
 }
 
-/// The grants in the store, and their rules in the file.
+/// What became of a rule that somebody wanted to save.
 #[derive(Debug)]
-pub(super) struct StoredGrants {
-    pub(super) store: Store,
-    pub(super) in_force: Arc<InForce>,
-    pub(super) evaluator: Arc<Evaluator>,
-    /// Held while the rules file is brought up to what the store says: a rule that is revoked
-    /// meanwhile is not written after it was taken out.
-    pub(super) file: tokio::sync::Mutex<()>,
+#[must_use]
+pub enum RuleSaved {
+    /// It holds from now on.
+    Saved(Box<Grant>),
+    /// It was not saved, for this reason.
+    Refused(String),
+    /// Only approvers save rules.
+    NotAllowed(Stranger),
 }
 
-impl StoredGrants {
+/// Counts the uses of grants.
+#[derive(Debug)]
+pub struct GrantUses {
+    store: Store,
+    /// Since the last write.
+    counted: Mutex<HashMap<UsedRule, GrantUse>>,
+    news: Notify,
+}
+
+impl GrantUses {
+    pub(super) fn new(store: Store) -> Self {
+        Self { store, counted: Mutex::default(), news: Notify::new() }
+    }
+
+    /// Counts a call that this rule let run, whether it is a grant's or not: that is looked up when
+    /// it is written, because no call shall wait for it.
+    pub(super) fn count(&self, call: &Call, rule: Option<&Rule>) {
+        let Some(rule) = rule.cloned() else { return };
+        let owner = call.owner.as_ref().map(|owner| owner.as_str().to_owned());
+        let (agent, session) = (call.agent.clone(), call.session.clone());
+        let once = GrantUse { used: 1, last_at: clock::now_ms(), last_call: short(call) };
+        self.add(UsedRule { rule, agent, session, owner }, once);
+        self.news.notify_one();
+    }
+
+    fn add(&self, rule: UsedRule, uses: GrantUse) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = counted.get_mut(&rule) {
+            let used = known.used + uses.used;
+            if uses.last_at >= known.last_at {
+                *known = uses;
+            }
+            known.used = used;
+        } else if counted.len() < MOST {
+            counted.insert(rule, uses);
+        }
+    }
+
+    /// Writes what was counted.
+    ///
+    /// # Errors
+    /// When the store fails; then it is written later.
+    pub async fn write(&self) -> Result<(), StoreError> {
+        let counted =
+            std::mem::take(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner));
+        if counted.is_empty() {
+            return Ok(());
+        }
+        let written = self.try_write(&counted).await;
+        if written.is_err() {
+            counted.into_iter().for_each(|(rule, uses)| self.add(rule, uses));
+        }
+        written
+    }
+
+    async fn try_write(&self, counted: &HashMap<UsedRule, GrantUse>) -> Result<(), StoreError> {
+        let grants = self.store.grants(clock::now_ms()).await?;
+        let of = |(rule, uses): (&UsedRule, &GrantUse)| {
+            // The latest, where several grants have the same rule.
+            let grant = grants.iter().rev().find(|grant| is_behind(grant, rule))?;
+            Some((grant.id.clone(), uses.clone()))
+        };
+        self.store.add_grant_uses(counted.iter().filter_map(of).collect()).await
+    }
+
+    /// Writes what is counted, some seconds after it was, until told to stop.
+    pub async fn keep_written(&self, stop: CancellationToken) {
+        while stop.run_until_cancelled(self.news.notified()).await.is_some() {
+            let _ = stop.run_until_cancelled(tokio::time::sleep(TOGETHER)).await;
+            if let Err(error) = self.write().await {
+                tracing::debug!(%error, "the uses of grants are written later");
+            }
+        }
+        if let Err(error) = self.write().await {
+            tracing::warn!(%error, "the latest uses of grants are not written");
+        }
+    }
+}
+
+impl Gate {
     /// Revokes a grant; it stops covering calls at once.
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
-        let approver = match self.in_force.admit(who) {
+    pub async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
+        let approver = match self.admit(who) {
             Ok(approver) => approver,
             Err(stranger) => return Ok(Revoked::NotAllowed(stranger)),
         };
@@ -85,7 +209,7 @@ impl StoredGrants {
             }
             let removed = match needed {
                 true => None,
-                false => self.in_force.now().policy.remove(worker.as_deref(), &grant.rule),
+                false => self.choices().policy.remove(worker.as_deref(), &grant.rule),
             };
             match removed {
                 None | Some(Ok(())) => self.store.grant_removed(&grant.id).await?,
@@ -99,23 +223,30 @@ impl StoredGrants {
         Ok(kept)
     }
 
-    /// For each grant why it does not hold: the rules file is what rules, and people edit it.
-    pub(super) fn missing(&self, grants: &[Grant]) -> Vec<Option<String>> {
+    /// For each of these grants why it does not hold, though nobody revoked it; `None` where it
+    /// holds: the rules file is what rules, and people edit it.
+    #[must_use]
+    pub fn missing_rules(&self, grants: &[Grant]) -> Vec<Option<String>> {
         let shared = self.store.is_shared();
         let in_file = |grant: &&Grant| grant.scope == GrantScope::Always && !shared;
         let lacks = |grant: &Grant| {
-            Some(grant)
-                .filter(in_file)
-                .and_then(|grant| self.in_force.now().policy.lacks(&grant.rule))
+            Some(grant).filter(in_file).and_then(|grant| self.choices().policy.lacks(&grant.rule))
         };
         grants.iter().map(lacks).collect()
+    }
+
+    /// Whether it is counted how often grants are used: decisions of other profiles do not name the
+    /// grant behind them.
+    #[must_use]
+    pub fn counts_uses(&self) -> bool {
+        matches!(*self.choices().policy, Policy::Rules(..))
     }
 
     /// Writes to the rules file what a crash kept from being written.
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn write_pending(&self) -> Result<(), StoreError> {
+    pub async fn write_pending_grants(&self) -> Result<(), StoreError> {
         if self.store.is_shared() {
             return Ok(());
         }
@@ -124,12 +255,8 @@ impl StoredGrants {
         let _one_at_a_time = self.file.lock().await;
         for grant in self.store.unwritten_grants().await? {
             let worker = self.worker_of(&grant).await?;
-            match self
-                .in_force
-                .now()
-                .policy
-                .append(worker.as_deref(), std::slice::from_ref(&grant.rule))
-            {
+            let policy = &self.choices().policy;
+            match policy.append(worker.as_deref(), std::slice::from_ref(&grant.rule)) {
                 None => return Ok(()),
                 Some(Ok(())) => self.store.grant_written(&grant.id).await?,
                 Some(Err(problem)) => {
@@ -165,7 +292,7 @@ impl StoredGrants {
             let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
             let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
             let worker = ask.body.call.worker.as_deref();
-            match self.in_force.now().policy.append(worker, &rules) {
+            match self.choices().policy.append(worker, &rules) {
                 None => {}
                 Some(Ok(())) => self.note_written(&ours).await,
                 Some(Err(problem)) => {
@@ -182,7 +309,7 @@ impl StoredGrants {
             // What was left out asks again, as its approver wants it.
             return Ok(None);
         }
-        let ruling = match self.evaluator.decide_anew(&ask.body.call).await {
+        let ruling = match self.decide_anew(&ask.body.call).await {
             Ok(ruling) => ruling,
             Err(error) => return Ok(Some(unchecked(&error))),
         };
@@ -196,13 +323,13 @@ impl StoredGrants {
 
     /// Writes the rule of a grant without an ask to the file. Where it cannot be written the grant
     /// is taken back; why is the error.
-    pub(super) async fn write_saved(&self, grant: &Grant) -> Result<(), String> {
+    async fn write_saved(&self, grant: &Grant) -> Result<(), String> {
         if self.store.is_shared() {
             return Ok(());
         }
         let _one_at_a_time = self.file.lock().await;
         let rules = std::slice::from_ref(&grant.rule);
-        match self.in_force.now().policy.append(None, rules) {
+        match self.choices().policy.append(None, rules) {
             None => {}
             Some(Ok(())) => self.note_written(std::slice::from_ref(grant)).await,
             Some(Err(problem)) => {
@@ -216,7 +343,7 @@ impl StoredGrants {
     }
 
     /// Takes a grant back that does not do what it says.
-    pub(super) async fn take_back(&self, grant: &Grant) -> Result<(), StoreError> {
+    async fn take_back(&self, grant: &Grant) -> Result<(), StoreError> {
         self.store.revoke_grant(&grant.id, None, clock::now_ms()).await?;
         // What is still in the file is taken out at the next start, and holds nothing meanwhile.
         let _ = self.remove_pending().await;
@@ -231,8 +358,325 @@ impl StoredGrants {
             }
         }
     }
+
+    /// Saves a rule for always, in the name of a person who is signed in.
+    ///
+    /// # Errors
+    /// When the policy cannot decide on an example, or the store fails.
+    // SECURITY: what no card would offer as Always is not saved either.
+    pub async fn save_rule(
+        self: &Arc<Self>,
+        rule: Rule,
+        who: Who,
+    ) -> Result<RuleSaved, SubmitError> {
+        let approver = match self.admit(who) {
+            Ok(approver) => approver,
+            Err(stranger) => return Ok(RuleSaved::NotAllowed(stranger)),
+        };
+        if let Some(why) = self.may_not_save(&approver, &rule) {
+            return Ok(RuleSaved::Refused(why.to_owned()));
+        }
+        let rule = Rule { tool: canonical(&rule.tool).to_owned(), ..rule };
+        let call = match example(&rule) {
+            Ok(call) => call,
+            Err(why) => return Ok(RuleSaved::Refused(why.to_owned())),
+        };
+        let decision = self.explain(&call).await?.decision;
+        let offered = [&decision.always[..], &decision.exact[..]].concat();
+        let why = match decision.verdict {
+            // SECURITY: a grant lifts no deny; nobody is to think that it did.
+            Verdict::Deny => format!("A deny is not lifted here: {}", decision.reason),
+            _ if decision.critical => CRITICAL.to_owned(),
+            Verdict::Allow => ALLOWED.to_owned(),
+            Verdict::Ask if offered.iter().any(|it| is_within(&rule, it)) => {
+                return self.store_rule(rule, person(&approver), &call).await;
+            }
+            Verdict::Ask if offered.is_empty() => NEVER.to_owned(),
+            Verdict::Ask => TOO_WIDE.to_owned(),
+        };
+        Ok(RuleSaved::Refused(why))
+    }
+
+    fn may_not_save(&self, approver: &Approver, rule: &Rule) -> Option<&'static str> {
+        let choices = self.choices();
+        let standard = matches!(&*choices.policy, Policy::Rules(..));
+        // SECURITY: where several people answer, one of them does not answer for all for ever.
+        let checks = [
+            (approver.person().is_none(), NAMELESS),
+            (!choices.approvers.rules.is_empty(), ANSWER_RULES),
+            (!standard, PROFILE),
+            (rule.verdict != Verdict::Allow, ALLOWS_ONLY),
+        ];
+        checks.into_iter().find(|(fails, _)| *fails).map(|(_, why)| why)
+    }
+
+    async fn store_rule(
+        self: &Arc<Self>,
+        rule: Rule,
+        by: By,
+        call: &Call,
+    ) -> Result<RuleSaved, SubmitError> {
+        let grant = Grant {
+            id: ids::ask_id(),
+            ask: String::new(),
+            rule,
+            scope: GrantScope::Always,
+            agent: MAKER.to_owned(),
+            session: String::new(),
+            owner: None,
+            by,
+            created_at: clock::now_ms(),
+            expires_at: None,
+            digest: None,
+        };
+        let (gate, new) = (self.clone(), grant.clone());
+        // A page that goes away does not stop it half way.
+        let written = to_the_end(async move {
+            match gate.store.save_grant(&new).await? {
+                true => Ok(gate.write_saved(&new).await),
+                false => Ok(Err(PAUSED.to_owned())),
+            }
+        });
+        if let Err(why) = written.await? {
+            return Ok(RuleSaved::Refused(why));
+        }
+        let now = self.decide_anew(call).await?;
+        if now.verdict == Verdict::Allow {
+            tracing::info!(rule = %grant.rule, by = %grant.by, "a rule was saved");
+            return Ok(RuleSaved::Saved(Box::new(grant)));
+        }
+        self.take_back(&grant).await?;
+        Ok(RuleSaved::Refused(format!(
+            "The rule would not win, so it was not saved: {}",
+            now.reason
+        )))
+    }
 }
 
 fn unchecked(error: &dyn std::fmt::Display) -> String {
     format!("But it could not be checked that its rule holds: {error}")
+}
+
+/// The rules granted for always, and those granted to the session of this call.
+pub(super) fn grants_of(store: &Store, call: &Call, grants: &[Grant]) -> (Vec<Rule>, Vec<Rule>) {
+    let is_always = |grant: &&Grant| grant.scope == GrantScope::Always;
+    let is_here = |grant: &&Grant| !is_always(grant) && is_of(grant, call);
+    let rule = |grant: &Grant| grant.rule.clone();
+    let mut always: Vec<_> = grants.iter().filter(is_always).map(rule).collect();
+    let mut here: Vec<_> = grants.iter().filter(is_here).map(rule).collect();
+    if store.is_shared() {
+        // Every daemon has a rules file of its own; what is granted holds at all of them at
+        // once.
+        here.append(&mut always);
+    }
+    (always, here)
+}
+
+/// The grants that an answer makes.
+pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
+    if let Some(budget) = &ask.body.call.budget {
+        return budgets::grants_of(ask, budget, answer, &by);
+    }
+    let (scope, expires_at) = match (answer.decision, answer.scope) {
+        (Decision::Approve, Some(Scope::Session)) => (GrantScope::Session, None),
+        (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix)) => {
+            match ask.body.lasts {
+                GrantLifetime::Durable => (GrantScope::Always, None),
+                GrantLifetime::Session => (GrantScope::Session, None),
+            }
+        }
+        (Decision::Approve, Some(Scope::Timed(seconds))) => {
+            (GrantScope::Timed, Some(answer.at + i64::from(seconds) * 1000))
+        }
+        (Decision::Approve, Some(Scope::Once) | None)
+        | (Decision::Answer | Decision::Edit | Decision::Deny, _) => {
+            return vec![];
+        }
+    };
+    let call = &ask.body.call;
+    let grant = |rule: &Rule| Grant {
+        id: ids::ask_id(),
+        ask: ask.id.clone(),
+        rule: rule.clone(),
+        scope,
+        agent: call.agent.clone(),
+        session: call.session.clone(),
+        owner: call.owner.clone(),
+        by: by.clone(),
+        created_at: answer.at,
+        expires_at,
+        digest: None,
+    };
+    ask.body.stored_rules(answer).into_iter().map(grant).collect()
+}
+
+/// The rule under which a beginning of commands is kept.
+pub(super) fn of_prefix(category: &str, text: &str) -> Rule {
+    Rule::allow(format!("{CATEGORY}{category}"), text)
+}
+
+/// Whether a grant was made in the session of this call.
+// SECURITY: a caller that names another one's agent and session has another session of the same
+// name.
+pub(super) fn is_of(grant: &Grant, call: &Call) -> bool {
+    grant.agent == call.agent && grant.session == call.session && grant.owner == call.owner
+}
+
+/// Whether a stored grant names one tool, or one category, and nothing else.
+// SECURITY: an agent names its tools. What could be read as a pattern covers nothing.
+pub(super) fn is_literal(rule: &Rule) -> bool {
+    let category = rule.tool.strip_prefix(CATEGORY);
+    category.map_or_else(|| may_be_granted(&rule.tool), may_be_granted)
+}
+
+/// Granted rules in the forms that the profiles look at.
+pub(super) fn as_kept(granted: &[Rule]) -> Grants {
+    let mut kept = Grants { rules: Rules::from_grants(granted), ..Grants::default() };
+    for Rule { tool, pattern, .. } in granted {
+        match (tool.strip_prefix(CATEGORY), pattern.as_str()) {
+            (Some(category), "*") => kept.categories.push(category.to_owned()),
+            (Some(category), text) => {
+                kept.prefixes.push(Prefix { text: text.to_owned(), category: category.to_owned() })
+            }
+            (None, "*") => kept.tools.push(tool.clone()),
+            (None, _) => {}
+        }
+    }
+    kept
+}
+
+/// A call that the rule would cover, as wide as it is.
+fn example(rule: &Rule) -> Result<Call, &'static str> {
+    let call = |args: Value| Call::new("countersign", "rules", &rule.tool, args);
+    if canonical(&rule.tool) != SHELL {
+        return if rule.pattern == "*" { Ok(call(json!({}))) } else { Err(WHOLE_TOOL) };
+    }
+    let (words, wide) = match rule.pattern.strip_suffix(" *") {
+        Some(words) => (words, true),
+        None => (&*rule.pattern, false),
+    };
+    if words.trim() != words || words.is_empty() || words.contains(['*', '?', '[', '{', '\\']) {
+        return Err(ONE_STAR);
+    }
+    let command = if wide { format!("{words} example") } else { words.to_owned() };
+    Ok(call(json!({ "command": command })))
+}
+
+/// Whether everything that a rule covers is covered by this offered one. Pure.
+// SECURITY: of a text that is more than one plain command only exactly what is offered counts:
+// `cargo build && rm -rf *` begins like `cargo build *`.
+pub(super) fn is_within(rule: &Rule, offered: &Rule) -> bool {
+    if canonical(&rule.tool) != canonical(&offered.tool) {
+        return false;
+    }
+    let plain = |c: char| c.is_alphanumeric() || " -_./:=@%+,".contains(c);
+    let words = rule.pattern.strip_suffix(" *").unwrap_or(&rule.pattern);
+    let begins = || {
+        let head = offered.pattern.strip_suffix('*').filter(|head| head.ends_with(' '));
+        head.is_some_and(|head| rule.pattern.starts_with(head))
+    };
+    rule.pattern == offered.pattern || (words.chars().all(plain) && begins())
+}
+
+/// A rule that decided, and the session in which it did.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct UsedRule {
+    rule: Rule,
+    agent: String,
+    session: String,
+    owner: Option<String>,
+}
+
+/// Whether this grant holds where the rule decided, and is that rule.
+fn is_behind(grant: &Grant, used: &UsedRule) -> bool {
+    let Grant { rule, agent, session, owner, .. } = grant;
+    let owner = owner.as_ref().map(|owner| owner.as_str());
+    let same = (agent, session, owner) == (&used.agent, &used.session, used.owner.as_deref());
+    let of_rule = grant.scope != GrantScope::Budget;
+    *rule == used.rule && of_rule && (grant.scope == GrantScope::Always || same)
+}
+
+/// A call in short.
+fn short(call: &Call) -> String {
+    let mut names = [COMMANDS, FILES, URLS].into_iter().flatten();
+    let said = names.find_map(|name| call.args.get(*name)?.as_str());
+    brief(&line(said.unwrap_or(&call.tool)), CALL)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    #[test]
+    fn grants_are_read_back_in_the_form_they_were_kept_in() {
+        let kept = as_kept(&[
+            of_prefix("exec", "cargo test"),
+            Rule::allow("category:edit", "*"),
+            Rule::allow("Bash", "*"),
+            Rule::allow("shell_exec", "git push *"),
+        ]);
+        let prefix = Prefix { text: "cargo test".into(), category: "exec".into() };
+        assert_eq!(kept.prefixes, [prefix]);
+        assert_eq!(kept.categories, ["edit"]);
+        assert_eq!(kept.tools, ["Bash"]);
+        assert_eq!(kept.rules.iter().count(), 4);
+    }
+
+    #[test]
+    fn what_an_earlier_version_stored_as_a_pattern_covers_nothing_any_more() {
+        let literal = |tool: &str| is_literal(&Rule::allow(tool, "*"));
+        for name in ["shell_exec", "mcp__github__create_issue", "category:exec"] {
+            assert!(literal(name), "{name}");
+        }
+        for pattern in ["*", "shell_*", "Bash(*)", "{shell_exec,x}", "a?", "[x]", "category:*"] {
+            assert!(!literal(pattern), "{pattern}");
+        }
+    }
+
+    fn shell(pattern: &str) -> Rule {
+        Rule::allow(SHELL, pattern)
+    }
+
+    #[test]
+    fn an_example_is_as_wide_as_the_rule_and_other_patterns_have_none() {
+        let of = |rule: Rule| example(&rule).map(|call| call.args);
+        assert_eq!(of(shell("cargo build *")), Ok(json!({ "command": "cargo build example" })));
+        assert_eq!(of(Rule::allow("Bash", "make test")), Ok(json!({ "command": "make test" })));
+        assert_eq!(of(Rule::allow("mcp__db__list", "*")), Ok(json!({})));
+        for pattern in
+            ["*", " *", "cargo*", "* build", "git * push", "ls [ab]", "ls {a,b}", "ls \\*"]
+        {
+            assert_eq!(of(shell(pattern)), Err(ONE_STAR), "{pattern}");
+        }
+        assert_eq!(of(Rule::allow("write_file", "src/**")), Err(WHOLE_TOOL));
+    }
+
+    #[test]
+    fn a_rule_is_within_an_offered_one_only_as_one_plain_command() {
+        let offered = shell("cargo build *");
+        for pattern in ["cargo build *", "cargo build --release *", "cargo build --release"] {
+            assert!(is_within(&shell(pattern), &offered), "{pattern}");
+        }
+        for pattern in [
+            "cargo *",
+            "cargo build",
+            "cargo builder *",
+            "cargo build && rm -rf *",
+            "cargo build; rm *",
+            "cargo build $(rm x) *",
+            "cargo build `rm x` *",
+            "cargo build\nrm *",
+            "cargo build > *",
+            "cargo build ' *",
+            "cargo build #*",
+        ] {
+            assert!(!is_within(&shell(pattern), &offered), "{pattern}");
+        }
+        assert!(!is_within(&Rule::allow("read_file", "cargo build *"), &offered));
+        assert!(is_within(&Rule::allow("Bash", "cargo build *"), &offered));
+        assert!(!is_within(&shell("anything at all"), &shell("*")), "no head, no beginning");
+        let whole = "make && make test";
+        assert!(is_within(&shell(whole), &shell(whole)));
+    }
 }

@@ -8,279 +8,271 @@
 //! INVARIANT: an answer is committed before its presser is told.
 
 mod action;
-mod agent_limits;
-mod agent_names;
-mod agent_tokens;
-mod allowed;
+mod agents;
 pub mod answer;
 pub mod answer_rules;
 pub mod answerers;
-mod answers;
+mod answering;
 pub mod approvers;
-mod attach;
-mod budget_grants;
 mod budgets;
-mod chosen;
-mod decided;
-mod denials;
-mod departures;
-mod detach;
+mod choices;
+mod deadline;
 pub mod digests;
-mod doors;
-mod entry;
 mod evaluate;
 mod executions;
-mod expire;
-mod expiry;
-mod granted_rules;
 mod grants;
-mod handing_over;
-mod handling;
 pub mod hours;
-mod in_force;
-mod inner_repository;
-mod judged_edits;
-mod knocks;
-mod large;
-mod layers;
-mod limits;
 pub mod links;
 mod load;
-mod monotonic;
-mod new_body;
-mod open_asks;
-mod outranking;
-mod pairings;
-mod passkeys;
+mod pairing;
 mod pause;
 pub mod people;
 mod policy;
-mod presence;
 pub mod quorum;
-mod rate;
-mod reconsider;
 mod refusal;
-mod remote;
-mod reply;
-mod reports;
-mod retention;
-mod review_answers;
-mod review_grants;
 pub mod review_rules;
 mod reviews;
-mod role_source;
 pub mod rota;
 pub mod routes;
-mod rules_file;
-mod saving;
-mod sessions;
-mod settings;
-mod sign_ins;
-mod signing_in;
 mod steps;
-mod stopping;
 mod submit;
-mod submit_error;
 mod token_scopes;
-mod trial;
 mod undo;
-mod uses;
-mod wait;
-mod waiters;
+mod waiting;
 mod who;
 mod who_answers;
-mod workers;
 
-pub use agent_limits::AgentResumed;
-pub use agent_names::name_taken;
-pub use agent_tokens::{AgentTokens, TokenOutcome};
-pub use attach::AttachedCaller;
+pub use agents::{
+    AgentResumed, ModeError, ModeSet, SESSION_ENDED, TokenOutcome, WORKER_GONE, name_taken,
+};
+pub use answering::{Reply, RoleSource, Told, fault_sentence, lasting};
+pub use choices::{Audience, Choices, GateSettings, OnTimeout};
 pub use countersign_domain::{self as ask, attached, call, question};
-pub use decided::Explained;
-pub use doors::NoSignIn;
+pub use evaluate::{Explained, RuleTrial, TrialError, TriedCall};
 pub use executions::{ExecutionNoted, token as execution_token};
-pub use grants::Revoked;
-pub use in_force::Choices;
-pub use limits::{Limits, TooMuch};
-pub use pairings::{KnockOutcome, Knocker, PairingState};
-pub use passkeys::{ByPasskey, PasskeyRemoval, PersonPasskeys};
+pub use grants::{Revoked, RuleSaved};
+pub use load::{Limits, TooMuch};
+pub use pairing::{ByPasskey, KnockOutcome, Knocker, NoSignIn, PairingState, PasskeyRemoval};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
-pub use policy::Policy;
-pub use presence::{DutyTurn, NotNamed};
-pub use reply::{Reply, Told, fault_sentence, lasting};
-pub use role_source::RoleSource;
+pub use policy::{Policy, RulesFile, Workers};
 pub use routes::Routes;
-pub use rules_file::RulesFile;
-pub use saving::RuleSaved;
-pub use sessions::{ModeError, ModeSet, SESSION_ENDED, WORKER_GONE};
-pub use settings::{Audience, GateSettings, OnTimeout};
-pub use submit::SubmitOutcome;
-pub use submit_error::SubmitError;
-pub use trial::{RuleTrial, TrialError, TriedCall};
-pub use workers::Workers;
+pub use steps::{DutyTurn, NotNamed};
+pub use submit::{SubmitError, SubmitOutcome};
+pub use waiting::AttachedCaller;
 
-use allowed::AllowedCalls;
-use answers::Answers;
-use attach::Callers;
-use countersign_store::Store;
-use doors::InboxDoor;
-use evaluate::Evaluator;
-use expire::Deadlines;
-use grants::StoredGrants;
-use in_force::InForce;
-use knocks::Knocks;
-use open_asks::OpenAsks;
-use pause::PauseSwitch;
-use retention::Retention;
-use reviews::Reviews;
-use role_source::CurrentRoles;
-use sessions::Sessions;
-use std::sync::Arc;
-use steps::StepTaker;
-use submit::Submissions;
+use answering::RecentDenials;
+use ask::{Ask, Body, State};
+use countersign_store::{Closed, NewAsk, Store, StoreError};
+use countersign_tokens::{clock, ids};
+use deadline::MonotonicWaits;
+use evaluate::Large;
+use grants::GrantUses;
+use load::Load;
+use pairing::{Knocks, SignInCodes};
+use reviews::ReviewQueue;
+use std::{
+    sync::{Arc, Mutex, OnceLock, RwLock},
+    time::Duration,
+};
+use submit::AllowedCalls;
 use tokio::sync::watch;
-use trial::RuleTrials;
-use uses::GrantUses;
-use wait::Waits;
+use tokio_util::sync::CancellationToken;
+use waiting::Waiters;
 
-/// The core, one per daemon: the way in to the parts that do the work.
+/// How often it is looked for what is old.
+const ROUND: Duration = Duration::from_secs(30);
+/// Between two pages of what is forgotten, so that nothing else waits for it.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// The core, one per daemon.
 #[derive(Debug)]
 pub struct Gate {
-    open: Arc<OpenAsks>,
-    in_force: Arc<InForce>,
-    evaluator: Arc<Evaluator>,
-    deadlines: Arc<Deadlines>,
-    waits: Arc<Waits>,
-    callers: Arc<Callers>,
-    grants: Arc<StoredGrants>,
-    answers: Arc<Answers>,
-    submissions: Arc<Submissions>,
-    pause: Arc<PauseSwitch>,
-    uses: Arc<GrantUses>,
-    trials: RuleTrials,
-    knocks: Knocks,
-    doors: Arc<InboxDoor>,
-    passkeys: PersonPasskeys,
-    sessions: Sessions,
-    retention: Retention,
-    agent_tokens: Arc<AgentTokens>,
-    steps: StepTaker,
+    store: Store,
+    /// What the operator has chosen.
+    in_force: RwLock<Arc<Choices>>,
+    /// Held from before an ask's audience is read until the ask is stored.
+    opening: tokio::sync::RwLock<()>,
+    /// This daemon's name among those that share the store.
+    daemon: String,
+    /// The home folder of the user who runs the agents.
+    home: Option<String>,
+    waiters: Waiters,
+    monotonic: MonotonicWaits,
+    load: Load,
+    denials: RecentDenials,
+    large: Large,
+    /// Held while a call is decided on in a mode whose turns are counted.
+    turns: tokio::sync::Mutex<()>,
+    /// Held while the rules file is brought up to what the store says: a rule that is revoked
+    /// meanwhile is not written after it was taken out.
+    file: tokio::sync::Mutex<()>,
+    roles: OnceLock<Arc<dyn RoleSource>>,
+    reviews: ReviewQueue,
+    sign_ins: Mutex<SignInCodes>,
+    /// The pairings of this daemon.
+    pub pairings: Knocks,
+    /// How often grants let calls run.
+    pub uses: GrantUses,
+    /// The calls that policy allowed.
+    pub allowed: AllowedCalls,
+    /// Counts the passkeys that were removed here.
+    passkeys_removed: watch::Sender<u64>,
+    /// Counts the changes that this daemon knows of.
+    changes: watch::Sender<u64>,
+    /// Counts what other daemons may have changed.
+    remote_changes: watch::Sender<u64>,
+    /// The daemon stops.
+    stopping: CancellationToken,
 }
 
 impl Gate {
     /// Puts the gate together.
     #[must_use]
     pub fn new(store: Store, choices: Choices) -> Arc<Self> {
-        let settings = &choices.settings;
-        let (home, daemon) = (settings.home.clone(), settings.daemon.clone());
-        let in_force = InForce::new(choices);
-        let evaluator = Evaluator::new(store.clone(), in_force.clone(), home);
-        let open = OpenAsks::new(store.clone(), daemon);
-        let deadlines = Arc::new(Deadlines { open: open.clone(), in_force: in_force.clone() });
-        let waits = Arc::new(Waits { open: open.clone(), deadlines: deadlines.clone() });
-        let callers = Arc::new(Callers { open: open.clone(), waits: waits.clone() });
-        let grants = Arc::new(StoredGrants {
-            store: store.clone(),
-            in_force: in_force.clone(),
-            evaluator: evaluator.clone(),
-            file: tokio::sync::Mutex::default(),
-        });
-        let uses = Arc::new(GrantUses::new(store.clone()));
-        let allowed = Arc::new(AllowedCalls::new(store.clone()));
-        let answers = Arc::new(Answers {
-            open: open.clone(),
-            in_force: in_force.clone(),
-            evaluator: evaluator.clone(),
-            deadlines: deadlines.clone(),
-            grants: grants.clone(),
-            uses: uses.clone(),
-            roles: CurrentRoles::default(),
-        });
-        let agent_tokens = Arc::new(AgentTokens {
-            open: open.clone(),
-            in_force: in_force.clone(),
-            callers: callers.clone(),
-        });
-        let submissions = Arc::new(Submissions {
-            open: open.clone(),
-            in_force: in_force.clone(),
-            evaluator: evaluator.clone(),
-            deadlines: deadlines.clone(),
-            callers: callers.clone(),
-            uses: uses.clone(),
-            allowed,
-            agent_tokens: agent_tokens.clone(),
-            reviews: Reviews::new(open.clone(), in_force.clone(), evaluator.clone()),
-        });
-        let pause = Arc::new(PauseSwitch {
-            open: open.clone(),
-            in_force: in_force.clone(),
-            evaluator: evaluator.clone(),
-            uses: uses.clone(),
-        });
-        let trials = RuleTrials {
-            store: store.clone(),
-            in_force: in_force.clone(),
-            evaluator: evaluator.clone(),
-        };
-        let sessions = Sessions { store, in_force: in_force.clone(), callers: callers.clone() };
-        let doors = Arc::new(InboxDoor::new(in_force.clone()));
-        let passkeys = PersonPasskeys::new(&open, &in_force, &doors);
-        let steps = StepTaker { open: open.clone(), in_force: in_force.clone() };
-        let retention = Retention { open: open.clone(), in_force: in_force.clone() };
+        let (home, daemon) = (choices.settings.home.clone(), choices.settings.daemon.clone());
         Arc::new(Self {
-            open,
-            in_force,
-            evaluator,
-            deadlines,
-            waits,
-            callers,
-            grants,
-            answers,
-            submissions,
-            pause,
-            uses,
-            trials,
-            knocks: Knocks::default(),
-            doors,
-            passkeys,
-            sessions,
-            retention,
-            agent_tokens,
-            steps,
+            in_force: RwLock::new(Arc::new(choices)),
+            opening: tokio::sync::RwLock::default(),
+            daemon,
+            home,
+            waiters: Waiters::default(),
+            monotonic: MonotonicWaits::default(),
+            load: Load::default(),
+            denials: RecentDenials::default(),
+            large: Large::default(),
+            turns: tokio::sync::Mutex::default(),
+            file: tokio::sync::Mutex::default(),
+            roles: OnceLock::new(),
+            reviews: ReviewQueue::default(),
+            sign_ins: Mutex::default(),
+            pairings: Knocks::default(),
+            uses: GrantUses::new(store.clone()),
+            allowed: AllowedCalls::new(store.clone()),
+            passkeys_removed: watch::Sender::new(0),
+            changes: watch::Sender::new(0),
+            remote_changes: watch::Sender::new(0),
+            stopping: CancellationToken::new(),
+            store,
         })
     }
 
     /// This daemon's name among those that share the store.
     #[must_use]
     pub fn daemon(&self) -> &str {
-        &self.open.daemon
+        &self.daemon
     }
 
     /// Reports every change of an ask; what changed is in the store.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.open.changes.subscribe()
+        self.changes.subscribe()
     }
 
     /// Reports what other daemons may have changed, as [`Gate::changes`] does; nothing where the
     /// store is not shared.
     #[must_use]
     pub fn remote_changes(&self) -> watch::Receiver<u64> {
-        self.open.remote_changes.subscribe()
+        self.remote_changes.subscribe()
     }
 
-    /// Does this for a call of so many bytes without keeping others waiting, however many they are.
-    pub async fn beside<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        self.evaluator.beside(bytes, work).await
+    /// Forgets what is old every 30 s until told to stop: settled asks, waiters that left.
+    pub async fn forget(&self, stop: CancellationToken) {
+        while !stop.is_cancelled() {
+            self.waiters.tidy();
+            self.monotonic.tidy();
+            if let Some(Err(error)) = stop.run_until_cancelled(self.forget_old()).await {
+                tracing::debug!(%error, "what is old is forgotten later");
+            }
+            let _ = stop.run_until_cancelled(tokio::time::sleep(ROUND)).await;
+        }
     }
 
-    /// Puts other choices in force, at once and for every ask. This daemon's name, host and home
-    /// folder stay as they are.
-    pub async fn adopt(&self, choices: Choices) {
-        self.in_force.replace(choices).await;
-        self.doors.people_changed();
-        // The deadlines of open asks are looked at under the new choices.
-        self.open.changed();
+    async fn forget_old(&self) -> Result<(), StoreError> {
+        let before = clock::now_ms() - self.choices().settings.keep_ms;
+        while self.store.forget_closed(before).await? > 0 {
+            tokio::time::sleep(BREATH).await;
+        }
+        Ok(())
     }
+
+    /// Lets every waiter go with the ask as it is; no caller that leaves now closes its ask.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    /// Waits until [`Gate::stop`] is called.
+    pub async fn stopped(&self) {
+        self.stopping.cancelled().await;
+    }
+
+    /// Whether [`Gate::stop`] was called.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+
+    /// Closes an ask if its row is as seen, and sends it to its waiters.
+    // INVARIANT: they get it though the one who closed it has left meanwhile.
+    async fn close(self: &Arc<Self>, seen: &Ask, end: State) -> Result<Closed, StoreError> {
+        let (gate, seen) = (self.clone(), seen.clone());
+        to_the_end(async move {
+            let closed = gate.store.close_ask(&seen, &end, &[]).await?;
+            if let Closed::Won(ask) = &closed {
+                gate.closed(ask);
+            }
+            Ok(closed)
+        })
+        .await
+    }
+
+    /// An ask of countersign's own: no agent waits for it.
+    fn own(&self, body: Body, created_at: i64, deadline_at: Option<i64>) -> NewAsk {
+        NewAsk {
+            id: ids::ask_id(),
+            digest: body.call.digest(),
+            body,
+            attended: false,
+            daemon: self.daemon.clone(),
+            attached: Default::default(),
+            created_at,
+            deadline_at,
+            limited: None,
+        }
+    }
+
+    /// An ask was closed, and that is committed.
+    fn closed(&self, ask: &Ask) {
+        // A review counts for no agent, and nobody submits it again.
+        if ask.body.review.is_none() {
+            self.load.less(&ask.body.call, load::size(&ask.body));
+            self.denials.note(ask);
+        }
+        self.monotonic.forget(&ask.id);
+        self.waiters.bring(ask);
+        self.changed();
+    }
+
+    /// Something changed that is committed.
+    fn changed(&self) {
+        count(&self.changes);
+    }
+
+    /// Another daemon may have changed something.
+    fn changed_remotely(&self) {
+        count(&self.remote_changes);
+        self.changed();
+    }
+}
+
+/// Does this to its end, though the one who wanted it leaves meanwhile.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::spawn(work).await;
+    // It ends early only with its runtime.
+    done.unwrap_or_else(|error| Err(StoreError::Uncertain(error.to_string())))
+}
+
+fn count(changes: &watch::Sender<u64>) {
+    changes.send_modify(|count| *count = count.wrapping_add(1));
 }

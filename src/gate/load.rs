@@ -1,22 +1,17 @@
-//! How much waits for people, and for which agent. What would be too much is refused, before it is
-//! stored.
+//! How much waits for people, for which agent, and how fast it comes. What would be too much is
+//! refused, before it is stored.
 //!
 //! What is counted here is a shadow of the store's rows: it is counted anew from them every half
-//! minute, after news from other daemons, and before anybody is refused.
+//! minute, after news from other daemons, and before anybody is refused. How many asks a minute each
+//! agent and each session may open is counted by this daemon alone, since its start: it bounds what
+//! people are sent, and holds no state that a restart could lose to an agent's harm.
 
-#[cfg(test)]
-mod tests;
-
-use super::{
-    SubmitError,
-    call::Call,
-    limits::{Limits, TooMuch},
-    rate::Rates,
-};
+use super::{SubmitError, call::Call};
 use countersign_domain::Body;
 use countersign_store::{Store, StoreError};
 use std::{
     collections::HashMap,
+    hash::Hash,
     io,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -27,9 +22,54 @@ use tokio::time::Instant;
 const GOOD: Duration = Duration::from_secs(30);
 /// How long it is good enough to refuse something.
 const FRESH: Duration = Duration::from_secs(1);
-
 /// When to try again where people have to answer first.
 const LATER: Duration = Duration::from_secs(15);
+const MINUTE: Duration = Duration::from_secs(60);
+/// So many keys are kept before those at rest are forgotten.
+const MANY: usize = 1_024;
+
+/// How much may be open at once, and how fast it may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Asks, in all.
+    pub asks: u64,
+    /// Asks of one agent.
+    pub asks_per_agent: u64,
+    /// Asks of one session.
+    pub asks_per_session: u64,
+    /// New asks of one agent in a minute.
+    pub asks_a_minute_per_agent: u64,
+    /// New asks of one session in a minute.
+    pub asks_a_minute_per_session: u64,
+    /// Bytes of asks, in all.
+    pub bytes: u64,
+    /// Bytes of asks of one agent.
+    pub bytes_per_agent: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            asks: 50_000,
+            asks_per_agent: 10_000,
+            asks_per_session: 1_000,
+            asks_a_minute_per_agent: 1_200,
+            asks_a_minute_per_session: 300,
+            bytes: 64 << 20,
+            bytes_per_agent: 16 << 20,
+        }
+    }
+}
+
+/// Why an ask is not taken now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct TooMuch {
+    /// Which limit it would break, in a sentence for its caller.
+    pub why: String,
+    /// When to try again.
+    pub after: Duration,
+}
 
 /// Agent and session.
 type SessionName = (String, String);
@@ -280,3 +320,52 @@ fn too_much(
         )
     })
 }
+
+/// The rates of everybody with this kind of name. A minute's asks may come at once; from then on
+/// one more is free with every minute's share of time.
+#[derive(Debug)]
+struct Rates<K>(HashMap<K, Instant>);
+
+impl<K> Default for Rates<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Hash + Eq> Rates<K> {
+    /// Whether one more fits in now.
+    ///
+    /// # Errors
+    /// How long it takes until one does.
+    pub(super) fn fits(&self, key: &K, a_minute: u64) -> Result<(), Duration> {
+        let Some(full_until) = self.0.get(key) else { return Ok(()) };
+        let used = full_until.saturating_duration_since(Instant::now()) + share(a_minute);
+        // Division rounds down, so a whole minute's asks are always within it.
+        if used <= MINUTE { Ok(()) } else { Err(used - MINUTE) }
+    }
+
+    /// Counts one more.
+    pub(super) fn count(&mut self, key: K, a_minute: u64) {
+        let now = Instant::now();
+        if self.0.len() >= MANY {
+            self.0.retain(|_, full_until| *full_until > now);
+        }
+        let full_until = self.0.entry(key).or_insert(now);
+        *full_until = (*full_until).max(now) + share(a_minute);
+    }
+
+    /// Gives one back that came to nothing.
+    fn give_back(&mut self, key: &K, a_minute: u64) {
+        if let Some(full_until) = self.0.get_mut(key) {
+            *full_until = full_until.checked_sub(share(a_minute)).unwrap_or(*full_until);
+        }
+    }
+}
+
+/// What one ask takes of a minute.
+fn share(a_minute: u64) -> Duration {
+    MINUTE / u32::try_from(a_minute.max(1)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

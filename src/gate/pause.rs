@@ -1,19 +1,18 @@
-//! The kill switch: while it is on nothing is allowed and no deadline runs.
+//! The kill switch: while it is on nothing is allowed and no deadline runs. And what policy has come
+//! to allow: after a pause that held it, or after a grant.
 
 use super::{
+    Gate, SubmitError,
     approvers::{Stranger, Who},
     ask::{
-        Ask, By,
+        Answer, Ask, By, Decision, Scope, State,
         pause::{Pause, PauseMode},
     },
-    evaluate::Evaluator,
-    in_force::InForce,
-    open_asks::{OpenAsks, to_the_end},
-    reconsider::approve_allowed,
-    uses::GrantUses,
+    to_the_end,
 };
+use countersign_policy::Verdict;
 use countersign_port::line;
-use countersign_store::StoreError;
+use countersign_store::{Closed, StoreError};
 use countersign_tokens::clock;
 use std::sync::Arc;
 
@@ -29,18 +28,13 @@ pub enum PauseOutcome {
     NotAllowed(Stranger),
 }
 
-/// Switches the pause.
-#[derive(Debug)]
-pub(super) struct PauseSwitch {
-    pub(super) open: Arc<OpenAsks>,
-    pub(super) in_force: Arc<InForce>,
-    pub(super) evaluator: Arc<Evaluator>,
-    pub(super) uses: Arc<GrantUses>,
-}
-
-impl PauseSwitch {
-    pub(super) async fn pause(
-        &self,
+impl Gate {
+    /// Switches the kill switch on, or changes what becomes of calls meanwhile.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn pause(
+        self: &Arc<Self>,
         mode: PauseMode,
         who: Who,
     ) -> Result<PauseOutcome, StoreError> {
@@ -48,10 +42,10 @@ impl PauseSwitch {
             Ok(by) => by,
             Err(stranger) => return Ok(PauseOutcome::NotAllowed(stranger)),
         };
-        let (open, new) = (self.open.clone(), Pause { mode, by, since: clock::now_ms() });
+        let (gate, new) = (self.clone(), Pause { mode, by, since: clock::now_ms() });
         to_the_end(async move {
-            let before = open.store.set_pause(&new).await?;
-            open.changed();
+            let before = gate.store.set_pause(&new).await?;
+            gate.changed();
             tracing::warn!(mode = mode.name(), by = %new.by, "everything is paused");
             Ok(match before {
                 Some(before) if before.mode == mode => {
@@ -69,42 +63,85 @@ impl PauseSwitch {
         .await
     }
 
-    pub(super) async fn resume(self: &Arc<Self>, who: Who) -> Result<PauseOutcome, StoreError> {
+    /// Switches it off.
+    ///
+    /// # Errors
+    /// When the store fails; where that is not certain the pause may be over.
+    pub async fn resume(self: &Arc<Self>, who: Who) -> Result<PauseOutcome, StoreError> {
         let by = match self.person(who) {
             Ok(by) => by,
             Err(stranger) => return Ok(PauseOutcome::NotAllowed(stranger)),
         };
-        let switch = self.clone();
+        let gate = self.clone();
         to_the_end(async move {
-            let Some(ended) = switch.open.store.end_pause(&by, clock::now_ms()).await? else {
+            let Some(ended) = gate.store.end_pause(&by, clock::now_ms()).await? else {
                 return Ok(PauseOutcome::Unchanged("Nothing is paused.".to_owned()));
             };
             // What was counted while nothing could be answered is no time that people had.
-            switch.open.monotonic.forget_all();
-            switch.open.changed();
+            gate.monotonic.forget_all();
+            gate.changed();
             tracing::warn!(by = %by, "the pause is over");
-            switch.release().await?;
+            gate.release().await?;
             let time = clock::span(clock::now_ms().saturating_sub(ended.since));
             Ok(PauseOutcome::Switched(format!("Resumed after {time}: calls are taken again.")))
         })
         .await
     }
 
-    fn person(&self, who: Who) -> Result<By, Stranger> {
-        let approver = self.in_force.admit(who)?;
-        Ok(super::answer::person(&approver))
-    }
-
     /// Approves what was held though a rule or grant allows it, where one still does.
-    async fn release(&self) -> Result<(), StoreError> {
+    async fn release(self: &Arc<Self>) -> Result<(), StoreError> {
         let mut held = Vec::new();
         let note = |ask: &Ask| {
             if ask.body.held {
                 held.push(ask.id.clone());
             }
         };
-        self.open.store.each_ask_in("open", note).await?;
-        approve_allowed(&self.open, &self.evaluator, &self.uses, &held, None).await
+        self.store.each_ask_in("open", note).await?;
+        self.approve_allowed(&held, None).await
+    }
+
+    /// Decides anew on these asks, and approves in policy's name those that are open and allowed by
+    /// now. `grant` says what allows them where the decision names no rule; its reason does where
+    /// `None`.
+    ///
+    /// # Errors
+    /// When the store fails; the asks that are left stay open.
+    pub(super) async fn approve_allowed(
+        self: &Arc<Self>,
+        asks: &[String],
+        grant: Option<&str>,
+    ) -> Result<(), StoreError> {
+        for id in asks {
+            let Some(ask) = self.store.whole_ask(id).await?.filter(Ask::is_open) else { continue };
+            // A person answers a question, and a change that was proposed.
+            // INVARIANT: an ask that needs certain people is answered by them.
+            let needs_people = !ask.body.requirements.is_empty();
+            // A rule that covers the tool of a budget covers none of its calls.
+            let by_people = ask.is_question() || ask.body.is_no_call() || needs_people;
+            if by_people || ask.progress.edit.is_some() {
+                continue;
+            }
+            let decided = match self.decide(&ask.body.call).await {
+                Ok(decided) => decided,
+                Err(SubmitError::Store(error)) => return Err(error),
+                // FAIL-CLOSED: a call that cannot be decided on stays an ask.
+                Err(_) => continue,
+            };
+            if decided.verdict != Verdict::Allow {
+                continue;
+            }
+            let unnamed = || grant.map_or(decided.reason, str::to_owned);
+            let by = By::Policy { grant: decided.rule.unwrap_or_else(unnamed) };
+            let answer = Answer {
+                scope: Some(Scope::Once),
+                ..Answer::new(Decision::Approve, by, clock::now_ms())
+            };
+            if let Closed::Won(ask) = self.close(&ask, State::Answered(answer)).await? {
+                self.uses.count(&ask.body.call, decided.deciding_rule.as_ref());
+                tracing::info!(ask_id = %ask.id, "policy has come to allow an open ask");
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,12 +1,15 @@
-//! The operator's policy: the rules file, or another system's own configuration; read again when it
-//! changes.
+//! The operator's policy: the rules file, a file for each worker, or another system's own
+//! configuration. Each is read again when it changes; what somebody says Always to is added to it.
 
-use super::{RulesFile, Workers, rules_file};
-use countersign_policy::{Decision, Guardrail, Rule};
-use countersign_profiles::{EvaluationContext, Profile, System};
+use countersign_policy::{Decision, Guardrail, Rule, RuleProblem, Rules, file, tools::canonical};
+use countersign_profiles::{EvaluationContext, Profile, System, WorkerFiles};
 use std::{
+    collections::HashMap,
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 /// What rules on calls.
@@ -37,7 +40,7 @@ pub struct Native {
     pub system: Arc<dyn System>,
     /// What is wrong with the file, when this is older than it.
     pub problem: Option<String>,
-    stamp: rules_file::Stamp,
+    stamp: Stamp,
 }
 
 impl Policy {
@@ -157,12 +160,11 @@ impl NativeFile {
             last: Mutex::new(Arc::new(Native {
                 system: profile.open(None, profile.name(), None, compat)?.into(),
                 problem: None,
-                stamp: rules_file::Stamp::Missing,
+                stamp: Stamp::Missing,
             })),
         };
         if let Some(path) = path {
-            let stamp =
-                rules_file::stamp(path).map_err(|why| rules_file::cannot_read(path, &why))?;
+            let stamp = stamp(path).map_err(|why| cannot_read(path, &why))?;
             native.last = Mutex::new(Arc::new(native.load(stamp)?));
         }
         Ok(native)
@@ -174,11 +176,11 @@ impl NativeFile {
     fn current(&self) -> Arc<Native> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(path) = &self.path else { return last.clone() };
-        let found = match rules_file::stamp(path) {
+        let found = match stamp(path) {
             Ok(found) if found == last.stamp && last.problem.is_none() => return last.clone(),
-            Ok(rules_file::Stamp::Missing) => Err(format!("{} is gone", path.display())),
+            Ok(Stamp::Missing) => Err(format!("{} is gone", path.display())),
             Ok(found) => self.load(found),
-            Err(error) => Err(rules_file::cannot_read(path, &error)),
+            Err(error) => Err(cannot_read(path, &error)),
         };
         *last = Arc::new(found.unwrap_or_else(|problem| {
             if last.problem.as_ref() != Some(&problem) {
@@ -190,10 +192,10 @@ impl NativeFile {
         last.clone()
     }
 
-    fn load(&self, stamp: rules_file::Stamp) -> Result<Native, String> {
+    fn load(&self, stamp: Stamp) -> Result<Native, String> {
         let Some(path) = &self.path else { return Err("there is no file to read".to_owned()) };
-        let text = rules_file::guarded(path, &stamp)?;
-        let system = self.profile.open(Some(&text), &rules_file::name(path), None, self.compat)?;
+        let text = guarded(path, &stamp)?;
+        let system = self.profile.open(Some(&text), &name(path), None, self.compat)?;
         Ok(Native { system: system.into(), problem: None, stamp })
     }
 
@@ -212,3 +214,556 @@ impl NativeFile {
         Ok((countersign_profiles::decide(&*now.system, call, context)?, now.problem.clone()))
     }
 }
+
+/// The operator's rules.
+#[derive(Debug)]
+pub struct RulesFile {
+    path: PathBuf,
+    home: Option<String>,
+    guardrail: Guardrail,
+    last: Mutex<Arc<Loaded>>,
+    /// Two Always at once are written one after the other.
+    writing: Mutex<()>,
+}
+
+/// The rules in force.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The rules.
+    pub rules: Rules,
+    /// What nothing lifts: the bridge's own, and the denies that a person wrote.
+    pub guardrail: Guardrail,
+    /// What is wrong with the file, when these are older than it.
+    pub problem: Option<String>,
+    /// Rules in the file that grants have put there.
+    granted: Vec<Rule>,
+    stamp: Stamp,
+}
+
+/// Tells one state of a file from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stamp {
+    Missing,
+    File { inode: u64, length: u64, changed: (i64, i64), mode: u32 },
+}
+
+impl RulesFile {
+    /// Reads the rules; the defaults are in force where there is no such file.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, is open to others, or holds an error.
+    pub fn open(path: &Path, home: Option<String>, guardrail: Guardrail) -> Result<Self, String> {
+        let stamp = stamp(path).map_err(|error| cannot_read(path, &error))?;
+        let loaded = load(path, home.as_deref(), stamp, guardrail.clone(), &[])?;
+        let last = Mutex::new(Arc::new(loaded));
+        Ok(Self { path: path.to_owned(), home, guardrail, last, writing: Mutex::new(()) })
+    }
+
+    /// The rules in force now: those of the file, or the last good ones with what is wrong.
+    /// `granted` are the rules in it that came from grants.
+    #[must_use]
+    // FAIL-CLOSED: a broken file never loosens anything; the last good rules stay, and every card
+    // says so.
+    pub fn current(&self, granted: &[Rule]) -> Arc<Loaded> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match stamp(&self.path) {
+            Ok(found) if found == last.stamp && last.problem.is_none() => {
+                if last.granted == granted {
+                    return last.clone();
+                }
+                self.load(found, granted)
+            }
+            // The defaults may allow more than the file did.
+            Ok(Stamp::Missing) if last.stamp != Stamp::Missing => {
+                Err(format!("{} is gone", self.path.display()))
+            }
+            Ok(found) => self.load(found, granted),
+            Err(error) => Err(cannot_read(&self.path, &error)),
+        };
+        *last = Arc::new(match found {
+            Ok(loaded) => loaded,
+            Err(problem) => {
+                if last.problem.as_ref() != Some(&problem) {
+                    tracing::error!(problem, "the last good rules stay in force");
+                }
+                // The old stamp stays, so that the file is looked at again.
+                Loaded {
+                    rules: last.rules.clone(),
+                    guardrail: last.guardrail.clone(),
+                    problem: Some(problem),
+                    granted: last.granted.clone(),
+                    stamp: last.stamp.clone(),
+                }
+            }
+        });
+        last.clone()
+    }
+
+    fn load(&self, stamp: Stamp, granted: &[Rule]) -> Result<Loaded, String> {
+        load(&self.path, self.home.as_deref(), stamp, self.guardrail.clone(), granted)
+    }
+
+    /// Why a rule that a grant wrote is not in force any more: people edit the file.
+    #[must_use]
+    pub fn lacks(&self, rule: &Rule) -> Option<String> {
+        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
+        let loaded = self.current(&granted);
+        let same =
+            |it: &&Rule| canonical(&it.tool) == canonical(&rule.tool) && it.pattern == rule.pattern;
+        let file = name(&self.path);
+        // The last one decides.
+        match loaded.rules.iter().filter(same).last() {
+            Some(found) if found.verdict == rule.verdict => None,
+            Some(found) => Some(format!("{file} was edited and says {} now", found.verdict.word())),
+            None => Some(format!("it is no longer in {file}")),
+        }
+    }
+
+    /// What is wrong with the file, if something is.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
+        self.current(&granted).problem.clone()
+    }
+
+    /// Adds rules at the end, keeping comments and layout. All or none are written.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub fn append(&self, rules: &[Rule]) -> Result<(), String> {
+        self.edit(|text| file::append(text, rules).map_err(|error| error.to_string()))
+    }
+
+    /// The rules as they would be with these too, written by hand at the end of their tools.
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// A sentence that says why a rule cannot be in the file.
+    pub fn with(&self, rules: &[Rule], granted: &[Rule]) -> Result<Loaded, String> {
+        let stamp = stamp(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
+        let text = self.text()?;
+        let text = file::append(&text, rules).map_err(|it| it.to_string())?;
+        parsed(&text, &name(&self.path), self.home.as_deref(), self.guardrail.clone(), granted)
+            .map(|loaded| Loaded { stamp, ..loaded })
+    }
+
+    /// Takes a rule out, keeping comments and layout.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub fn remove(&self, rule: &Rule) -> Result<(), String> {
+        self.edit(|text| file::remove(text, rule).map_err(|error| error.to_string()))
+    }
+
+    fn edit(&self, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), String> {
+        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&self.text()?)?;
+        Rules::parse(&changed, &name(&self.path), self.home.as_deref())
+            .map_err(|problems| say(&problems))?;
+        replace(&self.path, &changed)
+            .map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+    }
+
+    /// The text of the file; that of the defaults where there is none.
+    fn text(&self) -> Result<String, String> {
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Ok(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(countersign_policy::DEFAULT_RULES.to_owned())
+            }
+            Err(error) => Err(cannot_read(&self.path, &error)),
+        }
+    }
+}
+
+fn load(
+    path: &Path,
+    home: Option<&str>,
+    stamp: Stamp,
+    guardrail: Guardrail,
+    granted: &[Rule],
+) -> Result<Loaded, String> {
+    let (text, name) = match &stamp {
+        Stamp::Missing => {
+            (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into())
+        }
+        Stamp::File { .. } => (guarded(path, &stamp)?, name(path)),
+    };
+    let loaded = parsed(&text, &name, home, guardrail, granted)?;
+    for warning in loaded.rules.warnings() {
+        tracing::warn!("{warning}");
+    }
+    Ok(Loaded { stamp, ..loaded })
+}
+
+fn parsed(
+    text: &str,
+    name: &str,
+    home: Option<&str>,
+    guardrail: Guardrail,
+    granted: &[Rule],
+) -> Result<Loaded, String> {
+    let rules = Rules::parse(text, name, home).map_err(|problems| say(&problems))?;
+    let guardrail =
+        guardrail.with_denies(by_hand(text, name, home, granted).unwrap_or(rules.clone()));
+    let (problem, granted) = (None, granted.to_vec());
+    Ok(Loaded { rules, guardrail, problem, granted, stamp: Stamp::Missing })
+}
+
+/// The rules as a person wrote them, without those that grants have added.
+// SECURITY: no grant lifts a deny that a person wrote, wherever it is in the file.
+fn by_hand(text: &str, name: &str, home: Option<&str>, granted: &[Rule]) -> Option<Rules> {
+    let without = |text: String, rule| file::remove(&text, rule).ok();
+    let text = granted.iter().try_fold(text.to_owned(), without)?;
+    Rules::parse(&text, name, home).ok()
+}
+
+/// The text of a file that only its owner can write.
+// SECURITY: a user who can write the policy can allow anything.
+fn guarded(path: &Path, stamp: &Stamp) -> Result<String, String> {
+    if let Stamp::File { mode, .. } = stamp
+        && mode & 0o022 != 0
+    {
+        return Err(format!("{0} can be written by others; run `chmod go-w {0}`", path.display()));
+    }
+    fs::read_to_string(path).map_err(|error| cannot_read(path, &error))
+}
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    match fs::metadata(path) {
+        Ok(meta) => Ok(Stamp::File {
+            inode: meta.ino(),
+            length: meta.len(),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+            mode: meta.permissions().mode(),
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Stamp::Missing),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces a file in one step, so that nobody ever reads half of it.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    io::Write::write_all(&mut new, text.as_bytes())?;
+    if let Ok(meta) = fs::metadata(path) {
+        new.as_file().set_permissions(meta.permissions())?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(path).map_err(|error| error.error)?;
+    fs::File::open(folder)?.sync_all()
+}
+
+/// The file's own name: short enough for a card.
+pub(super) fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn say(problems: &[RuleProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> String {
+    format!("cannot read {}: {error}", path.display())
+}
+
+/// The files of all workers.
+#[derive(Debug)]
+pub struct Workers {
+    profile: Profile,
+    files: WorkerFiles,
+    /// The file for calls that name no worker; the folder of the others is beside it.
+    main: PathBuf,
+    home: Option<String>,
+    guardrail: Guardrail,
+    compat: bool,
+    last: Mutex<KnownWorkers<Worker>>,
+    /// Two Always at once are written one after the other.
+    writing: Mutex<()>,
+}
+
+/// A worker's rules in force.
+#[derive(Debug)]
+pub(super) struct Worker {
+    system: Arc<dyn System>,
+    /// What nothing lifts: the bridge's own, and the denies that a person wrote.
+    guardrail: Guardrail,
+    /// What is wrong with the file, when these are older than it.
+    problem: Option<String>,
+    /// Rules in the text that grants have put there.
+    granted: Vec<Rule>,
+    stamp: Stamp,
+}
+
+impl Worker {
+    /// What nothing lifts.
+    pub(super) fn guardrail(&self) -> &Guardrail {
+        &self.guardrail
+    }
+
+    /// Rules on a call, under the guardrail of what is given. The second is what is wrong with the
+    /// worker's file, if something is.
+    pub(super) fn rule(
+        &self,
+        call: &countersign_policy::Call,
+        context: &EvaluationContext<'_>,
+    ) -> Result<(Decision, Option<String>), String> {
+        Ok((countersign_profiles::decide(&*self.system, call, context)?, self.problem.clone()))
+    }
+}
+
+impl Workers {
+    /// Takes the main file; the others are in the folder `workers` beside it.
+    ///
+    /// # Errors
+    /// When the main file is there and cannot be read, is open to others, or holds an error.
+    pub fn open(
+        profile: Profile,
+        files: WorkerFiles,
+        main: &Path,
+        home: Option<String>,
+        guardrail: Guardrail,
+        compat: bool,
+    ) -> Result<Self, String> {
+        let workers = Self {
+            profile,
+            files,
+            main: main.to_owned(),
+            home,
+            guardrail,
+            compat,
+            last: Mutex::default(),
+            writing: Mutex::default(),
+        };
+        let worker = workers.seeded(main).and_then(|stamp| workers.load(main, stamp, &[]))?;
+        let mut last = workers.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.put(main, Arc::new(worker), Instant::now());
+        drop(last);
+        Ok(workers)
+    }
+
+    /// A worker's rules in force. `granted` are the rules in any file that came from grants.
+    pub(super) fn rules_of(
+        &self,
+        worker: Option<&str>,
+        granted: &[Rule],
+    ) -> Result<Arc<Worker>, String> {
+        self.current(&self.path(worker)?, granted)
+    }
+
+    /// The profile whose files these are.
+    #[must_use]
+    pub(super) fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Whether they rule as the profile's system does, where that is unsafe too.
+    #[must_use]
+    pub fn is_compat(&self) -> bool {
+        self.compat
+    }
+
+    /// What is wrong with any of the files at the moment.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.all().find_map(|worker| worker.problem.clone())
+    }
+
+    /// Adds rules at the end of a worker's file, keeping comments and layout. All or none are
+    /// written.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub(super) fn append(&self, worker: Option<&str>, rules: &[Rule]) -> Result<(), String> {
+        self.edit(&self.path(worker)?, |text| {
+            if !self.compat {
+                return file::append(text, rules).map_err(|error| error.to_string());
+            }
+            let Some(Rule { tool, .. }) = rules.first() else { return Ok(text.to_owned()) };
+            let patterns: Vec<&str> = rules.iter().map(|rule| rule.pattern.as_str()).collect();
+            Ok((self.files.remember)(text, tool, &patterns, self.home.as_deref()))
+        })
+    }
+
+    /// Takes a rule out of a worker's file, keeping comments and layout.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub(super) fn remove(&self, worker: Option<&str>, rule: &Rule) -> Result<(), String> {
+        self.edit(&self.path(worker)?, |text| {
+            file::remove(text, rule).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Where a worker's rules are.
+    // SECURITY: the name comes from outside; it names one folder and nothing above or below it.
+    fn path(&self, worker: Option<&str>) -> Result<PathBuf, String> {
+        let Some(worker) = worker else { return Ok(self.main.clone()) };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if worker.is_empty() || worker.len() > 100 || worker.starts_with('.') {
+            return Err(format!("the worker {worker:?} names no folder for its rules"));
+        }
+        if !worker.chars().all(plain) {
+            return Err(format!(
+                "the worker {worker:?} names no folder for its rules; letters, digits, `-`, `_` \
+                 and `.` do"
+            ));
+        }
+        let folder = self.main.parent().unwrap_or(Path::new("."));
+        Ok(folder.join("workers").join(worker).join("permissions.jsonc"))
+    }
+
+    /// The rules in force now: those of the file, or the last good ones with what is wrong.
+    // FAIL-CLOSED: a broken file never loosens anything; a worker whose file never could be read
+    // has no rules, and its calls are refused with the reason.
+    fn current(&self, path: &Path, granted: &[Rule]) -> Result<Arc<Worker>, String> {
+        let mut all = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, now) = (all.get(path), Instant::now());
+        if before.is_none() {
+            all.make_room(&self.main, now).iter().for_each(|forgotten| self.clear_away(forgotten));
+        }
+        let found = match &before {
+            None => self.seeded(path),
+            Some(_) => stamp(path).map_err(|why| cannot_read(path, &why)),
+        };
+        let loaded = match (found, &before) {
+            (Ok(Stamp::Missing), Some(_)) => Err(format!("{} is gone", path.display())),
+            (Ok(stamp), Some(last))
+                if stamp == last.stamp && last.problem.is_none() && last.granted == granted =>
+            {
+                all.put(path, last.clone(), now);
+                return Ok(last.clone());
+            }
+            (Ok(stamp), _) => self.load(path, stamp, granted),
+            (Err(problem), _) => Err(problem),
+        };
+        let worker = match (loaded, before) {
+            (Ok(worker), _) => worker,
+            (Err(problem), None) => return Err(problem),
+            (Err(problem), Some(last)) => {
+                if last.problem.as_ref() != Some(&problem) {
+                    tracing::error!(problem, "the last good rules stay in force");
+                }
+                Worker {
+                    system: last.system.clone(),
+                    guardrail: last.guardrail.clone(),
+                    problem: Some(problem),
+                    granted: last.granted.clone(),
+                    stamp: last.stamp.clone(),
+                }
+            }
+        };
+        let worker = Arc::new(worker);
+        all.put(path, worker.clone(), now);
+        Ok(worker)
+    }
+
+    /// The state of the file, which is written with the profile's defaults where there is none.
+    fn seeded(&self, path: &Path) -> Result<Stamp, String> {
+        let look = || stamp(path).map_err(|why| cannot_read(path, &why));
+        if look()? == Stamp::Missing {
+            replace(path, self.files.seed)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            let file = path.display();
+            tracing::info!(%file, "a worker's rules start as the profile's defaults");
+        }
+        look()
+    }
+
+    /// Takes the file of a forgotten worker away if it holds no more than it began with: names that
+    /// somebody made up leave nothing behind.
+    fn clear_away(&self, path: &Path) {
+        let _nobody_writes = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if fs::read_to_string(path).is_ok_and(|text| text == self.files.seed) {
+            // A folder that holds anything else stays.
+            let folder = path.parent().unwrap_or(path);
+            let _ = fs::remove_file(path).and_then(|()| fs::remove_dir(folder));
+        }
+    }
+
+    fn load(&self, path: &Path, stamp: Stamp, granted: &[Rule]) -> Result<Worker, String> {
+        let text = guarded(path, &stamp)?;
+        let (name, home) = (name(path), self.home.as_deref());
+        let system = self.profile.open(Some(&text), &name, home, self.compat)?;
+        let guardrail = match self.compat {
+            true => self.guardrail.clone(),
+            false => {
+                let rules = Rules::parse(&text, &name, home).unwrap_or_default();
+                let denies = by_hand(&text, &name, home, granted).unwrap_or(rules);
+                self.guardrail.clone().with_denies(denies)
+            }
+        };
+        let granted = granted.to_vec();
+        Ok(Worker { system: system.into(), guardrail, problem: None, granted, stamp })
+    }
+
+    fn edit(
+        &self,
+        path: &Path,
+        change: impl FnOnce(&str) -> Result<String, String>,
+    ) -> Result<(), String> {
+        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.files.seed.to_owned(),
+            Err(error) => return Err(cannot_read(path, &error)),
+        };
+        let changed = change(&text)?;
+        self.profile.open(Some(&changed), &name(path), self.home.as_deref(), self.compat)?;
+        replace(path, &changed).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    }
+}
+
+/// So many are remembered.
+pub(super) const MOST: usize = 1000;
+/// One that has made no call for so long is forgotten.
+const IDLE: Duration = Duration::from_secs(3600);
+
+#[derive(Debug)]
+struct KnownWorkers<W> {
+    by_path: HashMap<PathBuf, (Arc<W>, Instant)>,
+}
+
+impl<W> Default for KnownWorkers<W> {
+    fn default() -> Self {
+        Self { by_path: HashMap::new() }
+    }
+}
+
+impl<W> KnownWorkers<W> {
+    /// The worker whose rules are there, if it is known.
+    pub(super) fn get(&self, path: &Path) -> Option<Arc<W>> {
+        self.by_path.get(path).map(|(worker, _)| worker.clone())
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &W> {
+        self.by_path.values().map(|(worker, _)| &**worker)
+    }
+
+    /// Notes that a worker makes a call.
+    pub(super) fn put(&mut self, path: &Path, worker: Arc<W>, now: Instant) {
+        self.by_path.insert(path.to_owned(), (worker, now));
+    }
+
+    /// Forgets the idle, and so many more that there is room for one; where their rules are.
+    pub(super) fn make_room(&mut self, main: &Path, now: Instant) -> Vec<PathBuf> {
+        let age = |path: &Path| (path != main).then(|| self.by_path.get(path).map(|(_, at)| *at));
+        let mut others: Vec<(Instant, PathBuf)> =
+            (self.by_path.keys()).filter_map(|path| Some((age(path)??, path.clone()))).collect();
+        others.sort();
+        let many = (others.len() + 1).saturating_sub(MOST);
+        let idle = others.iter().filter(|(at, _)| now.duration_since(*at) >= IDLE).count();
+        others.truncate(many.max(idle));
+        let forgotten: Vec<PathBuf> = others.into_iter().map(|(_, path)| path).collect();
+        for path in &forgotten {
+            self.by_path.remove(path);
+        }
+        forgotten
+    }
+}
+
+#[cfg(test)]
+mod tests;

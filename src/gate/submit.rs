@@ -1,32 +1,36 @@
 //! Taking calls: what policy does not rule becomes an ask, with its caller.
+//!
+//! A call goes one way, and [`Submission::run`] is that way: *identify* says whose call it is,
+//! *decide* what policy makes of it, *restrict* makes an allowed call ask, *hold* lets nothing run
+//! in a pause, *recall* spares people what they have said of exactly this call, and *record* notes
+//! the end or opens the ask. A step that tightens belongs into *restrict*, before the pause is read;
+//! one that spares people an ask into *recall*, behind everything that denies.
 
 use super::{
-    AttachedCaller, SubmitError,
-    agent_tokens::{AgentTokens, is_same},
-    allowed::AllowedCalls,
-    ask::{
-        Ask, Body, Silence,
-        pause::{Pause, PauseMode},
-    },
-    attach::Callers,
-    call::Call,
-    evaluate::Evaluator,
-    expire::Deadlines,
-    in_force::InForce,
-    large, load,
-    open_asks::OpenAsks,
+    AttachedCaller, Gate, TooMuch,
+    agents::is_same,
+    ask::{Ask, Body, Silence, pause::PauseMode, requirement::Requirement},
+    call::{Accepts, Call, Malformed},
+    evaluate::{Given, Handling, bytes},
+    grants, load,
     pause::sentence,
-    reviews::Reviews,
-    uses::GrantUses,
 };
-use countersign_policy::{Decision, Verdict};
-use countersign_profiles::OnDisconnect;
-use countersign_store::{Inserted, NewAsk, StoreError};
+use countersign_policy::{Decision, Verdict, effects};
+use countersign_profiles::{OnDeny, OnDisconnect, PromptChoice};
+use countersign_store::{AgentToken, Inserted, NewAsk, NewEvent, Store, StoreError};
 use countersign_tokens::{clock, ids};
-use serde_json::json;
-use std::{sync::Arc, time::Duration};
-use tokio::time::Instant;
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{sync::Notify, time::Instant};
+use tokio_util::sync::CancellationToken;
 
+/// How long calls are gathered before they are written: what a crash may lose.
+const TOGETHER: Duration = Duration::from_millis(200);
+/// How many wait at most. A caller that finds more writes them and waits.
+const MOST: usize = 4_096;
 /// What became of a call.
 #[derive(Debug)]
 #[must_use]
@@ -37,41 +41,50 @@ pub enum SubmitOutcome {
     Asked(Box<Ask>, Option<AttachedCaller>),
 }
 
-enum Opened {
-    Ruled(Box<Decision>),
-    Ask(Box<Ask>),
+/// Why a call was not taken. None of these lets it run.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The caller's mistake.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The same key for another call.
+    #[error(
+        "the key `{0}` was used in this session for another call; a key names exactly one call"
+    )]
+    KeyTaken(String),
+    /// The token that names the agent is missing, or not accepted any more.
+    #[error("{0}")]
+    NotThisAgent(String),
+    /// The daemon stops, and asks nobody any more.
+    #[error("this daemon stops; hand the call in again, with the same key, in a moment")]
+    Stopping,
+    /// The policy cannot rule on it.
+    #[error("{0}")]
+    Unruled(String),
+    /// More than may be open at once, or faster than it may come.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
+    /// Ours.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
-/// Takes calls.
-#[derive(Debug)]
-pub(super) struct Submissions {
-    pub(super) open: Arc<OpenAsks>,
-    pub(super) in_force: Arc<InForce>,
-    pub(super) evaluator: Arc<Evaluator>,
-    pub(super) deadlines: Arc<Deadlines>,
-    pub(super) callers: Arc<Callers>,
-    pub(super) uses: Arc<GrantUses>,
-    pub(super) allowed: Arc<AllowedCalls>,
-    pub(super) agent_tokens: Arc<AgentTokens>,
-    pub(super) reviews: Reviews,
-}
-
-impl Submissions {
+impl Gate {
     /// Takes a call: rules on it, and where a person has to answer, opens an ask. An `attended`
-    /// call has a caller that waits for the answer; when it leaves, now or later, its ask is taken
-    /// back.
+    /// call has a caller that waits for the answer; when it leaves, now or later, its ask is
+    /// cancelled.
     ///
     /// # Errors
     /// [`SubmitError`]; the call may then not run.
     // INVARIANT: an ask is opened together with its caller, and that is finished though the caller
     // has left: no ask stays open that nobody waits for, and none that is stored goes unannounced.
-    pub(super) async fn submit(
+    pub async fn submit(
         self: &Arc<Self>,
         call: Call,
         attended: bool,
     ) -> Result<SubmitOutcome, SubmitError> {
-        let submissions = self.clone();
-        let submitted = tokio::spawn(async move { submissions.take(call, attended).await });
+        let gate = self.clone();
+        let submitted = tokio::spawn(async move { gate.take(call, attended).await });
         // It ends early only with its runtime.
         submitted.await.unwrap_or(Err(SubmitError::Stopping))
     }
@@ -82,184 +95,76 @@ impl Submissions {
         attended: bool,
     ) -> Result<SubmitOutcome, SubmitError> {
         let id = ids::ask_id();
-        match self.opened(&id, call, attended).await {
-            Ok(Opened::Ruled(ruling)) => Ok(SubmitOutcome::Ruled(ruling)),
-            Ok(Opened::Ask(ask)) => {
-                let caller = (attended && ask.is_open()).then(|| self.callers.attach(&ask.id));
+        match Submission::run(&self, &id, call, attended).await {
+            Ok(SubmitOutcome::Asked(ask, _)) => {
+                let caller = (attended && ask.is_open()).then(|| self.attach(&ask.id));
                 Ok(SubmitOutcome::Asked(ask, caller))
             }
             Err(error) => {
                 if attended && matches!(error, SubmitError::Store(StoreError::Uncertain(_))) {
                     // It may be open, and its caller is told that it is not known to be.
-                    self.callers.attach(&id).store_failed();
+                    self.attach(&id).store_failed();
                 }
                 Err(error)
             }
+            ruled => ruled,
         }
     }
 
-    async fn opened(&self, id: &str, call: Call, attended: bool) -> Result<Opened, SubmitError> {
-        if self.open.stopping.is_cancelled() {
-            return Err(SubmitError::Stopping);
-        }
-        let bytes = large::bytes(&call);
-        let read = || call.spell_out().and_then(|call| call.check().map(|()| call));
-        let call = self.evaluator.beside(bytes, read).await?;
-        let (call, token) = self.agent_tokens.named(call).await?;
-        if let Some(token) = &token
-            && let Some(denial) = self.while_agent_paused(&call, token).await?
-        {
-            return self.denied(&call, denial).await;
-        }
-        let mut ahead = None;
-        let (mut ruling, problem) = match &call.budget {
-            Some(budget) => {
-                let decided = self.decide_budget(&call, budget).await?;
-                ahead = Some(decided.requirements);
-                (decided.decision, None)
-            }
-            None => self.evaluator.rule_in_turn(&call).await?,
-        };
-        if !call.questions.is_empty() && ruling.verdict == Verdict::Allow {
-            // No rule can answer a question.
-            ruling.verdict = Verdict::Ask;
-            ruling.reason = "a question is answered by a person".to_owned();
-        }
-        if ruling.verdict == Verdict::Allow
-            && let Some(why) = self.evaluator.outranked(&call, &ruling).await?
-        {
-            (ruling.verdict, ruling.rule, ruling.reason) = (Verdict::Ask, None, why);
-        }
-        // INVARIANT: read after the decision, so that no decision from before the pause is told
-        // after it.
-        let held = match self.open.store.pause().await? {
-            Some(pause) => self.while_paused(&call, &mut ruling, &pause).await?,
-            None => false,
-        };
-        let digest = self.evaluator.beside(bytes, || call.digest()).await;
-        if ruling.verdict != Verdict::Ask {
-            self.note(&call, &ruling, &digest).await?;
-            if ruling.verdict == Verdict::Allow {
-                self.uses.count(&call, ruling.deciding_rule.as_ref());
-                self.reviews.consider(&call, &ruling, &digest, token.map(|token| token.scope));
-            }
-            return Ok(Opened::Ruled(Box::new(ruling)));
-        }
-        if let Some(said) = self.denied_before(&call, &digest).await? {
-            ruling.verdict = Verdict::Deny;
-            (ruling.reason, ruling.rule) = (said, None);
-            self.note(&call, &ruling, &digest).await?;
-            return Ok(Opened::Ruled(Box::new(ruling)));
-        }
-        if let Some(why) = self.spend(&call, &ruling, &digest).await? {
-            (ruling.verdict, ruling.rule, ruling.reason) = (Verdict::Allow, None, why);
-            self.note(&call, &ruling, &digest).await?;
-            return Ok(Opened::Ruled(Box::new(ruling)));
-        }
-        let mut handling = self.evaluator.handling(&call, &ruling).await;
-        handling.requirements = ahead.unwrap_or(handling.requirements);
-        if let Some(token) = &token {
-            handling = self.evaluator.scoped(handling, &ruling, &token.scope).await?;
-        }
-        let (now, since) = (clock::now_ms(), Instant::now());
-        let attended = attended
-            && self.in_force.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
-        let here = attended.then_some(self.open.daemon.as_str());
-        let new = NewAsk {
-            id: id.to_owned(),
-            deadline_at: self.deadlines.deadline(&call, now),
-            attended,
-            body: handling.on(Body { held, ..self.body(call, ruling, problem) }),
-            digest,
-            daemon: self.open.daemon.clone(),
-            attached: here.into_iter().collect(),
-            created_at: now,
-            limited: token.as_ref().filter(|it| it.limits.any()).map(|it| it.id.clone()),
-        };
-        let _opening = self.in_force.opening().await;
-        let choices = self.in_force.now();
-        let cards = choices.cards(new.body.plan.as_ref());
-        let OpenAsks { store, load, .. } = &*self.open;
-        let bytes = load::size(&new.body);
-        let room = load.make_room(store, &choices.settings.limits, &new.body.call, bytes).await?;
-        match store.insert_ask(&new, &cards).await? {
-            Inserted::New(ask) => {
-                room.fill();
-                self.count_wait(&ask, since);
-                tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
-                    tool = %ask.body.call.tool, "asking a person");
-                self.open.changed();
-                Ok(Opened::Ask(Box::new(self.agent_tokens.checked(ask).await?)))
-            }
-            Inserted::Known(ask) if is_same(&ask, &new) => Ok(Opened::Ask(Box::new(ask))),
-            Inserted::Known(ask) => {
-                Err(SubmitError::KeyTaken(ask.body.call.key.unwrap_or_default()))
-            }
-            Inserted::OverLimit(limit) => {
-                drop((room, _opening));
-                // FAIL-CLOSED: only a token's agent has limits.
-                let Some(token) = token else { return Err(SubmitError::Stopping) };
-                let denial = self.over_limit(&new.body.call, &token, limit).await?;
-                self.denied(&new.body.call, denial).await
-            }
-        }
-    }
-
-    async fn denied(&self, call: &Call, denial: Decision) -> Result<Opened, SubmitError> {
-        let digest = self.evaluator.beside(large::bytes(call), || call.digest()).await;
-        self.note(call, &denial, &digest).await?;
-        Ok(Opened::Ruled(Box::new(denial)))
-    }
-
-    /// What becomes of a call while everything is paused; whether it is held though it was allowed.
-    // FAIL-CLOSED: a denial stays one, and nothing else is allowed. A call that was submitted
-    // before gets the ask that it has.
-    async fn while_paused(
-        &self,
-        call: &Call,
-        ruling: &mut Decision,
-        pause: &Pause,
-    ) -> Result<bool, StoreError> {
-        let allowed = ruling.verdict == Verdict::Allow;
-        match (ruling.verdict, pause.mode) {
-            (Verdict::Deny, _) => return Ok(false),
-            (Verdict::Allow | Verdict::Ask, PauseMode::Deny) if !self.is_known(call).await? => {
-                ruling.verdict = Verdict::Deny;
-                ruling.rule = None;
-                ruling.reason = format!("{}: nothing runs until it is resumed", sentence(pause));
-            }
-            (Verdict::Allow, _) => {
-                ruling.verdict = Verdict::Ask;
-                ruling.reason =
-                    format!("{}: it is held, though it needs no person", sentence(pause));
-            }
-            (Verdict::Ask, _) => {}
-        }
-        Ok(allowed && ruling.verdict == Verdict::Ask)
-    }
-
+    /// Whether a call's key was used before, so that its caller comes back to the ask that it has.
     pub(super) async fn is_known(&self, call: &Call) -> Result<bool, StoreError> {
         let Some(key) = &call.key else { return Ok(false) };
-        self.open.store.knows_key(&call.agent, &call.session, key).await
+        self.store.knows_key(&call.agent, &call.session, key).await
     }
 
-    /// What a person said to the same call a moment ago. A caller that comes back under its key
-    /// gets its own ask instead.
-    async fn denied_before(&self, call: &Call, digest: &str) -> Result<Option<String>, StoreError> {
-        let said = self.open.denials.recall(digest).filter(|_| call.questions.is_empty());
-        if let (Some(_), Some(key)) = (&said, &call.key)
-            && self.open.store.knows_key(&call.agent, &call.session, key).await?
-        {
-            return Ok(None);
+    /// The unchanging part of a new ask.
+    fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
+        let behaviour = self.system().prompt_behaviour();
+        let is_budget = call.budget.is_some();
+        if !call.questions.is_empty() || is_budget {
+            // A question runs nothing, and no rule can answer the next one. A budget remembers
+            // its calls and nothing else.
+            ruling.always.clear();
+            ruling.exact.clear();
+            ruling.prefix.clear();
         }
-        Ok(said)
-    }
-
-    /// An ask that silence approves waits since then.
-    fn count_wait(&self, ask: &Ask, since: Instant) {
-        let left = ask.deadline_at.and_then(|at| u64::try_from(at - ask.created_at).ok());
-        if let Some(left) = left.filter(|_| ask.body.silence == Silence::Approve) {
-            self.open.monotonic.count(&ask.id, since, Duration::from_millis(left));
+        if !call.questions.is_empty() {
+            ruling.effects.clear();
+        }
+        effects::worst_first(&mut ruling.effects);
+        let mut choices = if is_budget { Vec::new() } else { behaviour.choices.to_vec() };
+        let stops = call.accepts.contains(&Accepts::Stop) && behaviour.deny != OnDeny::Stop;
+        if stops && call.questions.is_empty() && !choices.contains(&PromptChoice::DenyAndStop) {
+            choices.push(PromptChoice::DenyAndStop);
+        }
+        let category = call.category.as_deref().unwrap_or("exec");
+        Body {
+            why: ruling.reason,
+            rule: ruling.rule,
+            always: ruling.always,
+            always_from: ruling.always_from,
+            exact: ruling.exact,
+            prefix: ruling.prefix.iter().map(|text| grants::of_prefix(category, text)).collect(),
+            effects: ruling.effects.iter().map(ToString::to_string).collect(),
+            critical: ruling.critical,
+            held: false,
+            rules_problem,
+            choices,
+            deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
+            lasts: behaviour.always,
+            // FAIL-CLOSED: silence approves nothing ahead.
+            silence: match call.budget {
+                Some(_) => Silence::Deny,
+                None => self.silence(&call, ruling.critical),
+            },
+            prompt: ruling.prompt,
+            requirements: Vec::new(),
+            plan: None,
+            steps: Vec::new(),
+            owner: call.owner.clone(),
+            resumes: None,
+            review: None,
+            call,
         }
     }
 
@@ -269,15 +174,396 @@ impl Submissions {
         if ruling.verdict != Verdict::Deny {
             return self.allowed.note(call, ruling, digest).await;
         }
-        let mut data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
-            "digest": digest, "verdict": ruling.verdict, "rule": ruling.rule,
-            "reason": ruling.reason});
-        // With a token of its own, other agents do not read it.
-        if let Some(data) = data.as_object_mut()
-            && call.owner.as_ref().is_some_and(|owner| owner.token().is_some())
-        {
-            data.insert("token".to_owned(), json!(call.agent));
+        let data = noted(call, ruling, digest);
+        Ok(self.store.note(clock::now_ms(), "ruled", None, &data).await?)
+    }
+}
+
+/// A call on its way.
+struct Submission<'g> {
+    gate: &'g Arc<Gate>,
+    /// The id of the ask that it may become.
+    id: &'g str,
+    call: Call,
+    attended: bool,
+    digest: String,
+    /// The token under whose name its agent acts.
+    token: Option<AgentToken>,
+}
+
+/// What has been decided on a call so far.
+struct Ruling {
+    decision: Decision,
+    /// What is wrong with the policy's file.
+    problem: Option<String>,
+    /// What policy was given: the call's facts and its session, read once.
+    given: Given,
+    /// Whose answers the calls of a budget need.
+    ahead: Option<Vec<Requirement>>,
+    /// Whether a pause holds it though it was allowed.
+    held: bool,
+}
+
+/// What people have said of exactly this call.
+enum Recalled {
+    /// This, so nobody is asked.
+    Said(Decision),
+    /// Nothing; so it is asked, of these people and there.
+    Nothing(Handling),
+}
+
+impl<'g> Submission<'g> {
+    async fn run(
+        gate: &'g Arc<Gate>,
+        id: &'g str,
+        call: Call,
+        attended: bool,
+    ) -> Result<SubmitOutcome, SubmitError> {
+        let it = Self::identify(gate, id, call, attended).await?;
+        if let Some(denial) = it.of_a_paused_agent().await? {
+            return it.end(denial).await;
         }
-        Ok(self.open.store.note(clock::now_ms(), "ruled", None, &data).await?)
+        let mut ruling = it.decide().await?;
+        it.restrict(&mut ruling).await?;
+        it.hold(&mut ruling).await?;
+        match ruling.decision.verdict {
+            Verdict::Deny => it.end(ruling.decision).await,
+            Verdict::Allow => it.run_now(ruling.decision).await,
+            Verdict::Ask => match it.recall(&ruling).await? {
+                Recalled::Said(decision) => it.end(decision).await,
+                Recalled::Nothing(handling) => it.ask(ruling, handling).await,
+            },
+        }
+    }
+
+    /// The call in full, under the name of whose it is.
+    async fn identify(
+        gate: &'g Arc<Gate>,
+        id: &'g str,
+        call: Call,
+        attended: bool,
+    ) -> Result<Self, SubmitError> {
+        if gate.is_stopping() {
+            return Err(SubmitError::Stopping);
+        }
+        let size = bytes(&call);
+        let read = || call.spell_out().and_then(|call| call.check().map(|()| call));
+        let call = gate.beside(size, read).await?;
+        let (call, token) = gate.named(call).await?;
+        let digest = gate.beside(size, || call.digest()).await;
+        Ok(Self { gate, id, call, attended, digest, token })
+    }
+
+    async fn of_a_paused_agent(&self) -> Result<Option<Decision>, SubmitError> {
+        let Some(token) = &self.token else { return Ok(None) };
+        Ok(self.gate.while_agent_paused(&self.call, token).await?)
+    }
+
+    /// What policy makes of it.
+    async fn decide(&self) -> Result<Ruling, SubmitError> {
+        let (gate, call) = (self.gate, &self.call);
+        let mut given = gate.given(call).await?;
+        let (decision, problem, ahead) = match &call.budget {
+            Some(budget) => {
+                let (decision, ahead) = gate.decide_budget(call, budget).await?;
+                (decision, None, Some(ahead))
+            }
+            None => {
+                let (decision, problem) = gate.rule_in_turn(call, &mut given).await?;
+                (decision, problem, None)
+            }
+        };
+        Ok(Ruling { decision, problem, given, ahead, held: false })
+    }
+
+    /// Makes what is allowed ask where people answer all the same.
+    async fn restrict(&self, ruling: &mut Ruling) -> Result<(), SubmitError> {
+        let Ruling { decision, given, .. } = ruling;
+        if !self.call.questions.is_empty() && decision.verdict == Verdict::Allow {
+            // No rule can answer a question.
+            decision.verdict = Verdict::Ask;
+            decision.reason = "a question is answered by a person".to_owned();
+        }
+        if decision.verdict == Verdict::Allow
+            && let Some(why) = self.gate.outranked(&self.call, given, decision).await?
+        {
+            (decision.verdict, decision.rule, decision.reason) = (Verdict::Ask, None, why);
+        }
+        Ok(())
+    }
+
+    /// Lets nothing run while everything is paused.
+    // INVARIANT: read after the decision, so that no decision from before the pause is told
+    // after it.
+    // FAIL-CLOSED: a denial stays one, and nothing else is allowed. A call that was submitted
+    // before gets the ask that it has.
+    async fn hold(&self, ruling: &mut Ruling) -> Result<(), SubmitError> {
+        let Some(pause) = self.gate.store.pause().await? else { return Ok(()) };
+        let decision = &mut ruling.decision;
+        match (decision.verdict, pause.mode) {
+            (Verdict::Deny, _) => {}
+            (Verdict::Allow | Verdict::Ask, PauseMode::Deny)
+                if !self.gate.is_known(&self.call).await? =>
+            {
+                decision.verdict = Verdict::Deny;
+                decision.rule = None;
+                decision.reason = format!("{}: nothing runs until it is resumed", sentence(&pause));
+            }
+            (Verdict::Allow, _) => {
+                decision.verdict = Verdict::Ask;
+                decision.reason =
+                    format!("{}: it is held, though it needs no person", sentence(&pause));
+                ruling.held = true;
+            }
+            (Verdict::Ask, _) => {}
+        }
+        Ok(())
+    }
+
+    /// What people have said of exactly this call: a moment ago, or ahead.
+    async fn recall(&self, ruling: &Ruling) -> Result<Recalled, SubmitError> {
+        let Ruling { decision, given, .. } = ruling;
+        if let Some(denial) = self.denied_before(decision).await? {
+            return Ok(Recalled::Said(denial));
+        }
+        let handling = self.gate.handling(&self.call, &given.facts, decision).await;
+        let required = &handling.requirements;
+        let spent = self.gate.spend(&self.call, decision, &self.digest, required).await?;
+        let verdict = Verdict::Allow;
+        let allow = |reason| Decision { verdict, reason, rule: None, ..decision.clone() };
+        Ok(spent.map_or(Recalled::Nothing(handling), |why| Recalled::Said(allow(why))))
+    }
+
+    /// The denial of a person who denied the same call a moment ago. A caller that comes back under
+    /// its key gets its own ask instead.
+    async fn denied_before(&self, asks: &Decision) -> Result<Option<Decision>, SubmitError> {
+        let said = self.gate.denials.recall(&self.digest);
+        let Some(reason) = said.filter(|_| self.call.questions.is_empty()) else { return Ok(None) };
+        if self.gate.is_known(&self.call).await? {
+            return Ok(None);
+        }
+        let verdict = Verdict::Deny;
+        Ok(Some(Decision { verdict, reason, rule: None, ..asks.clone() }))
+    }
+
+    /// Notes an end without an ask.
+    async fn end(self, decision: Decision) -> Result<SubmitOutcome, SubmitError> {
+        self.gate.note(&self.call, &decision, &self.digest).await?;
+        Ok(SubmitOutcome::Ruled(Box::new(decision)))
+    }
+
+    /// Notes that a rule or a grant lets it run.
+    async fn run_now(self, decision: Decision) -> Result<SubmitOutcome, SubmitError> {
+        let Self { gate, call, digest, token, .. } = &self;
+        gate.note(call, &decision, digest).await?;
+        gate.uses.count(call, decision.deciding_rule.as_ref());
+        let scope = token.as_ref().map(|token| token.scope.clone());
+        gate.consider_review(call, &decision, digest, scope);
+        Ok(SubmitOutcome::Ruled(Box::new(decision)))
+    }
+
+    /// Opens its ask.
+    async fn ask(
+        self,
+        ruling: Ruling,
+        mut handling: Handling,
+    ) -> Result<SubmitOutcome, SubmitError> {
+        let (gate, token) = (self.gate, self.token.clone());
+        handling.requirements = ruling.ahead.clone().unwrap_or(handling.requirements);
+        if let Some(token) = &token {
+            handling = gate.scoped(handling, &ruling.decision, &token.scope).await?;
+        }
+        let since = Instant::now();
+        let new = self.new_ask(ruling, handling);
+        let opening = gate.opening.read().await;
+        let choices = gate.choices();
+        let cards = choices.cards(new.body.plan.as_ref());
+        let (call, bytes) = (&new.body.call, load::size(&new.body));
+        let room = gate.load.make_room(&gate.store, &choices.settings.limits, call, bytes).await?;
+        match gate.store.insert_ask(&new, &cards).await? {
+            Inserted::New(ask) => {
+                room.fill();
+                gate.count_wait(&ask, since);
+                tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
+                    tool = %ask.body.call.tool, "asking a person");
+                gate.changed();
+                Ok(SubmitOutcome::Asked(Box::new(gate.checked(ask).await?), None))
+            }
+            Inserted::Known(ask) if is_same(&ask, &new) => {
+                Ok(SubmitOutcome::Asked(Box::new(ask), None))
+            }
+            Inserted::Known(ask) => {
+                Err(SubmitError::KeyTaken(ask.body.call.key.unwrap_or_default()))
+            }
+            Inserted::OverLimit(limit) => {
+                drop((room, opening));
+                // FAIL-CLOSED: only a token's agent has limits.
+                let Some(token) = token else { return Err(SubmitError::Stopping) };
+                let denial = gate.over_limit(call, &token, limit).await?;
+                gate.note(call, &denial, &new.digest).await?;
+                Ok(SubmitOutcome::Ruled(Box::new(denial)))
+            }
+        }
+    }
+
+    fn new_ask(self, ruling: Ruling, handling: Handling) -> NewAsk {
+        let Self { gate, id, call, attended, digest, token } = self;
+        let Ruling { decision, problem, held, .. } = ruling;
+        let now = clock::now_ms();
+        let attended =
+            attended && gate.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
+        let here = attended.then_some(gate.daemon());
+        NewAsk {
+            id: id.to_owned(),
+            deadline_at: gate.deadline(&call, now),
+            attended,
+            body: handling.on(Body { held, ..gate.body(call, decision, problem) }),
+            digest,
+            daemon: gate.daemon.clone(),
+            attached: here.into_iter().collect(),
+            created_at: now,
+            limited: token.filter(|it| it.limits.any()).map(|it| it.id),
+        }
+    }
+}
+
+/// Calls that policy allows, for the log. They are noted in memory and written together: an allowed
+/// call waits for no commit, and a crash loses those of the last moment.
+#[derive(Debug)]
+pub struct AllowedCalls {
+    store: Store,
+    waiting: Mutex<Vec<NewEvent>>,
+    news: Notify,
+}
+
+impl AllowedCalls {
+    pub(super) fn new(store: Store) -> Self {
+        Self { store, waiting: Mutex::default(), news: Notify::new() }
+    }
+
+    /// Notes an allowed call.
+    ///
+    /// # Errors
+    /// When too many wait and the store fails.
+    // FAIL-CLOSED: a call that cannot be noted any more is not allowed.
+    async fn note(
+        &self,
+        call: &Call,
+        decision: &Decision,
+        digest: &str,
+    ) -> Result<(), SubmitError> {
+        let data = noted(call, decision, digest);
+        let event = NewEvent { at: clock::now_ms(), kind: "allowed".to_owned(), ask: None, data };
+        let waiting = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.push(event);
+            waiting.len()
+        };
+        self.news.notify_one();
+        if waiting > MOST {
+            self.write().await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was noted.
+    ///
+    /// # Errors
+    /// When the store fails; then it is written later.
+    async fn write(&self) -> Result<(), StoreError> {
+        let taken =
+            || std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let events = taken();
+        if events.is_empty() {
+            return Ok(());
+        }
+        let written = self.store.note_all(events.clone()).await;
+        // One that may have been committed is not written again: the log would count it twice.
+        if let Err(error) = &written
+            && !matches!(error, StoreError::Uncertain(_))
+        {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let since = std::mem::replace(&mut *waiting, events);
+            waiting.extend(since);
+        }
+        written
+    }
+
+    /// Writes what is noted, until told to stop.
+    pub async fn keep_written(&self, stop: CancellationToken) {
+        while stop.run_until_cancelled(self.news.notified()).await.is_some() {
+            let _ = stop.run_until_cancelled(tokio::time::sleep(TOGETHER)).await;
+            if let Err(error) = self.write().await {
+                tracing::debug!(%error, "allowed calls are written to the log later");
+                self.news.notify_one();
+            }
+        }
+        if let Err(error) = self.write().await {
+            tracing::warn!(%error, "the latest allowed calls are not in the log");
+        }
+    }
+}
+
+/// A ruling as the log tells of it.
+fn noted(call: &Call, ruling: &Decision, digest: &str) -> Value {
+    let denied = ruling.verdict == Verdict::Deny;
+    // With a token of its own, its agent reads it and other agents do not.
+    let has_token = call.owner.as_ref().is_some_and(|owner| owner.token().is_some());
+    let fields = [
+        Some(("agent", json!(call.agent))),
+        Some(("session", json!(call.session))),
+        Some(("tool", json!(call.tool))),
+        Some(("digest", json!(digest))),
+        denied.then(|| ("verdict", json!(ruling.verdict))),
+        Some(("rule", json!(ruling.rule))),
+        Some(("reason", json!(ruling.reason))),
+        has_token.then(|| ("token", json!(call.agent))),
+    ];
+    let fields = fields.into_iter().flatten();
+    Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+    use super::*;
+    use countersign_policy::{Layers, Mode, Rules, decide};
+    use countersign_store::engines::on_both;
+
+    fn allowed(call: &Call) -> Decision {
+        let all = Rules::parse(r#"{"*": "allow"}"#, "rules", None).unwrap();
+        let (none, guardrail) = (Rules::default(), countersign_policy::Guardrail::default());
+        let layers =
+            Layers { agent: None, rules: &all, grants: &none, guardrail: &guardrail, now_ms: 0 };
+        decide(&call.for_policy(None), &layers, Mode::Default)
+    }
+
+    #[tokio::test]
+    async fn allowed_calls_are_written_once_and_in_their_order() {
+        on_both(async |store| {
+            let calls = AllowedCalls::new(store.clone());
+            for n in 0..MOST + 3 {
+                let call = Call::new("a", "s", "t", json!({ "n": n }));
+                calls.note(&call, &allowed(&call), &n.to_string()).await.unwrap();
+            }
+            calls.write().await.unwrap();
+            calls.write().await.unwrap();
+            let mut digests = Vec::new();
+            let mut last = 0;
+            loop {
+                let events = store.events_after(last, 500).await.unwrap();
+                let Some(newest) = events.last() else { break };
+                last = newest.id;
+                digests.extend(events.into_iter().map(|event| {
+                    assert_eq!(
+                        (event.kind.as_str(), &event.data["tool"]),
+                        ("allowed", &json!("t"))
+                    );
+                    event.data["digest"].as_str().unwrap().to_owned()
+                }));
+            }
+            assert!(digests.into_iter().eq((0..MOST + 3).map(|n| n.to_string())));
+        })
+        .await;
     }
 }

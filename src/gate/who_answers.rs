@@ -23,25 +23,26 @@ impl Gate {
     ) -> Result<(Decision, Option<Answerers>), SubmitError> {
         // The name of an agent with a token of its own means that agent, whose asks its token may
         // limit to a target.
-        let token = self.open.store.agent_token_named(&call.agent).await?;
+        let token = self.store.agent_token_named(&call.agent).await?;
         let owner = token.as_ref().map(|token| Owner::by_token(&token.id));
         let call = Call { owner: owner.or(call.owner), ..call };
-        let mut decision = self.evaluator.judge(&call).await?;
+        let given = self.given(&call).await?;
+        let mut decision = self.judge(&call, &given).await?;
         if decision.verdict == Verdict::Allow
-            && let Some(why) = self.evaluator.outranked(&call, &decision).await?
+            && let Some(why) = self.outranked(&call, &given, &decision).await?
         {
             (decision.verdict, decision.rule, decision.reason) = (Verdict::Ask, None, why);
         }
         if decision.verdict != Verdict::Ask {
             return Ok((decision, None));
         }
-        let mut handling = self.evaluator.handling(&call, &decision).await;
+        let mut handling = self.handling(&call, &given.facts, &decision).await;
         if let Some(token) = &token {
-            handling = self.evaluator.scoped(handling, &decision, &token.scope).await?;
+            handling = self.scoped(handling, &decision, &token.scope).await?;
         }
-        let choices = self.in_force.now();
+        let choices = self.choices();
         // As for the ask itself: where it is not known who is there, everybody counts as there.
-        let absent = self.open.store.absent(clock::now_ms()).await.unwrap_or_default();
+        let absent = self.store.absent(clock::now_ms()).await.unwrap_or_default();
         let answerers = Answerers::of(&choices.approvers, &handling.requirements, &absent)
             .shown_at(&choices.routes, handling.plan.as_ref(), &handling.steps);
         Ok((decision, Some(answerers)))
@@ -55,8 +56,8 @@ impl Gate {
         if !ask.is_open() {
             return Ok(None);
         }
-        let choices = self.in_force.now();
-        let absent = self.open.store.absent(clock::now_ms()).await?;
+        let choices = self.choices();
+        let absent = self.store.absent(clock::now_ms()).await?;
         let required = quorum::as_they_count(ask, &choices.approvers.people);
         let left = ask.body.steps.get(ask.steps_done..).unwrap_or_default();
         let answerers = Answerers::of(&choices.approvers, &required, &absent);

@@ -51,7 +51,7 @@ async fn uses(api: &Api) -> Result<Option<HashMap<String, GrantUse>>, StoreError
         return Ok(None);
     }
     // A store that takes no writes now can still be read.
-    if let Err(error) = api.gate.write_grant_uses().await {
+    if let Err(error) = api.gate.uses.write().await {
         tracing::debug!(%error, "the latest uses of grants are not shown");
     }
     api.store.grant_uses().await.map(Some)

@@ -59,7 +59,9 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         store: trouble.map_or(up.clone(), broken),
         rules: api
             .gate
-            .rules_problem()
+            .choices()
+            .policy
+            .problem()
             .map_or(up, |problem| ReadyState::Down { problem, fix: None }),
         adapters: adapters(&api, &leaders),
         problems,

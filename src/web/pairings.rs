@@ -37,7 +37,7 @@ pub(super) async fn begin(
         )));
     }
     let (id, code) = (ids::ask_id(), format!("{PAIRING_PREFIX}{}", ids::nonce()));
-    let until = api.gate.begin_pairing(&platform, &id, &code);
+    let until = api.gate.pairings.begin(&platform, &id, &code);
     tracing::info!(platform, pairing = id, "a pairing has begun");
     Ok(Json(PairingReply { id, code, expires: clock::rfc3339(until) }))
 }
@@ -51,7 +51,7 @@ pub(super) async fn get(
     may_pair(handle)?;
     let Query(query) = query?;
     let none = || ApiError::not_found("there is no such pairing (any more); begin another");
-    let state = api.gate.pairing(&id, longest(&query)).await.ok_or_else(none)?;
+    let state = api.gate.pairings.wait(&id, longest(&query)).await.ok_or_else(none)?;
     let (state, by) = match state {
         PairingState::Waiting => (PairingProgress::Waiting, None),
         PairingState::Expired => (PairingProgress::Expired, None),

@@ -17,7 +17,7 @@ pub(super) async fn list(
     Extension(handle): Extension<Handle>,
 ) -> Result<Json<PasskeysPage>, ApiError> {
     let _ = handle.answerer()?;
-    let all = api.gate.passkeys().all().await?;
+    let all = api.gate.passkeys().await?;
     let all = all.into_iter().map(|(passkey, presser)| view(passkey, presser.is_some()));
     Ok(Json(PasskeysPage { passkeys: all.collect() }))
 }
@@ -28,7 +28,7 @@ pub(super) async fn remove(
     Path(id): Path<String>,
 ) -> Result<Json<RemovedPasskeyReply>, ApiError> {
     let who = handle.answerer()?;
-    match api.gate.passkeys().remove(&id, who).await? {
+    match api.gate.remove_passkey(&id, who).await? {
         PasskeyRemoval::Done(passkey) => {
             Ok(Json(RemovedPasskeyReply { removed: view(*passkey, false) }))
         }

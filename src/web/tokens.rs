@@ -49,8 +49,8 @@ pub(super) async fn add(
     let expires_at = expires_in_s.map(end).transpose()?;
     let limits = agent_limits(limits)?;
     let scope = token_scope(scope)?;
-    let tokens = api.gate.agent_tokens();
-    new_token(&name, tokens.add(&name, reads, expires_at, limits, scope, who).await?)
+    let gate = &api.gate;
+    new_token(&name, gate.add_agent_token(&name, reads, expires_at, limits, scope, who).await?)
 }
 
 pub(super) async fn rotate(
@@ -68,7 +68,7 @@ pub(super) async fn rotate(
         ));
     }
     let overlap = Duration::from_secs(overlap_s);
-    new_token(&name, api.gate.agent_tokens().rotate(&name, overlap, who).await?)
+    new_token(&name, api.gate.rotate_agent_token(&name, overlap, who).await?)
 }
 
 pub(super) async fn revoke(
@@ -77,7 +77,7 @@ pub(super) async fn revoke(
     Path(name): Path<String>,
 ) -> Result<Json<RevokedTokenReply>, ApiError> {
     let who = handle.answerer()?;
-    let (revoked, _) = done(&name, api.gate.agent_tokens().revoke(&name, who).await?)?;
+    let (revoked, _) = done(&name, api.gate.revoke_agent_token(&name, who).await?)?;
     Ok(Json(RevokedTokenReply { revoked }))
 }
 

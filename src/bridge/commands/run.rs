@@ -21,6 +21,7 @@ use countersign_port::line;
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
 use countersign_store::{Grant, GrantScope, Store, StoreError};
 use countersign_tokens::clock;
+use std::sync::Arc;
 
 /// How many asks or grants are listed.
 pub(super) const LISTED: usize = 15;
@@ -38,7 +39,7 @@ const ELSEWHERE: &str =
 
 /// One command of one person.
 pub(crate) struct CommandRun<'a> {
-    pub(crate) gate: &'a Gate,
+    pub(crate) gate: &'a Arc<Gate>,
     pub(crate) store: &'a Store,
     pub(crate) adapters: &'a Adapters,
     pub(crate) who: Who,
@@ -105,7 +106,7 @@ impl CommandRun<'_> {
             lines.push(words(format!("{}; /resume ends it.", pause_sentence(&pause))));
         }
         lines.extend(self.store.log_alarm().map(|alarm| words(line(&format!("Alarm: {alarm}")))));
-        let rules = self.gate.rules_problem();
+        let rules = self.gate.choices().policy.problem();
         lines.extend(rules.map(|problem| words(format!("Rules: {problem}"))));
         let missing = self.store.missing_threads(clock::now_ms() - NOTED_MS).await?;
         lines.extend(missing.into_iter().map(|(adapter, why)| {

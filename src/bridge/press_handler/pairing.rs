@@ -20,7 +20,7 @@ pub(super) fn knock(gate: &Gate, who: Who, knock: Knock) -> (Outcome, &'static s
     let Who { platform, id, name, .. } = who;
     let place = line(&place).chars().take(PLACE).collect();
     let by = Knocker { id: id.clone(), name, target: target.0, place };
-    match gate.knock(platform, &code, by) {
+    match gate.pairings.knock(platform, &code, by) {
         KnockOutcome::Bound => {
             tracing::info!(platform, presser = id, "somebody sent a pairing code");
             (Outcome::Noted, KNOCKED)

@@ -68,3 +68,34 @@ fn room_that_was_not_filled_is_given_back() {
     assert_eq!((counted.all, counted.agents.len()), (Amount::default(), 0));
     assert_eq!(counted.sessions.len(), 0);
 }
+
+mod rates {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_minutes_asks_may_come_at_once_and_then_one_at_a_time() {
+        let mut rates = Rates::default();
+        for _ in 0..7 {
+            assert_eq!(rates.fits(&"a", 7), Ok(()));
+            rates.count("a", 7);
+        }
+        let wait = rates.fits(&"a", 7).unwrap_err();
+        assert!(wait <= MINUTE / 7 && wait > MINUTE / 8, "{wait:?}");
+        assert_eq!(rates.fits(&"b", 7), Ok(()), "everybody has their own");
+        tokio::time::advance(wait).await;
+        assert_eq!(rates.fits(&"a", 7), Ok(()));
+        rates.count("a", 7);
+        assert!(rates.fits(&"a", 7).is_err());
+        rates.give_back(&"a", 7);
+        assert_eq!(rates.fits(&"a", 7), Ok(()), "it came to nothing");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_rests_is_forgotten() {
+        let mut rates = Rates::default();
+        (0..MANY).for_each(|n| rates.count(n, 60));
+        tokio::time::advance(Duration::from_secs(2)).await;
+        rates.count(MANY, 60);
+        assert_eq!(rates.0.len(), 1);
+    }
+}

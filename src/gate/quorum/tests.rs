@@ -103,7 +103,7 @@ fn choices(setup: &VoteSetup, rules: &[VoteRule]) -> Choices {
     }
 }
 
-async fn pressed(gate: &Gate, ask: Ask, press: &VotePress, action: Action) -> Heard {
+async fn pressed(gate: &Arc<Gate>, ask: Ask, press: &VotePress, action: Action) -> Heard {
     let (platform, id) = ACCOUNTS[press.account];
     let roles = press.role.then(|| "7".to_owned()).into_iter().collect();
     let who = Who { platform, id: id.to_owned(), name: "somebody".to_owned(), roles };
@@ -206,9 +206,8 @@ async fn run(first: VoteSetup, rules: Vec<VoteRule>, known_host: bool, events: V
                 store.shift(&ask.id, minutes * MINUTE).await;
                 // Both daemons look at the same moment.
                 let [one, other] = &gates;
-                let (a, b) = tokio::join!(one.steps.take_due(), other.steps.take_due());
-                let (c, d) =
-                    tokio::join!(one.deadlines.expire_overdue(), other.deadlines.expire_overdue());
+                let (a, b) = tokio::join!(one.take_due_steps(), other.take_due_steps());
+                let (c, d) = tokio::join!(one.expire_overdue(), other.expire_overdue());
                 assert!(a.is_ok() && b.is_ok() && c.is_ok() && d.is_ok());
                 possible.iter().map(|it| it.pass(*minutes)).collect()
             }

@@ -2,7 +2,6 @@
 //! The steps of an ask against a plain reference: whatever happens in between, each is taken once,
 //! in order, after its time, and none when the ask is closed.
 
-use super::*;
 use crate::{
     Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome,
     approvers::{Approvers, Local, Who},
@@ -14,6 +13,7 @@ use countersign_profiles::Profile;
 use countersign_store::{Store, engines::Fresh};
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
 const MINUTE: i64 = 60_000;
 const DEADLINE: i64 = 30;
@@ -150,7 +150,7 @@ async fn run(remind: Vec<i64>, escalate: i64, events: Vec<StepEvent>) {
         }
         // The old daemon and the new one look at the same moment.
         let old = old.as_ref().unwrap_or(&now);
-        let (one, other) = tokio::join!(now.steps.take_due(), old.steps.take_due());
+        let (one, other) = tokio::join!(now.take_due_steps(), old.take_due_steps());
         one.unwrap();
         other.unwrap();
         reference.kinds(&mut wanted);

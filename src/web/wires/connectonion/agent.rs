@@ -127,7 +127,7 @@ async fn submit(gate: &Arc<Gate>, call: Call) -> Result<Submission, String> {
 
 /// The frame for a closed ask.
 fn answer_of(gate: &Gate, ask: &Ask) -> Value {
-    let reported = if gate.is_compat() { Reported::Scope } else { Reported::Once };
+    let reported = if gate.choices().policy.is_compat() { Reported::Scope } else { Reported::Once };
     wire::of_ask(ask, gate.text_for_model(ask), reported)
 }
 

@@ -1,19 +1,21 @@
-//! Deadlines. The compare-and-set in the store holds them; the reaper only tidies up.
+//! Deadlines: what becomes of asks that nobody answers, and what happens until then.
 //!
-//! A deadline that denies goes by the wall clock alone: a clock that jumps forward denies early,
-//! and that is safe. A deadline that approves goes by the monotonic clock too.
+//! The compare-and-set in the store holds a deadline; the reaper only tidies up. A deadline that
+//! denies goes by the wall clock alone: a clock that jumps forward denies early, and that is safe. A
+//! deadline that approves goes by the monotonic clock too.
+//!
+//! SECURITY: a wall clock that jumps forward makes every deadline pass at once, before anybody can
+//! deny. So silence approves only what this process itself has seen waiting for the whole time.
 
 use super::{
-    OnTimeout,
+    Gate, OnTimeout,
     ask::{Answer, Ask, By, Decision, Scope, Silence, State},
     call::Call,
-    expiry::{AGAIN, Expiry},
-    in_force::InForce,
-    monotonic::{Looker, Waited},
-    open_asks::{OpenAsks, to_the_end},
+    to_the_end,
 };
 use countersign_store::{Closed, Overdue, StoreError};
 use countersign_tokens::clock;
+use dashmap::DashMap;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,18 +23,17 @@ use tokio_util::sync::CancellationToken;
 const ROUND: Duration = Duration::from_secs(30);
 /// How many changes are one, in time.
 const BREATH: Duration = Duration::from_millis(20);
+/// Before what is overdue still is looked at again.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How long an overdue ask is left to the daemon that opened it.
+const GRACE: Duration = Duration::from_secs(45);
+/// How long after its end a wait is remembered; then its ask counts as opened elsewhere.
+const KEPT: Duration = Duration::from_secs(3_600);
 
-/// What becomes of asks that nobody answers.
-#[derive(Debug)]
-pub(super) struct Deadlines {
-    pub(super) open: Arc<OpenAsks>,
-    pub(super) in_force: Arc<InForce>,
-}
-
-impl Deadlines {
+impl Gate {
     /// Expires asks at their deadlines until told to stop.
-    pub(super) async fn reap(&self, stop: CancellationToken) {
-        let mut changes = self.open.changes.subscribe();
+    pub async fn reap(self: &Arc<Self>, stop: CancellationToken) {
+        let mut changes = self.changes.subscribe();
         while !stop.is_cancelled() {
             let expired = self.expire_overdue().await;
             if let Err(error) = &expired {
@@ -48,11 +49,11 @@ impl Deadlines {
         }
     }
 
-    pub(super) async fn expire_overdue(&self) -> Result<Expiry, StoreError> {
+    pub(super) async fn expire_overdue(self: &Arc<Self>) -> Result<Expiry, StoreError> {
         let (now, mut last) = (clock::now_ms(), None);
         let mut all = Expiry::Settled;
         loop {
-            let page = self.open.store.overdue(now, last.as_ref()).await?;
+            let page = self.store.overdue(now, last.as_ref()).await?;
             for Overdue { id, ask, .. } in &page {
                 match ask {
                     Ok(ask) => match self.expire(ask, self.timer()).await? {
@@ -75,29 +76,33 @@ impl Deadlines {
             reason: Some(format!("{error}: not approved")),
             ..Answer::new(Decision::Deny, By::Timeout, clock::now_ms())
         };
-        if self.open.store.expire_damaged(id, &answer).await? {
+        if self.store.expire_damaged(id, &answer).await? {
             tracing::error!(%error, "an ask has expired that could not be read");
-            self.open.load.is_outdated();
-            self.open.waiters.wake(id);
-            self.open.changed();
+            self.load.is_outdated();
+            self.waiters.wake(id);
+            self.changed();
         }
         Ok(())
     }
 
     /// What this daemon's timers are to an ask that is overdue.
     pub(super) fn timer(&self) -> Looker {
-        if self.open.store.is_shared() { Looker::OneOfSeveral } else { Looker::First }
+        if self.store.is_shared() { Looker::OneOfSeveral } else { Looker::First }
     }
 
     /// Expires an ask whose deadline has passed, as the operator chose; or gives it the time that
     /// it did not have, because the wall clock jumped or no daemon was there.
-    pub(super) async fn expire(&self, ask: &Ask, looker: Looker) -> Result<Expiry, StoreError> {
+    pub(super) async fn expire(
+        self: &Arc<Self>,
+        ask: &Ask,
+        looker: Looker,
+    ) -> Result<Expiry, StoreError> {
         let now = clock::now_ms();
         if !ask.is_open() || ask.deadline_at.is_none_or(|at| at > now) {
             return Ok(Expiry::Settled);
         }
         let answer = if self.silence_approves(ask) {
-            match self.open.monotonic.judge(ask, looker) {
+            match self.monotonic.judge(ask, looker) {
                 Waited::Enough(waited) => approved(ask, waited, now),
                 Waited::TooShort(left) => {
                     self.postpone(ask, now, left, None).await?;
@@ -111,9 +116,9 @@ impl Deadlines {
                 Waited::Elsewhere => return Ok(Expiry::Later),
             }
         } else {
-            self.denied(ask, now).await?
+            self.unanswered(ask, now).await?
         };
-        if let Closed::Won(ask) = self.open.close(ask, State::Expired(answer)).await? {
+        if let Closed::Won(ask) = self.close(ask, State::Expired(answer)).await? {
             tracing::info!(ask_id = %ask.id, "nobody answered in time");
         }
         Ok(Expiry::Settled)
@@ -122,23 +127,23 @@ impl Deadlines {
     /// Gives an overdue ask so much more time, to be counted here from `since`.
     // SECURITY: its row has to say so too: past the deadline there, nobody could deny.
     async fn postpone(
-        &self,
+        self: &Arc<Self>,
         ask: &Ask,
         now: i64,
         more: Duration,
         since: Option<Instant>,
     ) -> Result<(), StoreError> {
-        let (open, seen, until) = (self.open.clone(), ask.clone(), now.saturating_add(ms(more)));
+        let (gate, seen, until) = (self.clone(), ask.clone(), now.saturating_add(ms(more)));
         to_the_end(async move {
-            if let Closed::Won(ask) = open.store.move_deadline(&seen, until, now).await? {
+            if let Closed::Won(ask) = gate.store.move_deadline(&seen, until, now).await? {
                 if let Some(since) = since {
-                    open.monotonic.count(&ask.id, since, more);
+                    gate.monotonic.count(&ask.id, since, more);
                 }
                 tracing::warn!(ask_id = %ask.id, deadline = %clock::rfc3339(until),
                     "the clock says that silence approves this ask now, but people have not had \
                      the whole time to deny it; its deadline is moved");
-                open.waiters.wake(&ask.id);
-                open.changed();
+                gate.waiters.wake(&ask.id);
+                gate.changed();
             }
             Ok(())
         })
@@ -147,7 +152,7 @@ impl Deadlines {
 
     /// When a call's time is over that is taken now; Unix milliseconds. `None`: never.
     pub(super) fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
-        let choices = self.in_force.now();
+        let choices = self.choices();
         let given = match (call.expires_in_s, &choices.settings.on_timeout) {
             (Some(seconds), _) => Some(span_ms(seconds)),
             (None, OnTimeout::Wait) => None,
@@ -160,9 +165,16 @@ impl Deadlines {
 
     /// The time that people have for this ask.
     fn whole_wait(&self, ask: &Ask) -> Duration {
-        let ms =
-            self.deadline(&ask.body.call, 0).unwrap_or(self.in_force.now().settings.timeout_ms);
+        let ms = self.deadline(&ask.body.call, 0).unwrap_or(self.choices().settings.timeout_ms);
         Duration::from_millis(u64::try_from(ms).unwrap_or_default())
+    }
+
+    /// An ask that silence approves waits since then.
+    pub(super) fn count_wait(&self, ask: &Ask, since: Instant) {
+        let left = ask.deadline_at.and_then(|at| u64::try_from(at - ask.created_at).ok());
+        if let Some(left) = left.filter(|_| ask.body.silence == Silence::Approve) {
+            self.monotonic.count(&ask.id, since, Duration::from_millis(left));
+        }
     }
 
     /// What a call comes to when nobody answers.
@@ -170,7 +182,7 @@ impl Deadlines {
     // never makes up an answer to a question.
     // SECURITY: nor a call whose caller gives people less time than the operator does.
     pub(super) fn silence(&self, call: &Call, critical: bool) -> Silence {
-        let choices = self.in_force.now();
+        let choices = self.choices();
         let tools = match &choices.settings.on_timeout {
             OnTimeout::Approve(tools) => tools.as_slice(),
             OnTimeout::Deny | OnTimeout::Wait => &[],
@@ -187,12 +199,12 @@ impl Deadlines {
         ask.body.silence == Silence::Approve && silence == Silence::Approve
     }
 
-    async fn denied(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
+    async fn unanswered(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
         let waited = clock::brief_span(now - ask.created_at);
         let (reason, by) = if self.reached_anybody(ask).await? {
             (format!("Timed out after {waited}: not approved"), By::Timeout)
         } else {
-            let why = self.open.store.why_gone(&ask.id).await?;
+            let why = self.store.why_gone(&ask.id).await?;
             let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
             let reason = format!("No approver was reachable for {waited}{why}: not approved");
             (reason, By::NoApprover)
@@ -202,14 +214,14 @@ impl Deadlines {
 
     /// Whether a card is where somebody could have pressed it.
     async fn reached_anybody(&self, ask: &Ask) -> Result<bool, StoreError> {
-        let cards = self.open.store.cards_of(&ask.id).await?;
-        let choices = self.in_force.now();
+        let cards = self.store.cards_of(&ask.id).await?;
+        let choices = self.choices();
         let may = |adapter: &str| choices.approvers.may_answer_on(adapter);
         Ok(cards.iter().any(|card| card.shown && may(&card.adapter)))
     }
 
     async fn until_next_deadline(&self) -> Option<Duration> {
-        let next = self.open.store.next_deadline().await.ok().flatten();
+        let next = self.store.next_deadline().await.ok().flatten();
         let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(0));
         left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis)
     }
@@ -243,6 +255,123 @@ fn ms(time: Duration) -> i64 {
 fn pause(expired: &Result<Expiry, StoreError>, next: Option<Duration>) -> Duration {
     let next = next.unwrap_or(ROUND).min(ROUND);
     next.max(expired.as_ref().map_or(AGAIN, |expiry| expiry.rest()))
+}
+
+/// What became of an ask that was looked at for its deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Expiry {
+    /// It is not overdue any more, or never was.
+    Settled,
+    /// It is overdue still; another daemon may have to say what that comes to.
+    Later,
+}
+
+impl Expiry {
+    /// How long it is to be left alone at least.
+    pub(super) fn rest(self) -> Duration {
+        match self {
+            Self::Settled => Duration::ZERO,
+            Self::Later => AGAIN,
+        }
+    }
+}
+
+/// The waits of asks that silence approves.
+#[derive(Debug, Default)]
+pub(super) struct MonotonicWaits(DashMap<String, Wait>);
+
+#[derive(Debug, Clone, Copy)]
+enum Wait {
+    /// Counted here: from then on, for so long.
+    Counted { since: Instant, length: Duration },
+    /// Another process opened the ask: seen overdue here for the first time then, with this
+    /// deadline.
+    Uncounted { seen: Instant, deadline_at: Option<i64> },
+}
+
+/// What the monotonic clock says of an ask that is overdue by the wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+enum Waited {
+    /// It has waited for its whole time, which was this.
+    Enough(Duration),
+    /// So much of its time is left.
+    TooShort(Duration),
+    /// Nobody has counted; its time begins now.
+    Uncounted,
+    /// Nobody here has counted; for now it is left to the daemon that may have.
+    Elsewhere,
+}
+
+/// Who looks at an overdue ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looker {
+    /// A timer of a daemon that has the store to itself, or an approver who answers right now.
+    First,
+    /// A timer of one of several daemons: the daemon that opened the ask comes first.
+    OneOfSeveral,
+}
+
+impl MonotonicWaits {
+    /// This ask waits since then, for so long.
+    fn count(&self, ask: &str, since: Instant, length: Duration) {
+        self.0.insert(ask.to_owned(), Wait::Counted { since, length });
+    }
+
+    /// Nothing is counted here any more.
+    pub(super) fn forget_all(&self) {
+        self.0.clear();
+    }
+
+    /// Judges an ask that is overdue by the wall clock.
+    fn judge(&self, ask: &Ask, looker: Looker) -> Waited {
+        let deadline_at = ask.deadline_at;
+        let first_sight = Wait::Uncounted { seen: Instant::now(), deadline_at };
+        let mut wait = self.0.entry(ask.id.clone()).or_insert(first_sight);
+        if let Wait::Uncounted { deadline_at: seen_with, .. } = *wait
+            && seen_with != deadline_at
+        {
+            // Another daemon gave it more time, and counts.
+            *wait = first_sight;
+        }
+        match *wait {
+            Wait::Counted { since, length } => {
+                let elapsed = since.elapsed();
+                // The two clocks run at slightly different speeds.
+                if elapsed >= length.mul_f64(0.99) {
+                    Waited::Enough(elapsed)
+                } else {
+                    Waited::TooShort(length.saturating_sub(elapsed))
+                }
+            }
+            Wait::Uncounted { seen, .. }
+                if looker == Looker::OneOfSeveral && seen.elapsed() < GRACE =>
+            {
+                Waited::Elsewhere
+            }
+            Wait::Uncounted { .. } => Waited::Uncounted,
+        }
+    }
+
+    /// This ask is closed.
+    pub(super) fn forget(&self, ask: &str) {
+        self.0.remove(ask);
+    }
+
+    /// Whether no wait is known.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets asks that were closed where this process did not see it.
+    pub(super) fn tidy(&self) {
+        self.0.retain(|_, wait| match wait {
+            Wait::Counted { since, length } => since.elapsed() < length.saturating_add(KEPT),
+            Wait::Uncounted { seen, .. } => seen.elapsed() < KEPT,
+        });
+    }
 }
 
 #[cfg(test)]

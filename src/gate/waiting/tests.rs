@@ -7,6 +7,7 @@ use crate::{
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
 use countersign_store::{Database, Store};
+use futures::FutureExt;
 use serde_json::json;
 
 async fn store(folder: &std::path::Path) -> Store {
@@ -68,7 +69,7 @@ async fn only_asks_whose_waiting_callers_never_came_back_are_taken_back() {
     let now = gate(&store, folder.path(), "now");
     let read = async |id: &str| store.ask(id).await.unwrap().unwrap();
     comes(&now, &back).await.leave();
-    now.callers.cancel_orphans_now().await.unwrap();
+    now.cancel_orphans_now().await.unwrap();
     let state = async |id: &str| read(id).await.state.name();
     assert_eq!(
         [state(&gone).await, state(&back).await, state(&left_alone).await],
@@ -125,8 +126,8 @@ async fn an_ask_is_taken_back_when_the_last_of_its_callers_left_whoever_that_is(
         let id = ask(&one, "git push", true).await;
         let state = async || store.ask(&id).await.unwrap().unwrap().state.name();
         let (first, second) = (comes(&one, &id).await, comes(&two, &id).await);
-        one.callers.detach(&id, true).await.unwrap();
-        two.callers.detach(&id, true).await.unwrap();
+        one.detach(&id, true).await.unwrap();
+        two.detach(&id, true).await.unwrap();
         assert_eq!(state().await, "open", "both wait");
         let mut callers = [(one, first), (two, second)];
         if !first_leaves_first {
@@ -134,10 +135,10 @@ async fn an_ask_is_taken_back_when_the_last_of_its_callers_left_whoever_that_is(
         }
         let [(here, caller), (there, other)] = callers;
         drop(caller);
-        here.callers.detach(&id, true).await.unwrap();
+        here.detach(&id, true).await.unwrap();
         assert_eq!(state().await, "open", "one of them waits");
         drop(other);
-        there.callers.detach(&id, true).await.unwrap();
+        there.detach(&id, true).await.unwrap();
         assert_eq!(state().await, "cancelled");
     }
 }
@@ -152,13 +153,13 @@ async fn callers_of_a_dead_daemon_may_come_back_for_a_while_and_keep_nothing_aft
     let caller = comes(&here, &id).await;
     lives(&store, "dead").await;
     drop(caller);
-    here.callers.detach(&id, true).await.unwrap();
-    here.callers.cancel_orphans_now().await.unwrap();
+    here.detach(&id, true).await.unwrap();
+    here.cancel_orphans_now().await.unwrap();
     assert!(store.ask(&id).await.unwrap().unwrap().is_open(), "it died just now");
 
     let id = ask(&gate(&store, folder.path(), "long dead"), "git pull", true).await;
     drop(comes(&here, &id).await);
-    here.callers.detach(&id, true).await.unwrap();
+    here.detach(&id, true).await.unwrap();
     assert_eq!(store.ask(&id).await.unwrap().unwrap().state.name(), "cancelled");
 }
 
@@ -171,12 +172,12 @@ async fn a_caller_that_got_its_response_keeps_no_ask_from_being_taken_back_and_t
     lives(&store, "two").await;
     let id = ask(&one, "git push", true).await;
     comes(&one, &id).await.leave();
-    one.callers.detach(&id, false).await.unwrap();
-    one.callers.cancel_orphans_now().await.unwrap();
+    one.detach(&id, false).await.unwrap();
+    one.cancel_orphans_now().await.unwrap();
     let read = async || store.ask(&id).await.unwrap().unwrap();
     assert_eq!((read().await.state.name(), read().await.attached.as_str()), ("open", ""));
     drop(comes(&two, &id).await);
-    two.callers.detach(&id, true).await.unwrap();
+    two.detach(&id, true).await.unwrap();
     assert_eq!(read().await.state.name(), "cancelled");
 }
 
@@ -188,6 +189,27 @@ async fn an_ask_that_somebody_came_for_meanwhile_is_not_taken_back() {
     let id = ask(&one, "git push", true).await;
     let seen = store.ask(&id).await.unwrap().unwrap();
     let _caller = comes(&two, &id).await;
-    assert!(matches!(one.callers.cancel_as_seen(&seen, GONE).await.unwrap(), Closed::Lost(_)));
+    assert!(matches!(one.cancel_as_seen(&seen, GONE).await.unwrap(), Closed::Lost(_)));
     assert!(!store.set_attached(&seen, &seen.attached.without("one")).await.unwrap());
+}
+
+#[tokio::test]
+async fn who_comes_waits_for_detachments_from_that_ask_only_and_nothing_is_left_of_them() {
+    let detachments = Detachments::default();
+    let one = detachments.begin("one").await;
+    assert!(detachments.are_over("two").now_or_never().is_some());
+    assert!(detachments.are_over("one").now_or_never().is_none());
+    let mut coming = Box::pin(detachments.are_over("one"));
+    assert!((&mut coming).now_or_never().is_none());
+    drop(one);
+    coming.await;
+    assert!(detachments.0.is_empty());
+
+    let one = detachments.begin("one").await;
+    let mut given_up = Box::pin(detachments.begin("one"));
+    assert!((&mut given_up).now_or_never().is_none());
+    drop(one);
+    drop(given_up);
+    detachments.tidy();
+    assert!(detachments.0.is_empty());
 }

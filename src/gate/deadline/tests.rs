@@ -67,8 +67,8 @@ async fn read(store: &Store, id: &str) -> Ask {
 }
 
 async fn looked_at(gate: &Arc<Gate>, id: &str) -> Expiry {
-    let ask = read(&gate.open.store, id).await;
-    gate.deadlines.expire(&ask, gate.deadlines.timer()).await.unwrap()
+    let ask = read(&gate.store, id).await;
+    gate.expire(&ask, gate.timer()).await.unwrap()
 }
 
 async fn kinds(store: &Store) -> Vec<String> {
@@ -92,7 +92,7 @@ async fn a_clock_that_jumps_forward_approves_nothing_and_the_row_gets_the_time_t
         let left = left(&store, &id).await;
         assert!((4 * MINUTES..=5 * MINUTES).contains(&left), "{left}");
         assert_eq!(kinds(&store).await, ["asked", "postponed"]);
-        assert_eq!(gate.deadlines.until_next_deadline().await.map(|left| left > AGAIN), Some(true));
+        assert_eq!(gate.until_next_deadline().await.map(|left| left > AGAIN), Some(true));
     })
     .await;
 }
@@ -155,7 +155,7 @@ async fn where_no_clock_jumps_silence_approves_at_the_deadline_and_nothing_is_mo
         let ask = gate.wait(&id, LONG).await.unwrap().unwrap();
         assert_eq!(ask.answer().unwrap().decision, Decision::Approve);
         assert_eq!(kinds(&store).await, ["asked", "expired"]);
-        assert!(gate.open.monotonic.is_empty(), "nothing is kept of what is closed");
+        assert!(gate.monotonic.is_empty(), "nothing is kept of what is closed");
     })
     .await;
 }
@@ -208,7 +208,7 @@ async fn of_several_daemons_the_one_that_opened_an_ask_judges_its_time_first() {
         let id = ask(&one).await;
         store.shift(&id, 60 * MINUTES).await;
         assert_eq!(looked_at(&two, &id).await, Expiry::Later);
-        assert_eq!(two.deadlines.expire_overdue().await.unwrap(), Expiry::Later);
+        assert_eq!(two.expire_overdue().await.unwrap(), Expiry::Later);
         assert!(left(&store, &id).await < 0, "the other one leaves it alone");
         assert_eq!(looked_at(&one, &id).await, Expiry::Settled);
         assert!(left(&store, &id).await > 4 * MINUTES);
@@ -230,4 +230,69 @@ async fn silence_that_denies_goes_by_the_wall_clock_alone() {
         assert_eq!(read(&store, &asked.id).await.answer().unwrap().decision, Decision::Deny);
     })
     .await;
+}
+
+/// How long asks have waited by the monotonic clock.
+mod waits {
+    use super::*;
+    use countersign_domain::{Body, call::Call};
+    use serde_json::json;
+    use tokio::time::advance;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn ask(deadline_at: i64) -> Ask {
+        let call = json!({"agent": "a", "session": "s", "tool": "notify", "args": {}});
+        let call: Call = serde_json::from_value(call).unwrap();
+        let opened = Ask::opened("one", call.digest(), Body::new(call, "no rule"), 0);
+        Ask { deadline_at: Some(deadline_at), ..opened }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_ask_that_was_opened_here_has_waited_enough_when_its_time_is_over() {
+        let waits = MonotonicWaits::default();
+        waits.count("one", Instant::now(), 10 * MINUTE);
+        advance(4 * MINUTE).await;
+        for looker in [Looker::First, Looker::OneOfSeveral] {
+            assert_eq!(waits.judge(&ask(1), looker), Waited::TooShort(6 * MINUTE));
+        }
+        advance(6 * MINUTE).await;
+        assert_eq!(waits.judge(&ask(1), Looker::OneOfSeveral), Waited::Enough(10 * MINUTE));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clocks_may_differ_by_a_hundredth_and_no_more() {
+        let waits = MonotonicWaits::default();
+        waits.count("one", Instant::now(), 100 * MINUTE);
+        advance(98 * MINUTE).await;
+        assert_eq!(waits.judge(&ask(1), Looker::First), Waited::TooShort(2 * MINUTE));
+        advance(MINUTE).await;
+        assert_eq!(waits.judge(&ask(1), Looker::First), Waited::Enough(99 * MINUTE));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_ask_of_another_process_never_has_waited_enough_and_is_left_to_it_for_a_while() {
+        let waits = MonotonicWaits::default();
+        assert_eq!(waits.judge(&ask(1), Looker::OneOfSeveral), Waited::Elsewhere);
+        assert_eq!(waits.judge(&ask(1), Looker::First), Waited::Uncounted);
+        advance(MINUTE).await;
+        assert_eq!(waits.judge(&ask(1), Looker::OneOfSeveral), Waited::Uncounted);
+        // The other one gave it more time; that it is overdue again is for the other one to see.
+        assert_eq!(waits.judge(&ask(2), Looker::OneOfSeveral), Waited::Elsewhere);
+        advance(MINUTE).await;
+        assert_eq!(waits.judge(&ask(2), Looker::OneOfSeveral), Waited::Uncounted);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_closed_here_or_elsewhere_is_forgotten() {
+        let waits = MonotonicWaits::default();
+        waits.count("one", Instant::now(), MINUTE);
+        waits.count("two", Instant::now(), MINUTE);
+        waits.forget("one");
+        waits.tidy();
+        assert_eq!(waits.0.len(), 1);
+        advance(MINUTE + KEPT).await;
+        waits.tidy();
+        assert!(waits.0.is_empty());
+    }
 }

@@ -29,11 +29,11 @@ fn names_that_somebody_made_up_lock_nobody_out_and_leave_no_files() {
     let always = Rule { tool, pattern, verdict: countersign_policy::Verdict::Allow };
     workers.append(Some("honest"), &[always]).unwrap();
     workers.current(&path("mine"), &[]).unwrap();
-    for n in 0..=known::MOST {
+    for n in 0..=MOST {
         workers.current(&path(&format!("made-up-{n}")), &[]).unwrap();
     }
     let there = fs::read_dir(folder.path().join("workers")).unwrap().count();
-    assert!((known::MOST..=known::MOST + 1).contains(&there), "{there}");
+    assert!((MOST..=MOST + 1).contains(&there), "{there}");
     assert!(fs::read_to_string(path("honest")).unwrap().contains("make *"));
     assert!(!path("mine").exists(), "it held the defaults only");
     for name in ["honest", "mine", "another"] {
@@ -49,4 +49,25 @@ fn a_broken_file_of_a_new_worker_allows_nothing() {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "{ \"*\": \"allow\", ").unwrap();
     assert!(workers.current(&path, &[]).is_err());
+}
+
+mod known {
+    use super::*;
+
+    #[test]
+    fn the_one_that_was_idle_for_longest_makes_room_and_the_main_file_never_does() {
+        let (mut known, main, start) = (KnownWorkers::default(), Path::new("main"), Instant::now());
+        known.put(main, Arc::new(()), start);
+        let name = |n: usize| PathBuf::from(format!("w{n}"));
+        for n in 0..MOST {
+            assert_eq!(known.make_room(main, start), Vec::<PathBuf>::new(), "{n}");
+            known.put(&name(n), Arc::new(()), start + Duration::from_millis(n as u64));
+        }
+        known.put(&name(0), Arc::new(()), start + Duration::from_secs(9));
+        assert_eq!(known.make_room(main, start), [name(1)]);
+        known.put(&name(MOST), Arc::new(()), start + Duration::from_secs(9));
+        let later = start + Duration::from_secs(2) + IDLE;
+        assert_eq!(known.make_room(main, later).len(), MOST - 2);
+        assert!([main, &name(0), &name(MOST)].iter().all(|path| known.get(path).is_some()));
+    }
 }

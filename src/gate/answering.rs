@@ -1,0 +1,619 @@
+//! The one function that answers asks, for every surface.
+
+use super::{
+    Gate, SubmitError,
+    answer::{Action, Change, EditStep, NO_EDIT, Refusal, TextPurpose, apply, person},
+    approvers::{Approver, Approvers, Who},
+    ask::{
+        Answer, Ask, By, Decision, Scope, State,
+        edit::{ProposedEdit, edited, edited_text},
+    },
+    call::Call,
+    deadline::Looker,
+    grants::grants_for,
+    pause::sentence,
+    quorum::{self, Weighed},
+    to_the_end, undo,
+};
+use countersign_policy::Verdict;
+use countersign_port::async_trait;
+use countersign_profiles::{GrantLifetime, OnDeny};
+use countersign_store::{Closed, StoreError, UNDO_MS};
+use countersign_tokens::clock;
+use serde_json::json;
+use std::{
+    collections::HashMap,
+    fmt::Debug,
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// More lost races than this mean that something is wrong.
+const TRIES: usize = 16;
+/// How often it is looked for ended times of undo though nothing is known to be due.
+const LOOK: Duration = Duration::from_secs(30);
+/// How long a denial is remembered.
+const MOMENT: Duration = Duration::from_secs(60);
+/// So many are remembered before the old ones are looked for.
+const MANY: usize = 256;
+
+/// What really happened to an attempt to answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// In one word.
+    pub told: Told,
+    /// In one sentence, for the one who tried.
+    pub sentence: String,
+    /// The ask as it is now, if the one who tried may see it.
+    pub ask: Option<Ask>,
+}
+
+/// What really happened, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Told {
+    /// This attempt answered the ask.
+    Applied,
+    /// Noted; the ask is still open.
+    Noted,
+    /// Noted as a vote; more people have to answer.
+    Voted,
+    /// Free text is wanted.
+    TextWanted,
+    /// Somebody was first.
+    Already,
+    /// The deadline had passed.
+    Expired,
+    /// The caller had cancelled the ask.
+    Cancelled,
+    /// The one who tried may not answer.
+    NotAllowed,
+    /// There is no such ask.
+    Unknown,
+    /// It cannot be done to this ask.
+    Unfit,
+    /// It could not be recorded, or nobody knows whether it was; see [`fault_sentence`].
+    Fault,
+}
+
+/// Where it is asked who holds which role.
+#[async_trait]
+pub trait RoleSource: Debug + Send + Sync {
+    /// Which of these roles somebody holds now; `None`: those that they held at their vote count.
+    ///
+    /// # Errors
+    /// A sentence where the platform does not say.
+    async fn roles_now(
+        &self,
+        platform: &str,
+        person: &str,
+        of: &[String],
+    ) -> Result<Option<Vec<String>>, String>;
+}
+
+impl Gate {
+    /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read
+    /// it.
+    // INVARIANT: what follows an answer follows though its presser has left meanwhile: its waiters
+    // are told, and what was granted is written to the rules file.
+    pub async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
+        let (gate, id) = (self.clone(), ask.id.clone());
+        // Boxed: a task is moved several times before it runs, and a debug build copies it on a
+        // stack that has no room for so large a one.
+        let answering =
+            to_the_end(async move { Box::pin(gate.try_answer(ask, &who, &action)).await });
+        match answering.await {
+            Ok(reply) => reply,
+            Err(error) => {
+                tracing::error!(ask_id = id, %error, "a press could not be recorded");
+                reply(Told::Fault, fault_sentence(&error), None)
+            }
+        }
+    }
+
+    // INVARIANT: the row as it is when it is changed counts: an attempt that read another version
+    // reads it again and tries once more.
+    async fn try_answer(
+        self: &Arc<Self>,
+        mut ask: Ask,
+        who: &Who,
+        action: &Action,
+    ) -> Result<Reply, StoreError> {
+        for _ in 0..TRIES {
+            if let Err(why) = self.refresh_roles(&mut ask, who).await {
+                return Ok(reply(Told::Fault, &why, None));
+            }
+            let (changed, action) = match self.attempt(ask, who, action).await? {
+                ControlFlow::Break(reply) => return Ok(reply),
+                ControlFlow::Continue(changed) => changed,
+            };
+            match (changed, action) {
+                (Closed::Won(ask), Action::Undo) => return Ok(self.undone(ask).await),
+                (Closed::Won(ask), action) if ask.is_open() => {
+                    self.changed();
+                    let words = match action {
+                        Action::Propose(_) => {
+                            "Proposed. The card shows the change: approve it there."
+                        }
+                        _ => "Noted.",
+                    };
+                    return Ok(reply(Told::Noted, words, Some(ask)));
+                }
+                (Closed::Won(ask), _) => return Ok(self.applied(ask).await),
+                (Closed::Lost(now), _) => ask = now,
+                (Closed::Unknown, _) => return Ok(unknown()),
+            }
+        }
+        Ok(reply(Told::Fault, "Too much happens to this ask at once; try again.", None))
+    }
+
+    /// Reads anew which roles earlier voters have: before an attempt, which keeps a reload waiting,
+    /// and not for those who may not answer.
+    async fn refresh_roles(&self, ask: &mut Ask, who: &Who) -> Result<(), String> {
+        let approvers = &self.choices().approvers;
+        let Ok(approver) = self.admit(who.clone()) else { return Ok(()) };
+        match quorum::may_answer(ask, &approvers.people, &approver) {
+            Ok(()) => self.refresh_votes(ask, approvers).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Tries once, on the ask as it was read last. What became of the row, and of which action; or
+    /// the reply, where there is nothing more to do.
+    // SECURITY: each try admits its presser anew, and a reload waits until it is over: who was
+    // removed when a reload returned has no press left.
+    async fn attempt(
+        self: &Arc<Self>,
+        ask: Ask,
+        who: &Who,
+        action: &Action,
+    ) -> Result<ControlFlow<Reply, (Closed, Action)>, StoreError> {
+        let _reload_waits = self.opening.read().await;
+        let over = |reply| Ok(ControlFlow::Break(reply));
+        let approver = match self.admit(who.clone()) {
+            Ok(approver) => approver,
+            Err(stranger) => {
+                self.note_stranger(&ask, who).await?;
+                return over(reply(Told::NotAllowed, stranger.0, None));
+            }
+        };
+        let approvers = &self.choices().approvers;
+        if let Err(sentence) = quorum::may_answer(&ask, &approvers.people, &approver) {
+            self.note_stranger(&ask, who).await?;
+            return over(reply(Told::NotAllowed, &sentence, None));
+        }
+        if let Err(refusal) = quorum::fits(&ask, action) {
+            return over(refuse(ask, &refusal));
+        }
+        let action = match self.judged(&ask, &approver, action).await? {
+            Ok(action) => action,
+            Err(sentence) => return over(reply(Told::Unfit, &sentence, Some(ask))),
+        };
+        let now = clock::now_ms();
+        let changed = match apply(&ask, &approver, action.clone(), now) {
+            Err(Refusal::Late(_)) => {
+                // The row says what that comes to: it has expired, or got the time it lacked.
+                let _ = self.expire(&ask, Looker::First).await?;
+                self.store.ask(&ask.id).await?.map_or(Closed::Unknown, Closed::Lost)
+            }
+            Err(refusal) => return over(refuse(ask, &refusal)),
+            Ok(Change::WantText(prompt)) => {
+                return over(reply(Told::TextWanted, &prompt, Some(ask)));
+            }
+            Ok(Change::Go(progress)) => self.store.note_progress(&ask, &progress, now).await?,
+            Ok(Change::Nothing) => return over(reply(Told::Noted, "", Some(ask))),
+            Ok(Change::Undo(undone)) => self.store.undo(&ask, &undone).await?,
+            Ok(Change::Close(answer)) => match self.give(&ask, &approver, *answer, now).await? {
+                ControlFlow::Break(reply) => return over(reply),
+                ControlFlow::Continue(closed) => closed,
+            },
+        };
+        Ok(ControlFlow::Continue((changed, action)))
+    }
+
+    /// Closes an ask with somebody's answer, and stores what it grants; or records their vote, where
+    /// more people have to answer.
+    async fn give(
+        &self,
+        ask: &Ask,
+        by: &Approver,
+        answer: Answer,
+        now: i64,
+    ) -> Result<ControlFlow<Reply, Closed>, StoreError> {
+        // The store has the last word; this says why.
+        if answer.decision != Decision::Deny
+            && let Some(pause) = self.store.pause().await?
+        {
+            let words = format!("{}: only a denial counts until /resume.", sentence(&pause));
+            return Ok(ControlFlow::Break(reply(Told::Unfit, &words, Some(ask.clone()))));
+        }
+        let approvers = &self.choices().approvers;
+        match quorum::weigh(ask, approvers, by, answer) {
+            Weighed::Answer(mut answer) => {
+                let grants = grants_for(ask, &answer, person(by));
+                answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
+                let end = State::Answered(*answer);
+                Ok(ControlFlow::Continue(self.store.close_ask(ask, &end, &grants).await?))
+            }
+            Weighed::Votes(votes) => {
+                let Closed::Won(ask) = self.store.note_votes(ask, &votes, now).await? else {
+                    let read = self.store.ask(&ask.id).await?;
+                    return Ok(ControlFlow::Continue(read.map_or(Closed::Unknown, Closed::Lost)));
+                };
+                self.changed();
+                tracing::info!(ask_id = %ask.id, "a vote was recorded");
+                let sentence = quorum::sentence(&ask, &approvers.people);
+                Ok(ControlFlow::Break(reply(Told::Voted, &sentence, Some(ask))))
+            }
+        }
+    }
+
+    /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
+    async fn applied(self: &Arc<Self>, ask: Ask) -> Reply {
+        // First the waiter: the rule holds from the commit on, its place in the file is for people
+        // to read.
+        self.closed(&ask);
+        if let (Some(review), Some(answer)) = (&ask.body.review, ask.answer()) {
+            let (review, answer) = (review.clone(), answer.clone());
+            return self.reviewed(ask, &review, &answer).await;
+        }
+        let stored = self.store_always(&ask).await;
+        tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");
+        let Some(answer) = ask.answer() else {
+            return reply(Told::Fault, "This could not be recorded; nothing changed.", None);
+        };
+        let sentence = match stored {
+            Ok(None) => applied_sentence(&ask, answer),
+            Ok(Some(but)) => format!("Approved. {but}"),
+            Err(problem) => {
+                let sentence = format!("Approved once. The rule could not be stored: {problem}");
+                let ask = self.not_stored(&ask).await.unwrap_or(ask);
+                return reply(Told::Applied, &sentence, Some(ask));
+            }
+        };
+        let cascades = self.system().prompt_behaviour().cascade;
+        if cascades && answer.scope.is_some_and(|scope| scope != Scope::Once) {
+            self.cascade(&ask).await;
+        }
+        reply(Told::Applied, &sentence, Some(ask))
+    }
+
+    /// After the commit: tell the surfaces, and take the rules out of the file.
+    async fn undone(&self, ask: Ask) -> Reply {
+        self.changed();
+        let kept = self.remove_pending().await;
+        tracing::info!(ask_id = %ask.id, "an answer was undone");
+        let sentence = undo::sentence(&ask, kept.err().as_deref());
+        reply(Told::Applied, &sentence, Some(ask))
+    }
+
+    /// Ends the times in which answers can be undone, until told to stop: their cards lose the
+    /// button.
+    pub async fn end_undo_windows(&self, stop: CancellationToken) {
+        let mut changes = self.changes();
+        loop {
+            changes.mark_unchanged();
+            let pause = match self.end_due_undo_windows().await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::warn!(%error, "answers can be undone for longer than they should");
+                    LOOK
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                changed = changes.changed() => if changed.is_err() { return },
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Ends what is over, and says how long to rest.
+    async fn end_due_undo_windows(&self) -> Result<Duration, StoreError> {
+        for id in self.store.undo_over(clock::now_ms()).await? {
+            let ask = self.store.whole_ask(&id).await?;
+            let may = |ask: &Ask| ask.answer().is_some_and(|it| it.stored.undo_until.is_some());
+            match ask.filter(may) {
+                Some(ask) => {
+                    let _ = self.store.end_undo(&ask, true).await?;
+                    self.changed();
+                }
+                None => self.store.forget_undo(&id).await?,
+            }
+        }
+        let next = self.store.next_undo_over().await?;
+        let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(1));
+        let left = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+        Ok(left.unwrap_or(LOOK).min(LOOK))
+    }
+
+    /// An answer whose rules could not be stored was for once, and there is nothing to undo.
+    async fn not_stored(&self, ask: &Ask) -> Option<Ask> {
+        match self.store.end_undo(ask, false).await {
+            Ok(Closed::Won(now) | Closed::Lost(now)) => {
+                self.changed();
+                Some(now)
+            }
+            Ok(Closed::Unknown) => None,
+            Err(error) => {
+                tracing::warn!(ask_id = %ask.id, %error, "a card says that a rule was stored");
+                None
+            }
+        }
+    }
+
+    /// Resolves the session's other open asks that the new grant covers.
+    async fn cascade(self: &Arc<Self>, granted: &Ask) {
+        let Call { agent, session, .. } = &granted.body.call;
+        let covered = async {
+            let asks = self.store.open_in_session(agent, session).await?;
+            self.approve_allowed(&asks, Some(&words(granted))).await
+        };
+        if let Err(error) = covered.await {
+            tracing::warn!(ask_id = %granted.id, %error, "asks that a grant covers stay open");
+        }
+    }
+
+    async fn note_stranger(&self, ask: &Ask, who: &Who) -> Result<(), StoreError> {
+        tracing::warn!(ask_id = %ask.id, platform = who.platform, presser = %who.id,
+            "somebody who is no approver tried to answer");
+        let data = json!({"platform": who.platform, "id": who.id, "name": who.name});
+        self.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
+    }
+
+    /// Says where it is asked who holds which role now, once.
+    pub fn ask_roles_of(&self, source: Arc<dyn RoleSource>) {
+        let _ = self.roles.set(source);
+    }
+
+    /// Gives the earlier votes of an ask the roles that their voters hold now.
+    ///
+    /// # Errors
+    /// A sentence where a platform does not say: nothing may be decided with those votes.
+    // SECURITY: a vote counts only while its voter has the role that makes it count.
+    // FAIL-CLOSED: a platform that does not say lets nobody in, and drops nobody's vote either.
+    async fn refresh_votes(&self, ask: &mut Ask, approvers: &Approvers) -> Result<(), String> {
+        let Some(source) = self.roles.get() else { return Ok(()) };
+        for vote in &mut ask.votes {
+            let Some((platform, person)) = vote.account() else { continue };
+            if vote.roles.is_empty() {
+                continue;
+            }
+            let of = approvers.roles_on(platform);
+            if let Some(now) = source.roles_now(platform, person, &of).await? {
+                vote.roles = now;
+            }
+        }
+        Ok(())
+    }
+
+    /// The action, once policy has looked at what an edit would run; a sentence where it says no.
+    // SECURITY: the changed call is judged when it is proposed, and again when it is approved.
+    async fn judged(
+        &self,
+        ask: &Ask,
+        by: &Approver,
+        action: &Action,
+    ) -> Result<Result<Action, String>, StoreError> {
+        let text = match action {
+            Action::Words { wanted: TextPurpose::Edit, text: Some(text) } => text.clone(),
+            Action::Edit { nth, step: EditStep::Approve | EditStep::Confirm } => {
+                let proposed = ask.progress.edit.as_ref().filter(|edit| edit.nth == *nth);
+                let Some(edit) = proposed else { return Ok(Ok(action.clone())) };
+                edited_text(&ask.body.call, &edit.args)
+            }
+            _ => return Ok(Ok(action.clone())),
+        };
+        let no_text = || Ok(Err(NO_EDIT.to_owned()));
+        let Some(call) = edited(&ask.body.call, &text) else { return no_text() };
+        if call.args == ask.body.call.args {
+            return Ok(Err("That is what it was anyway; nothing was changed.".to_owned()));
+        }
+        if let Err(malformed) = call.check() {
+            return Ok(Err(malformed.0));
+        }
+        let judged = async { self.judge(&call, &self.given(&call).await?).await };
+        let decision = match judged.await {
+            Ok(decision) => decision,
+            Err(SubmitError::Store(error)) => return Err(error),
+            Err(error) => return Ok(Err(format!("The change cannot be judged: {error}"))),
+        };
+        if decision.verdict == Verdict::Deny {
+            return Ok(Err(format!("The rules deny that change: {}", decision.reason)));
+        }
+        let Action::Words { .. } = action else { return Ok(Ok(action.clone())) };
+        Ok(Ok(Action::Propose(Box::new(ProposedEdit {
+            nth: 0,
+            digest: call.digest(),
+            args: call.args,
+            by: person(by).to_string(),
+            effects: decision.effects.iter().map(ToString::to_string).collect(),
+            critical: decision.critical,
+            reviewed: false,
+        }))))
+    }
+}
+
+fn unknown() -> Reply {
+    reply(Told::Unknown, "There is no such ask (any more).", None)
+}
+
+/// What somebody is told whose attempt met an error of the store.
+// INVARIANT: "nothing changed" is said only where it is certain.
+#[must_use]
+pub fn fault_sentence(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Uncertain(_) => {
+            "Connection to the database lost. Press again to see whether your answer was recorded."
+        }
+        error if error.is_of_a_row() => {
+            "This ask is damaged in the store, so nobody can answer it."
+        }
+        _ => "This could not be recorded; nothing changed. Try again.",
+    }
+}
+
+/// The reply to an attempt that changes nothing.
+fn refuse(ask: Ask, refusal: &Refusal) -> Reply {
+    let told = match (refusal, &ask.state) {
+        (Refusal::Unfit(_), _) => Told::Unfit,
+        (Refusal::Over(_), _) => Told::Expired,
+        (Refusal::Late(_), _) | (Refusal::Closed(_), State::Expired(_)) => Told::Expired,
+        (Refusal::Closed(_), State::Cancelled(_)) => Told::Cancelled,
+        (Refusal::Closed(_), _) => Told::Already,
+    };
+    reply(told, &refusal.to_string(), Some(ask))
+}
+
+/// What a grant allows, in words.
+fn words(ask: &Ask) -> String {
+    ask.answer().map(|answer| ask.body.stored(answer).join(", ")).unwrap_or_default()
+}
+
+/// What an answer did, for the one who gave it.
+fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
+    if ask.body.resumes.is_some() {
+        return match answer.decision {
+            Decision::Approve => "Resumed: its calls are taken again.".to_owned(),
+            _ => {
+                let name = &ask.body.call.agent;
+                format!("It stays paused. `countersign token resume {name}` resumes it.")
+            }
+        };
+    }
+    if let (Some(budget), Decision::Approve) = (&ask.body.call.budget, answer.decision) {
+        let (many, time) = (budget.calls.len(), lasting(budget.for_s));
+        return format!("Approved: each of these {many} may run once, for {time}.");
+    }
+    match (answer.decision, answer.scope) {
+        (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
+        (Decision::Deny, _) => match answer.then {
+            OnDeny::GoOn if answer.reason.is_some() => "Denied; the agent reads your words.",
+            OnDeny::GoOn => "Denied.",
+            OnDeny::Stop => "Denied; the agent is told to stop.",
+            OnDeny::Explain => "Denied; the agent is told to explain itself.",
+        }
+        .to_owned(),
+        (Decision::Answer, _) => "Answered.".to_owned(),
+        (Decision::Edit, _) => "Approved with the change.".to_owned(),
+        (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix))
+            if ask.body.lasts == GrantLifetime::Durable =>
+        {
+            format!("Approved, and always from now on: {}.", words(ask))
+        }
+        (
+            Decision::Approve,
+            Some(Scope::Session | Scope::Always | Scope::Exact | Scope::Prefix),
+        ) => {
+            format!("Approved, and for the rest of this session: {}.", words(ask))
+        }
+        (Decision::Approve, Some(Scope::Timed(seconds))) => {
+            let time = clock::span(i64::from(seconds) * 1000);
+            format!("Approved, and for {time} in this session: {}.", words(ask))
+        }
+        (Decision::Approve, _) if answer.reason.is_some() => {
+            "Approved once, with your note.".to_owned()
+        }
+        (Decision::Approve, _) => "Approved once.".to_owned(),
+    }
+}
+
+/// How long a budget lasts.
+pub fn lasting(seconds: u64) -> String {
+    clock::span(i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000))
+}
+
+pub(super) fn reply(told: Told, sentence: &str, ask: Option<Ask>) -> Reply {
+    Reply { told, sentence: sentence.to_owned(), ask }
+}
+
+/// Denials by people, by the digest of the call, which says who wanted it in which session.
+#[derive(Debug, Default)]
+pub(super) struct RecentDenials(Mutex<HashMap<String, Denial>>);
+
+#[derive(Debug)]
+struct Denial {
+    at: Instant,
+    by: String,
+    reason: Option<String>,
+}
+
+impl RecentDenials {
+    /// Notes how an ask ended. A call that a person approves is not denied any more.
+    // FAIL-CLOSED: only denials are remembered, and only those of people.
+    pub(super) fn note(&self, ask: &Ask) {
+        let Some(answer) = ask.answer().filter(|_| !ask.is_question()) else { return };
+        let mut denials = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (answer.decision, &answer.by) {
+            (Decision::Deny, By::Person { name, .. }) => {
+                if denials.len() >= MANY {
+                    denials.retain(|_, denial| denial.at.elapsed() < MOMENT);
+                }
+                let (by, reason) = (name.clone(), answer.reason.clone());
+                denials.insert(ask.digest.clone(), Denial { at: Instant::now(), by, reason });
+            }
+            (Decision::Approve | Decision::Answer | Decision::Edit, _) => {
+                drop(denials.remove(&ask.digest));
+            }
+            (Decision::Deny, _) => {}
+        }
+    }
+
+    /// What a call with this digest is told that a person denied a moment ago.
+    pub(super) fn recall(&self, digest: &str) -> Option<String> {
+        let denials = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let denial = denials.get(digest).filter(|denial| denial.at.elapsed() < MOMENT)?;
+        let reason = denial.reason.as_deref().filter(|reason| !reason.trim().is_empty());
+        let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        Some(format!("Denied a moment ago by {}{because}", denial.by))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_domain::{Answer, Body, State, call::Call};
+
+    fn ended(decision: Decision, by: By, reason: Option<&str>) -> Ask {
+        let call = Call::new("a", "s", "shell_exec", serde_json::json!({"command": "rm x"}));
+        let reason = reason.map(str::to_owned);
+        let answer = Answer { reason, ..Answer::new(decision, by, 1) };
+        let opened = Ask::opened("one", call.digest(), Body::new(call, "no rule"), 0);
+        Ask { state: State::Answered(answer), version: 2, ..opened }
+    }
+
+    fn ana() -> By {
+        By::Person { platform: "telegram".into(), id: "1".into(), name: "Ana".into() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_persons_denial_is_remembered_for_a_minute_with_its_reason() {
+        let denials = RecentDenials::default();
+        let ask = ended(Decision::Deny, ana(), Some("not on Friday"));
+        denials.note(&ask);
+        tokio::time::advance(MOMENT - Duration::from_secs(1)).await;
+        let said = denials.recall(&ask.digest);
+        assert_eq!(said.as_deref(), Some("Denied a moment ago by Ana: not on Friday"));
+        assert_eq!(denials.recall("another call"), None);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(denials.recall(&ask.digest), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_but_a_persons_denial_is_remembered_and_an_approval_ends_it() {
+        let denials = RecentDenials::default();
+        for by in [By::Timeout, By::NoApprover, By::Caller] {
+            let ask = ended(Decision::Deny, by, None);
+            denials.note(&ask);
+            assert_eq!(denials.recall(&ask.digest), None);
+        }
+        let ask = ended(Decision::Deny, ana(), None);
+        denials.note(&ask);
+        assert_eq!(denials.recall(&ask.digest).as_deref(), Some("Denied a moment ago by Ana"));
+        denials.note(&ended(Decision::Approve, ana(), None));
+        assert_eq!(denials.recall(&ask.digest), None);
+    }
+}
