@@ -83,21 +83,18 @@ impl LogDelivery {
         // Before anything is sent: what a slow destination has not taken is kept meanwhile.
         let mut wanted = self.store.note_log_tried(&name, None).await.ok().map(|()| Instant::now());
         loop {
-            let mut failed = None;
-            match self.send_all(&name).await {
-                Ok(()) => pause = LOOK,
-                Err(why) => {
-                    tracing::warn!(destination = name, why, "the log is sent there later");
-                    pause = (pause * 2).min(LONGEST);
-                    failed = Some(why);
-                }
-            }
+            let failed = self.send_all(&name).await.err();
+            pause = if failed.is_some() { (pause * 2).min(LONGEST) } else { LOOK };
             // What it has not taken is kept, as long as it is wanted.
             if failed.is_some() || wanted.is_none_or(|since| since.elapsed() > WANTED) {
                 match self.store.note_log_tried(&name, failed.as_deref()).await {
                     Ok(()) => wanted = Some(Instant::now()),
                     Err(error) => tracing::debug!(%error, "that is noted later"),
                 }
+            }
+            // Once it is noted: whoever hears this finds it in the store.
+            if let Some(why) = failed {
+                tracing::warn!(destination = name, why, "the log is sent there later");
             }
             tokio::time::sleep(pause).await;
         }

@@ -1,29 +1,38 @@
 //! Creates a fresh store on each engine, for tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
+#[path = "../../tests/support/seats.rs"]
+mod seats;
+
 use super::{Database, LogSealer, Store};
 use countersign_tokens::{clock, secret::Secret};
+use seats::Seat;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 /// The PostgreSQL server for tests, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
+/// As in tests/support/postgres.rs, which has the reason.
+const SEATS: u32 = 3;
 
 /// A fresh, empty database of one engine; it is deleted when the test succeeds.
 pub struct Fresh {
     pub database: Database,
     folder: Option<tempfile::TempDir>,
+    _seat: Option<Seat>,
 }
 
 impl Fresh {
     pub fn sqlite() -> Self {
         clock::follow_tokio();
         let folder = tempfile::tempdir().unwrap();
-        Self { database: Database::Sqlite(folder.path().join("test.db")), folder: Some(folder) }
+        let database = Database::Sqlite(folder.path().join("test.db"));
+        Self { database, folder: Some(folder), _seat: None }
     }
 
     /// Creates a schema of its own; prints a note and returns `None` if no server is available.
     pub async fn postgres() -> Option<Self> {
         clock::follow_tokio();
         let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
+        let seat = Seat::take("postgres", SEATS).await;
         let mut connection = match PgConnection::connect(&server).await {
             Ok(connection) => connection,
             Err(error) => {
@@ -35,11 +44,12 @@ impl Fresh {
         connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).await.unwrap();
         let joint = if server.contains('?') { '&' } else { '?' };
         let url = format!("{server}{joint}options[search_path]={schema}");
-        Some(Self { database: Database::Postgres(Secret::new(url)), folder: None })
+        let database = Database::Postgres(Secret::new(url));
+        Some(Self { database, folder: None, _seat: Some(seat) })
     }
 
     pub async fn drop(self) {
-        if let (None, Database::Postgres(url)) = (self.folder, self.database) {
+        if let (None, Database::Postgres(url)) = (&self.folder, &self.database) {
             let (server, schema) = url.reveal().split_once("options[search_path]=").unwrap();
             let server = server.trim_end_matches(['?', '&']);
             let mut connection = PgConnection::connect(server).await.unwrap();
@@ -51,12 +61,17 @@ impl Fresh {
 
 /// Runs a test on a fresh store of each engine.
 pub async fn on_both(test: impl AsyncFn(Store)) {
-    for fresh in [Some(Fresh::sqlite()), Fresh::postgres().await].into_iter().flatten() {
-        let store = Store::open(&fresh.database).await.unwrap();
-        test(store.clone()).await;
-        store.close().await;
-        fresh.drop().await;
+    on(Fresh::sqlite(), &test).await;
+    if let Some(fresh) = Fresh::postgres().await {
+        on(fresh, &test).await;
     }
+}
+
+async fn on(fresh: Fresh, test: &impl AsyncFn(Store)) {
+    let store = Store::open(&fresh.database).await.unwrap();
+    test(store.clone()).await;
+    store.close().await;
+    fresh.drop().await;
 }
 
 impl Store {

@@ -1,32 +1,21 @@
 //! Fuzzes the scanner against the shells of this machine, jailed (see `fuzz/jail.rs`): what it
 //! understands as bash's is run by bash and zsh, what it understands as any shell's by dash too.
 //!
-//! `COUNTERSIGN_FUZZ=200000 COUNTERSIGN_SEED=1 cargo test -p countersign-policy --test fuzz_bash --
-//! --nocapture` runs that many texts and tells how far it is; without the variable a short run is
-//! made. Where bash cannot be jailed (no root, no namespaces) the test says so and passes.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    reason = "tests fail by panicking"
-)]
+//! `COUNTERSIGN_FUZZ=200000 COUNTERSIGN_SEED=1 cargo test -p countersign-policy --test policy fuzz_bash
+//! -- --nocapture` runs that many texts and tells how far it is; without the variable a short run
+//! is made. Where bash cannot be jailed (no root, no namespaces) the test says so and passes.
 
-#[path = "fuzz/chance.rs"]
-mod chance;
 #[path = "fuzz/generate.rs"]
 mod generate;
 #[path = "fuzz/jail.rs"]
 mod jail;
-mod judge;
 
 use std::sync::Mutex;
 
-use chance::Chance;
+use crate::chance::Chance;
+use crate::judge::unreported;
 use countersign_policy::shell::{Dialect, Scan, WordKind, scan, scan_as};
 use jail::{HOME, Jail, Ran, Text};
-use judge::unreported;
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|v| v.parse().ok()).unwrap_or(default)

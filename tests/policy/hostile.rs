@@ -1,11 +1,5 @@
 //! Hostile texts: no shape overflows the stack, none takes long, and every refusal keeps the deny
 //! rules' sight.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "tests fail by panicking"
-)]
 
 use std::time::{Duration, Instant};
 

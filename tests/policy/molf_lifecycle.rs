@@ -1,11 +1,4 @@
 //! Sequences of the profile `molf`: asks, replies, cascades and ends, against the public type.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
 use std::collections::HashMap;
 

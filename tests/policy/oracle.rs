@@ -1,16 +1,7 @@
 //! bash is the judge: whatever it executed while the scanner claimed certainty must be reported.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
-mod judge;
-
+use crate::judge::unreported;
 use countersign_policy::shell::scan;
-use judge::unreported;
 
 /// The home directory of the shell that made the vectors.
 const HOME: &str = "/home/u";

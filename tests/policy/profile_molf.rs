@@ -1,13 +1,6 @@
 //! The profile `molf` against what molf's own code was seen to do: every row of
 //! `tests/vectors/002-molf`, strict (`want` where it stands, else `expect`) and with `compat`
 //! (`expect`).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
 use countersign_policy::glob::Glob;
 use countersign_policy::{Rule, Rules, always};

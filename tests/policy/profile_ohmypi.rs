@@ -1,14 +1,6 @@
 //! Seed 003: oh-my-pi's recorded answers, strict and under `compat`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
-mod support;
-
+use crate::support::{Kind, Vectors, verdict_of};
 use countersign_policy::ProfileFacts;
 use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::ohmypi::{
@@ -23,7 +15,6 @@ use countersign_profiles::ohmypi::{
 use countersign_profiles::{EvaluationContext, Grants, Profile};
 use proptest::{collection::vec, prop_assert, proptest};
 use serde_json::{Map, Value, json};
-use support::{Kind, Vectors, verdict_of};
 
 fn vectors() -> Vectors {
     Vectors::new(Profile::Ohmypi, "003-ohmypi")

@@ -1,11 +1,5 @@
 //! wayland-core's own answers, strict and literal: the rows that one call, or one text, decides.
 //! The rows about sequences run against the library type in tests/wcore.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
 use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::check::Options;

@@ -1,15 +1,7 @@
 //! Seed 004: zeptoclaw's recorded answers, strict and under `compat`. Its requests have a clock and
 //! are tested with the library (`src/zeptoclaw`).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
-mod support;
-
+use crate::support::{Check, Kind, Vectors};
 use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
@@ -21,7 +13,6 @@ use countersign_profiles::zeptoclaw::{
 };
 use countersign_profiles::{CallEnd, DefaultTimeout, EvaluationContext, Grants, OnDeny, Profile};
 use serde_json::{Value, json};
-use support::{Check, Kind, Vectors};
 
 fn vectors() -> Vectors {
     Vectors::new(Profile::Zeptoclaw, "004-zeptoclaw")

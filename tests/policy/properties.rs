@@ -1,11 +1,4 @@
 //! What must hold for every rule set and every command text.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
 use countersign_policy::Verdict::{self, Allow, Deny};
 use countersign_policy::{

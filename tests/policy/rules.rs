@@ -1,12 +1,5 @@
 //! The rules file as people write it, and what a ruling does with it: tests through the public
 //! names of the crate.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
 use countersign_policy::Verdict::{self, Allow, Ask, Deny};
 use countersign_policy::{

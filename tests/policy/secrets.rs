@@ -1,24 +1,14 @@
 //! Whatever `@reads` allows prints no secret. Random texts over a project with planted secrets are
 //! really run by bash; the vocabulary only reads.
 //!
-//! `COUNTERSIGN_SECRETS=20000 COUNTERSIGN_SEED=1 cargo test -p countersign-policy --test secrets --
-//! --nocapture` makes that many texts; without the variable a short run is made.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "tests fail by panicking"
-)]
-
-#[path = "fuzz/chance.rs"]
-mod chance;
+//! `COUNTERSIGN_SECRETS=20000 COUNTERSIGN_SEED=1 cargo test -p countersign-policy --test policy secrets
+//! -- --nocapture` makes that many texts; without the variable a short run is made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use chance::Chance;
+use crate::chance::Chance;
 use countersign_policy::{Call, agent_mode};
 
 /// The content of every secret. A part of it is enough to recognise it.

@@ -1,17 +1,9 @@
 //! Judges the readers of small languages by the programs: no script that counts as reading may run
 //! a program, or read or write a file.
 //!
-//! `COUNTERSIGN_SCRIPTS=200000 COUNTERSIGN_SEED=1 cargo test -p countersign-policy --test
+//! `COUNTERSIGN_SCRIPTS=200000 COUNTERSIGN_SEED=1 cargo test -p countersign-policy --test policy
 //! small_languages -- --nocapture` makes that many scripts of sed and of awk, and a hundredth of it
 //! of jq; without the variable a short run is made. A program that is missing judges nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    reason = "tests fail by panicking"
-)]
 
 #[path = "fuzz/scripts.rs"]
 mod scripts;

@@ -1,11 +1,4 @@
 //! Recorded answers of others: picomatch 4.0.7 `{dot, bash}` and seed 002's own gate.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
 
 use countersign_policy::glob::{Glob, GlobError};
 use countersign_policy::{Rule, Rules, always, file};

@@ -1,7 +1,11 @@
 //! Drives a real Chromium over its debugging pipe, without a port or a driver. It ends with the
 //! test.
 
+#[path = "seats.rs"]
+mod seats;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
+use seats::Seat;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -30,6 +34,7 @@ pub struct Browser {
     wire: Arc<Wire>,
     _child: Child,
     _profile: tempfile::TempDir,
+    _seat: Seat,
 }
 
 /// A tab.
@@ -52,6 +57,8 @@ impl Browser {
             );
             return None;
         };
+        // One at a time: two fight for two cores.
+        let seat = Seat::take("browser", 1).await;
         let profile = tempfile::tempdir().unwrap();
         // The debugging pipe uses the descriptors 3 and 4, which only a shell can set up without
         // `unsafe`.
@@ -79,7 +86,7 @@ impl Browser {
             workers: Mutex::default(),
         });
         tokio::spawn(read(child.stdout.take().unwrap(), wire.clone()));
-        Some(Self { wire, _child: child, _profile: profile })
+        Some(Self { wire, _child: child, _profile: profile, _seat: seat })
     }
 
     /// Opens a tab at an address with 1000 × 800 pixels, and waits until it is loaded.

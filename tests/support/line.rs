@@ -34,7 +34,7 @@ pub enum Loses {
 impl Line {
     /// Starts a proxy to the database at this URL.
     pub async fn to(database: &str) -> Self {
-        let mut url = reqwest::Url::parse(database).unwrap();
+        let mut url = url::Url::parse(database).unwrap();
         let to = (url.host_str().unwrap().to_owned(), url.port().unwrap_or(5432));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         url.set_host(Some("127.0.0.1")).unwrap();

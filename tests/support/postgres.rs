@@ -6,31 +6,41 @@
     reason = "tests fail by panicking, and each uses only a part"
 )]
 
+#[path = "seats.rs"]
+mod seats;
+
+use seats::Seat;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
 /// The server, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
+/// Tests on it at the same time: three daemons take up to thirty connections, and it has 97 for us
+/// unless somebody has raised its `max_connections`.
+const SEATS: u32 = 3;
 
 /// A schema for one test.
 pub struct Postgres {
     server: String,
     schema: String,
+    _seat: Option<Seat>,
 }
 
 impl Postgres {
     /// Creates a schema; prints a note and returns `None` if there is no server.
     pub async fn fresh() -> Option<Self> {
         let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
+        let seat = Seat::take("postgres", SEATS).await;
         if let Err(error) = PgConnection::connect(&server).await {
             eprintln!("not tried on PostgreSQL: {error}");
             return None;
         }
-        Some(Self::on(server).await)
+        Some(Self { _seat: Some(seat), ..Self::on(server).await })
     }
 
-    /// Creates a schema on this server.
+    /// Creates a schema on a server of this test's own.
     pub async fn on(server: String) -> Self {
-        let fresh = Self { server, schema: format!("j_{:016x}", rand::random::<u64>()) };
+        let schema = format!("j_{:016x}", rand::random::<u64>());
+        let fresh = Self { server, schema, _seat: None };
         fresh.execute(&format!("CREATE SCHEMA {}", fresh.schema)).await;
         fresh
     }
@@ -43,7 +53,7 @@ impl Postgres {
     /// The URL with the schema in it.
     pub fn url(&self) -> String {
         let joint = if self.server.contains('?') { '&' } else { '?' };
-        let Self { server, schema } = self;
+        let Self { server, schema, .. } = self;
         // The application's name lets `end_connections` find the connections of this schema.
         format!("{server}{joint}options[search_path]={schema}&application_name={schema}")
     }

@@ -150,7 +150,7 @@ class Deciding(WithFolder):
 
         async with daemon(self.folder, reply) as (fake, client):
             self.assertEqual(await client.submit(call()), StillOpen("a1"))
-            self.assertEqual(await client.wait(call(), at_most=0.05), StillOpen("a1"))
+            self.assertEqual(await client.wait(call(), at_most=0.5), StillOpen("a1"))
             submit = "POST /v1/calls"
             self.assertEqual(fake.targets, [submit, submit, "GET /v1/asks/a1?wait=55"])
 

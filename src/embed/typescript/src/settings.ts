@@ -135,7 +135,7 @@ function urls(value: TomlValue | undefined): string[] {
 
 function section(root: TomlTable, name: string): TomlTable {
   const table = root[name] ?? {};
-  if (typeof table !== "object" || Array.isArray(table)) {
+  if (typeof table !== "object" || Array.isArray(table) || table instanceof Date) {
     throw new SetUp(`\`${name}\` wants a section, written as [${name}]`);
   }
   return { ...table };

@@ -114,7 +114,7 @@ test("submit and wait leave the ask open", async () => {
   };
   await withDaemon(reply, async (client, fake) => {
     assert.deepEqual(await client.submit(call()), { kind: "open", ask: "a1" });
-    assert.deepEqual(await client.wait(call(), { atMost: 50 }), { kind: "open", ask: "a1" });
+    assert.deepEqual(await client.wait(call(), { atMost: 500 }), { kind: "open", ask: "a1" });
     assert.deepEqual(fake.targets, ["POST /v1/calls", "POST /v1/calls", WAIT]);
   });
 });

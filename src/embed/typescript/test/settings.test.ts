@@ -86,11 +86,13 @@ test("mistakes are sentences", () => {
     ["[client]\ntoken = 5", {}, /wants a text/],
     ['[client]\ninsecure_http = "yes"', {}, /wants true or false/],
     ["client = 5", {}, /wants a section/],
-    ["[client", {}, /cannot be read: line 1: `\]` is missing/],
-    ['[client]\nurl = "unix:/a"\nurl = "unix:/b"', {}, /line 3: `url` stands there twice/],
-    ["[client]\nurl = unix", {}, /line 2: `unix` wants quotes/],
-    ['[client]\nurl = "unix:/a', {}, /line 2: a text does not end/],
-    ['[client]\nurl = "a" "b"', {}, /line 2: a line goes on after its end/],
+    ["client = 2026-11-23", {}, /wants a section/],
+    ["[[client]]", {}, /wants a section/],
+    ["[client", {}, /cannot be read: line 1: .*cannot find end of key$/],
+    ['[client]\nurl = "unix:/a"\nurl = "unix:/b"', {}, /line 3: .*already defined/],
+    ["[client]\nurl = unix", {}, /line 2: invalid value$/],
+    ['[client]\nurl = "unix:/a', {}, /line 2: unfinished string$/],
+    ['[client]\nurl = "a" "b"', {}, /line 2: .*must be followed by an end-of-line$/],
     ["", { COUNTERSIGN_CONFIG: "/nowhere.toml" }, /does not exist/],
     ["", { COUNTERSIGN__CLIENT__TOKEN_FILE: "/nowhere" }, /cannot be read/],
   ];
@@ -121,8 +123,27 @@ test("what others wrote into the config is read past", () => {
   assert.deepEqual(servers(text), ["unix:/right"]);
   const read = readToml(text);
   assert.equal(read["t"], 'a\tb\u00e9 ""quoted""');
-  assert.equal(JSON.stringify(read["a"]), '{"b":{"x":1,"y z":[null,null,true]}}');
+  const inline = '{"b":{"x":1,"y z":[1.5,"2026-11-23T04:00:00.000Z",true]}}';
+  assert.equal(JSON.stringify(read["a"]), inline);
+  assert.equal(readToml("n = 9223372036854775807")["n"], 9223372036854775807n);
   assert.equal(readToml("__proto__ = 1")["x"], undefined);
+});
+
+test("a file that is no TOML is refused, and its error shows nothing of it", () => {
+  const token = '[client]\ntoken = "hush"\n';
+  const invalid = [
+    `${token}[client]`,
+    `${token}[[client]]`,
+    `${token}x = 01`,
+    `${token}x = 1__0`,
+    `${token}x = "\u0001"`,
+    `${token}x = "\\ud800"`,
+  ];
+  for (const text of invalid) {
+    const right = (error: unknown): boolean =>
+      error instanceof SetUp && /line 3: /.test(error.message) && !/hush/.test(error.message);
+    assert.throws(() => load(text), right, text);
+  }
 });
 
 test("a key is made once, for its owner alone", () => {

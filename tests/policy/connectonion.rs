@@ -1,4 +1,5 @@
-//! Calls ruled on line by line, and whole sessions.
+//! Seed 001: ConnectOnion's recorded answers, strict and under `compat`: calls ruled on line by
+//! line, and whole sessions.
 
 mod answers;
 mod sessions;
