@@ -1,6 +1,6 @@
 //! Decides what runs behind a wrapper: other commands and scripts.
 
-use super::judge::{At, Judge};
+use crate::engine::commands::judge::{At, Judge};
 use crate::engine::part_decision::PartDecision;
 use crate::facts::wrappers::{self, Inner, Unwrapped, unwrap};
 use crate::shell::{self, Command, Dialect, RedirectOp, Word};

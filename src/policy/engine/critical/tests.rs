@@ -1,8 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use std::borrow::Cow;
 
-use super::critical;
+use crate::engine::critical::critical;
 use crate::shell::scan;
 
 fn reason(text: &str) -> Option<Cow<'static, str>> {

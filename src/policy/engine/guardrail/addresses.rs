@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::host::{decode, parse};
-use super::reach::GuardrailHit;
+use crate::engine::guardrail::host::{decode, parse};
+use crate::engine::guardrail::reach::GuardrailHit;
 use crate::facts::programs::input::is_interpreter;
 use crate::facts::wrappers::base;
 use crate::shell::Word;

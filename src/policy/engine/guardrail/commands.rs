@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::programs::{self, Usage};
-use super::site::{Bases, Operand, Sink};
+use crate::engine::guardrail::programs::{self, Usage};
+use crate::engine::guardrail::site::{Bases, Operand, Sink};
 use crate::facts::paths::Directories;
 use crate::facts::programs::description::Role;
 use crate::facts::programs::input::{

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
-use super::unread;
 use crate::engine::commands::obeyed_files::written;
 use crate::engine::guardrail::commands::Commands;
 use crate::engine::guardrail::programs::{Usage, usage};
@@ -13,19 +12,18 @@ use crate::engine::guardrail::route::UNKNOWN;
 use crate::engine::guardrail::site::{Bases, Operand, Sink, joined};
 use crate::engine::guardrail::spelling::{Expansions, pieces};
 use crate::engine::guardrail::tools;
-use crate::facts::access;
-use crate::facts::arguments;
+use crate::engine::matcher::unread;
 use crate::facts::call::Call;
 use crate::facts::links::LinkTarget;
-use crate::facts::paths::{self, Directories};
+use crate::facts::paths::Directories;
 use crate::facts::programs::description::Role;
 use crate::facts::programs::files::Files;
-use crate::facts::programs::{self, words::listed};
+use crate::facts::programs::words::listed;
 use crate::facts::tools::{Kind, known_names};
 use crate::facts::values::Value;
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
-use crate::shell::environment;
-use crate::shell::{self, Command, Word, WordKind};
+use crate::facts::{access, arguments, programs};
+use crate::shell::{self, Command, Word, WordKind, environment};
 
 /// What a call names or runs.
 #[derive(Debug)]
@@ -155,7 +153,7 @@ impl<'c> Seen<'c> {
 
     /// Returns a path and where it leads, clean; `None` for a place that cannot be determined.
     fn places(&self, path: &str) -> Vec<Option<String>> {
-        let clean = |path: &str| paths::clean(path, self.dirs).into_owned();
+        let clean = |path: &str| crate::facts::paths::clean(path, self.dirs).into_owned();
         // A path that begins with an unknown part is relative to nothing that is known.
         if path.starts_with(UNKNOWN) {
             return vec![Some(path.to_owned())];
@@ -236,7 +234,9 @@ impl<'c> Seen<'c> {
         for path in written(argv) {
             self.word(&path, false, walks);
             let all = self.spelled(&path, false);
-            self.written.extend(all.iter().map(|(it, _)| paths::clean(it, self.dirs).into_owned()));
+            self.written.extend(
+                all.iter().map(|(it, _)| crate::facts::paths::clean(it, self.dirs).into_owned()),
+            );
         }
         // A program that nobody described may go through whatever folder it is given.
         if matches!(files, Files::Unknown) && !is_wrapper && usage != Usage::Names {
@@ -348,7 +348,9 @@ impl Sink for Seen<'_> {
         self.unread |= unread::assigns(command);
         for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
             let all = self.spelled(&redirect.target.text, false);
-            self.written.extend(all.iter().map(|(it, _)| paths::clean(it, self.dirs).into_owned()));
+            self.written.extend(
+                all.iter().map(|(it, _)| crate::facts::paths::clean(it, self.dirs).into_owned()),
+            );
         }
     }
 
@@ -422,7 +424,9 @@ impl Seen<'_> {
         let operands = args.iter().filter(|_| reads_one);
         for word in by_name.chain(operands) {
             let all = self.spelled(&word.text, word.kind == WordKind::Dynamic);
-            self.ran.extend(all.iter().map(|(it, _)| paths::clean(it, self.dirs).into_owned()));
+            self.ran.extend(
+                all.iter().map(|(it, _)| crate::facts::paths::clean(it, self.dirs).into_owned()),
+            );
         }
     }
 }

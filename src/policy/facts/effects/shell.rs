@@ -1,7 +1,7 @@
 //! The effects of a shell text, including those behind wrappers and in literal scripts.
 
-use super::{Effect, List, reach};
 use crate::facts::access::{self, Access};
+use crate::facts::effects::{Effect, List, reach};
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs;
 use crate::facts::programs::description::Role;

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::inner::{Inner, Unwrapped, guesses};
-use super::shells;
 use crate::facts::programs;
 use crate::facts::programs::getopt::{Arg, OptionReader, Syntax, Valued};
 use crate::facts::programs::name::base;
 use crate::facts::programs::runs::{Passage, Runs, Wrapper};
+use crate::facts::wrappers::inner::{Inner, Unwrapped, guesses};
+use crate::facts::wrappers::shells;
 use crate::shell::{Dialect, Word};
 
 /// Skips a wrapper's own options and operands.

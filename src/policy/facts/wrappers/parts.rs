@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::inner::{Inner, Unwrapped, guesses};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::runs::{Passage, RunsPart};
+use crate::facts::wrappers::inner::{Inner, Unwrapped, guesses};
 use crate::shell::{Dialect, Word};
 
 /// Looks behind `git rebase -x CMD`, `git bisect run CMD`, `git submodule foreach CMD` and `git -c

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-use super::*;
+use crate::engine::guardrail::addresses::*;
 use crate::shell::scan;
 
 fn judged(text: &str) -> &'static str {

@@ -24,4 +24,4 @@ pub use rule::Rule;
 pub use set::Rules;
 
 /// The rules of a new installation; the text of `config/permissions.jsonc`.
-pub const DEFAULT_RULES: &str = include_str!("../../../config/permissions.jsonc");
+pub const DEFAULT_RULES: &str = include_str!("../../config/permissions.jsonc");

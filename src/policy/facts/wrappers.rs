@@ -13,13 +13,13 @@ pub use crate::facts::programs::name::base;
 pub use crate::facts::programs::runs::Passage;
 use crate::facts::programs::runs::Runs;
 use crate::facts::programs::words::listed;
+pub(crate) use crate::facts::wrappers::effort::Effort;
+use crate::facts::wrappers::inner::guesses;
+pub use crate::facts::wrappers::inner::{Inner, Unwrapped};
+use crate::facts::wrappers::operands::{elsewhere, hosted, last, up_to};
+use crate::facts::wrappers::options::behind as behind_options;
+use crate::facts::wrappers::parts::in_parts;
 use crate::shell::{Command, Dialect, Word};
-pub(crate) use effort::Effort;
-use inner::guesses;
-pub use inner::{Inner, Unwrapped};
-use operands::{elsewhere, hosted, last, up_to};
-use options::behind as behind_options;
-use parts::in_parts;
 
 /// Looks behind each of the commands.
 pub(crate) fn behind<'w, 'a>(commands: &'w [Command<'a>]) -> Vec<Option<Unwrapped<'w, 'a>>> {
@@ -81,7 +81,7 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
-    use super::*;
+    use crate::facts::wrappers::*;
     use crate::shell::scan;
 
     /// Returns the passage and the inner commands of a text as words.

@@ -9,13 +9,13 @@ mod shell;
 mod weight;
 
 use crate::facts::access::Access;
+pub use crate::facts::effects::effect::{Effect, PathEffect};
+use crate::facts::effects::list::List;
+pub use crate::facts::effects::restated::is_restated;
+pub(crate) use crate::facts::effects::shell::user_of;
+pub use crate::facts::effects::weight::{Weight, worst_first};
 use crate::facts::paths::{self, Directories};
 use crate::shell::{Scan, Word};
-pub use effect::{Effect, PathEffect};
-use list::List;
-pub use restated::is_restated;
-pub(crate) use shell::user_of;
-pub use weight::{Weight, worst_first};
 
 /// The action of a tool other than a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,11 +9,10 @@ use std::ops::Range;
 
 use crate::facts::access::{self, Access};
 use crate::facts::paths;
-use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::case;
 use crate::facts::programs::description::Program;
 use crate::facts::programs::sensitive::{self, NOWHERE};
+use crate::facts::programs::{self, case};
 use crate::facts::working_directory::{WorkingDirectory, after_cd, written_out};
 use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, behind, unwrap};
 use crate::shell::{Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, scan_as};
@@ -194,7 +193,7 @@ pub(crate) fn target(word: &Word<'_>) -> Option<&'static str> {
     }
     let path = paths::of_word(word, NOWHERE)?;
     let path = path.strip_prefix("of=").unwrap_or(&path);
-    let clean = paths::clean(path, NOWHERE);
+    let clean = crate::facts::paths::clean(path, NOWHERE);
     if sensitive::raw_device(&clean) {
         return Some("writes to a raw device");
     }
