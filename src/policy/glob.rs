@@ -8,20 +8,12 @@
 //! - a star between double quotes stands for itself, alone as well as inside a command;
 //! - a brace range is a range of single characters; any other range never matches.
 
-mod brackets;
-mod class;
-mod error;
 mod machine;
-mod node;
 mod parse;
-mod reader;
-mod shapes;
-mod stars;
 
 use std::sync::OnceLock;
 
-pub use error::GlobError;
-use machine::Machine;
+use crate::glob::machine::Machine;
 
 /// Returns the pattern that matches `text` and nothing else.
 #[must_use]
@@ -61,7 +53,7 @@ impl Machines {
         }
         // The author may mean the quotes literally, so the wide reading covers both.
         if pattern.contains('"') {
-            readings.push(shapes::as_written(pattern));
+            readings.push(parse::as_written(pattern));
         }
         Ok(Self { negated: tree.negated, strict, wide: Machine::wide(&readings) })
     }
@@ -69,7 +61,7 @@ impl Machines {
     /// Matches nothing for an allow rule and everything for a deny or ask rule.
     // FAIL-CLOSED: unreachable, `parse` refuses every pattern that cannot be read.
     fn unreadable() -> Self {
-        let (strict, wide) = (node::Node::Never, node::Node::Anything);
+        let (strict, wide) = (parse::Node::Never, parse::Node::Anything);
         Self { negated: false, strict: Machine::strict(&strict), wide: Machine::wide(&[wide]) }
     }
 }
@@ -80,7 +72,7 @@ impl Glob {
     /// # Errors
     /// Patterns with extglobs or regex groups, and patterns that are too long.
     pub fn parse(pattern: &str) -> Result<Self, GlobError> {
-        error::refuse(pattern)?;
+        refuse(pattern)?;
         Ok(Self { source: pattern.into(), machines: OnceLock::new() })
     }
 
@@ -129,11 +121,61 @@ impl Glob {
     }
 }
 
+// Patterns that cannot be used.
+
+/// The reason why a pattern cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GlobError {
+    /// An extended glob.
+    #[error("the extglob `{0}` is not supported; write `{{a,b}}` for alternatives")]
+    Extglob(String),
+    /// A regex group.
+    #[error("the regex group `(?` is not supported in a pattern")]
+    Group,
+    /// Longer than a pattern may be.
+    #[error("the pattern has {0} characters; at most {MAX} are allowed")]
+    Long(usize),
+}
+
+const MAX: usize = 2_000;
+
+/// Refuses a pattern that this matcher does not support.
+fn refuse(pattern: &str) -> Result<(), GlobError> {
+    if pattern.len() > MAX {
+        return Err(GlobError::Long(pattern.len()));
+    }
+    refuse_extglob(pattern)
+}
+
+fn refuse_extglob(pattern: &str) -> Result<(), GlobError> {
+    let (mut previous, mut class) = (None, false);
+    let mut chars = pattern.chars().peekable();
+    while let Some(char) = chars.next() {
+        match (previous, char) {
+            (_, '\\') => {
+                chars.next();
+                previous = None;
+                continue;
+            }
+            // Without a closing bracket, `[` is an ordinary character.
+            (_, '[') if chars.clone().any(|c| c == ']') => class = true,
+            (_, ']') => class = false,
+            (_, '(') if !class && chars.peek() == Some(&'?') => return Err(GlobError::Group),
+            (Some(sign @ ('@' | '+' | '?' | '!' | '*')), '(') if !class => {
+                return Err(GlobError::Extglob(format!("{sign}(")));
+            }
+            _ => {}
+        }
+        previous = Some(char);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-    use super::Glob;
+    use crate::glob::Glob;
 
     fn glob(pattern: &str) -> Glob {
         Glob::parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"))

@@ -53,8 +53,9 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use crate::engine::agent_mode::*;
 
     fn at_work(call: Call, mode: &str) -> Call {
         let (cwd, home) = (Some("/home/u/w".into()), Some("/home/u".into()));

@@ -54,7 +54,7 @@ fn decide_offering<'c>(
     let asks = decision.part.verdict == Verdict::Ask;
     let ((always, always_from), exact) = match asks {
         true => (
-            always::offers(&subject, &decision, layers, mode, width(&subject)),
+            crate::engine::always::offers(&subject, &decision, layers, mode, width(&subject)),
             always::exact(&subject, &decision, layers, mode),
         ),
         false => Default::default(),
@@ -120,7 +120,7 @@ pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<Guardr
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::engine::decision::*;
 
     #[test]
     fn a_critical_call_that_no_rule_names_says_what_is_critical_about_it() {

@@ -2,17 +2,15 @@
 
 use crate::engine::commands::Judge;
 use crate::engine::critical::{self, CriticalMatch};
-use crate::engine::files;
 use crate::engine::layers::{Layers, Mode};
-use crate::engine::own_calls;
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Stack;
 use crate::engine::subject::Subject;
-use crate::facts::arguments;
+use crate::engine::{files, own_calls};
 use crate::facts::excerpt::shorten;
-use crate::facts::paths;
 use crate::facts::tools::Kind;
 use crate::facts::wrappers::Unwrapped;
+use crate::facts::{arguments, paths};
 use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 

@@ -28,18 +28,18 @@ pub(super) mod tools;
 mod walk;
 mod weighing;
 
+use crate::engine::guardrail::judge::GuardrailJudge;
+pub use crate::engine::guardrail::protected::Ours;
+use crate::engine::guardrail::protected::Protected;
+pub use crate::engine::guardrail::reach::GuardrailHit;
+pub use crate::engine::guardrail::route::fits_name;
+pub use crate::engine::guardrail::sights::sights;
+use crate::engine::guardrail::walk::walk;
 use crate::facts::call::Call;
 use crate::facts::paths::Directories;
 use crate::facts::tools::Kind;
 use crate::rules::Rules;
 use crate::shell::Scan;
-use judge::GuardrailJudge;
-pub use protected::Ours;
-use protected::Protected;
-pub use reach::GuardrailHit;
-pub use route::fits_name;
-pub use sights::sights;
-use walk::walk;
 
 /// Everything that belongs to the bridge, and the operator's denies.
 #[derive(Clone, Debug, Default)]

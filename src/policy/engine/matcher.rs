@@ -15,16 +15,16 @@ use std::borrow::Cow;
 
 use crate::engine::decision::{BriefDecision, Layers, Mode, covered, decide_briefly};
 use crate::engine::guardrail::Guardrail;
+use crate::engine::matcher::seen::{NamedPath, Seen};
 use crate::engine::stack::{CommandText, Stack};
 use crate::facts::call::Call;
 use crate::facts::effects::Effect;
-use crate::facts::paths::{self, Directories, expand_home};
+use crate::facts::paths::{Directories, expand_home};
 use crate::facts::tools::{Kind, canonical, known_names};
 use crate::glob::Glob;
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, Rule, Rules};
 use crate::shell::{Word, WordKind};
-use seen::{NamedPath, Seen};
 
 /// The degree to which a call fits a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,7 +211,11 @@ impl<'c> Matcher<'c> {
 
     fn touches(&self, pattern: &str) -> bool {
         let pattern = tidy(pattern, self.call.home.as_deref());
-        let cwd = self.call.cwd.as_deref().map(|cwd| paths::clean(cwd, Directories::default()));
+        let cwd = self
+            .call
+            .cwd
+            .as_deref()
+            .map(|cwd| crate::facts::paths::clean(cwd, Directories::default()));
         // Relative to the project, as rules usually name files.
         let below = |path: &str| -> Option<String> {
             let rest = path.strip_prefix(&**cwd.as_ref()?)?.strip_prefix('/')?;

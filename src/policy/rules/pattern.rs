@@ -1,22 +1,12 @@
 //! A compiled pattern for every kind of value that it may meet.
 
-mod coverage;
-mod head;
-mod literal;
-mod segments;
-mod walk;
-
 use crate::facts::paths::expand_home;
 use crate::facts::reads;
 use crate::facts::url::host;
 use crate::facts::wrappers::base;
 use crate::glob::{Glob, GlobError};
-use crate::shell::Word;
-pub(crate) use coverage::Coverage;
-pub(crate) use head::Head;
-use literal::{literal, words};
-use segments::stays;
-use walk::{MOST_WORDS, starts_with, walk};
+use crate::rules::verdict::Verdict;
+use crate::shell::{self, Word, WordKind};
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]
@@ -65,14 +55,14 @@ impl Pattern {
     pub(crate) fn new(text: &str, home: Option<&str>) -> Result<Self, GlobError> {
         let text = &*expand_home(text, home);
         let glob = Glob::parse(text)?;
-        let literal = literal(text);
+        let literal = without_wildcards(text);
         let shape = if matches!(text, "*" | "**") {
             Shape::All
-        } else if let Some(literal) = &literal {
-            Shape::of(words(literal, home), Shape::Exact, text)
+        } else if let Some(without_wildcards) = &literal {
+            Shape::of(words(without_wildcards, home), Shape::Exact, text)
         // Most rules have one of these shapes. Comparing words is cheaper than running an
         // automaton, and quotes in the command do not matter.
-        } else if let Some(head) = text.strip_suffix(" *").and_then(literal::literal) {
+        } else if let Some(head) = text.strip_suffix(" *").and_then(without_wildcards) {
             Shape::of(words(&head, home), Shape::Prefix, text)
         } else {
             Shape::glob(text)
@@ -217,5 +207,233 @@ impl Pattern {
             }
             Shape::Glob { .. } => Coverage::No,
         }
+    }
+}
+
+// Patterns without wildcards.
+
+/// Returns the text of a pattern without wildcards; `None` when it has one.
+fn without_wildcards(pattern: &str) -> Option<String> {
+    if pattern.starts_with('!') {
+        return None;
+    }
+    let mut text = String::with_capacity(pattern.len());
+    let mut chars = pattern.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '*' | '?' => return None,
+            '[' if chars.as_str().contains(']') => return None,
+            // A brace without a comma or a range is an ordinary character.
+            '{' => {
+                let group = chars.as_str().split('}').next().unwrap_or_default();
+                if group.len() < chars.as_str().len()
+                    && (group.contains([',']) || group.contains(".."))
+                {
+                    return None;
+                }
+                text.push('{');
+            }
+            '\\' => match chars.clone().next() {
+                // Only characters with a meaning can be escaped; any other backslash is text.
+                Some(next) if "*?[]{}()!\"\\".contains(next) => {
+                    chars.next();
+                    text.push(next);
+                }
+                _ => text.push('\\'),
+            },
+            char => text.push(char),
+        }
+    }
+    Some(text)
+}
+
+/// Splits a literal command into words, with the quoting of a shell where it can be read.
+fn words(text: &str, home: Option<&str>) -> Vec<Box<str>> {
+    // Read as a command is read, so that `git commit -m 'a b'` in a rule has four words.
+    let scan = shell::scan(text);
+    if scan.understood()
+        && let [command] = scan.commands.as_slice()
+        && command.redirects.is_empty()
+        && command.assigns.is_empty()
+        && let Some(words) = command
+            .argv
+            .iter()
+            .map(|word| word.literal().map(Into::into))
+            .collect::<Option<Vec<_>>>()
+        && !words.is_empty()
+    {
+        return words;
+    }
+    text.split_whitespace().map(|word| expand_home(word, home).into()).collect()
+}
+
+// Compares the exact words of a rule with the words of a command.
+
+/// Limit on the words of a walk, which has a bit for each; longer patterns are matched as text.
+const MOST_WORDS: usize = 120;
+
+/// Returns true when the command starts with exactly these words.
+fn starts_with(argv: &[Word<'_>], words: &[Box<str>]) -> bool {
+    argv.iter().zip(words).all(|(word, wanted)| word.literal() == Some(&**wanted))
+}
+
+/// Compares `words` with `argv`, stepping over options that the pattern does not name.
+fn walk(argv: &[Word<'_>], words: &[Box<str>], exact: bool) -> Coverage {
+    let (Some((name, args)), Some((wanted, rest))) = (argv.split_first(), words.split_first())
+    else {
+        return Coverage::No;
+    };
+    let named = match name.kind {
+        WordKind::Literal | WordKind::Home => {
+            *name.text == **wanted || base(&name.text) == base(wanted) && !wanted.contains('/')
+        }
+        WordKind::Glob | WordKind::Dynamic => return Coverage::Maybe,
+    };
+    if named { step(args, rest, exact) } else { Coverage::No }
+}
+
+/// Tracks every position in `words` as a bit, because an option may or may not take a value.
+fn step(args: &[Word<'_>], words: &[Box<str>], exact: bool) -> Coverage {
+    // `git -C x push` must not escape a deny for `git push`. Without knowing that `-C` takes a
+    // value, both readings are followed: `after` holds the positions where the next word is a
+    // value.
+    let done = 1_u128 << words.len();
+    let (mut now, mut after) = (1_u128, 0_u128);
+    let mut maybe = false;
+    for word in args {
+        // A prefix needs one word more than it names, and here is one.
+        if !exact && now & done != 0 {
+            return Coverage::Yes;
+        }
+        // This word may become the next one of the pattern.
+        if word.kind == WordKind::Dynamic && now & (done - 1) != 0 {
+            maybe = true;
+        }
+        let mut next = after;
+        after = 0;
+        for (at, wanted) in words.iter().enumerate() {
+            if now & (1 << at) != 0 && *word.text == **wanted {
+                next |= 1 << (at + 1);
+            }
+        }
+        if word.text.starts_with('-') {
+            next |= now;
+            after = now;
+        }
+        now = next;
+        if now == 0 && after == 0 {
+            break;
+        }
+    }
+    match (now & done != 0, maybe) {
+        (true, _) => Coverage::Yes,
+        (false, true) => Coverage::Maybe,
+        (false, false) => Coverage::No,
+    }
+}
+
+// Path patterns in which `*` stays within a directory.
+
+/// Matches a path part by part; `None` stands for any number of parts.
+fn stays(parts: &[Option<Glob>], value: &str) -> bool {
+    // All positions at once, as in an automaton: several `**` would make backtracking exponential.
+    let mut now = vec![false; parts.len() + 1];
+    if let Some(start) = now.first_mut() {
+        *start = true;
+    }
+    skip_any(parts, &mut now);
+    for part in value.split('/') {
+        let mut next = vec![false; parts.len() + 1];
+        for (at, wanted) in parts.iter().enumerate() {
+            if !now.get(at).copied().unwrap_or(false) {
+                continue;
+            }
+            let to = match wanted {
+                None => at,
+                Some(glob)
+                    if glob.matches(part) || (part.is_empty() && glob.source().is_empty()) =>
+                {
+                    at + 1
+                }
+                Some(_) => continue,
+            };
+            if let Some(slot) = next.get_mut(to) {
+                *slot = true;
+            }
+        }
+        skip_any(parts, &mut next);
+        now = next;
+    }
+    now.last().copied().unwrap_or(false)
+}
+
+/// Skips every `**`, which may also stand for no part at all.
+fn skip_any(parts: &[Option<Glob>], places: &mut [bool]) {
+    for at in 0..parts.len() {
+        if matches!(parts.get(at), Some(None))
+            && places.get(at).copied().unwrap_or(false)
+            && let Some(slot) = places.get_mut(at + 1)
+        {
+            *slot = true;
+        }
+    }
+}
+
+/// Tells whether a pattern covers a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Coverage {
+    No,
+    /// It may: a word that decides it is known only at run time.
+    Maybe,
+    Yes,
+}
+
+impl Coverage {
+    pub(crate) fn of(covers: bool) -> Self {
+        if covers { Self::Yes } else { Self::No }
+    }
+}
+
+// The first bytes of a command's name, which exclude most rules.
+
+/// The first bytes of a command's name, with its directory and without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    full: u64,
+    base: u64,
+}
+
+impl Head {
+    const ANY: Self = Self { full: 0, base: 0 };
+
+    pub(crate) fn of(word: &str) -> Self {
+        // The fold starts at 1, so no name packs to 0 and 0 is free for "any command". Eight bytes
+        // fill the number and push the 1 out.
+        let pack =
+            |word: &str| word.bytes().take(8).fold(1, |packed, b| packed << 8 | u64::from(b));
+        let (full, base) = (pack(word), base(word));
+        Self { full, base: if base.len() == word.len() { full } else { pack(base) } }
+    }
+
+    /// Returns the part of a rule's head that decides; 0 for rules that any command fits.
+    pub(crate) fn of_rule(self, verdict: Verdict) -> u64 {
+        // An allow for `git` must not cover `./git`; a deny for `rm` must cover `/bin/rm`.
+        if verdict == Verdict::Allow { self.full } else { self.base }
+    }
+
+    /// Returns the decisive parts of all rules that may match a command with this head, each once.
+    pub(crate) fn of_rules(self) -> [Option<u64>; 3] {
+        // Without a directory both forms are the same, and the rule would be found twice.
+        [Some(0), Some(self.full), Some(self.base).filter(|base| *base != self.full)]
+    }
+
+    /// Returns false when a rule with this head cannot match a command that starts with `word`.
+    pub(crate) fn fits(self, word: Self, verdict: Verdict) -> bool {
+        self == Self::ANY
+            || if verdict == Verdict::Allow {
+                self.full == word.full
+            } else {
+                self.base == word.base
+            }
     }
 }

@@ -1,16 +1,15 @@
 //! Which rules are offered: the first that cover the call.
 
-use super::most::MOST_RULES;
-use super::patterns::Width;
-use super::text::{exact_commands, of_text};
-use super::values::of_values;
+use crate::engine::always::most::MOST_RULES;
+use crate::engine::always::patterns::Width;
+use crate::engine::always::text::{exact_commands, of_text};
+use crate::engine::always::values::of_values;
 use crate::engine::deciding::verdict;
 use crate::engine::evaluation::CallDecision;
 use crate::engine::layers::{Layers, Mode};
 use crate::engine::subject::Subject;
-use crate::facts::reads;
-use crate::facts::tool_name;
 use crate::facts::tools::Kind;
+use crate::facts::{reads, tool_name};
 use crate::glob::escape;
 use crate::rules::Rule;
 use crate::rules::verdict::Verdict;

@@ -1,15 +1,14 @@
 //! Patterns for one command.
 
-use super::arity::prefix;
-use super::spelling::{quoted, spoken};
+use crate::engine::always::arity::prefix;
+use crate::engine::always::spelling::{quoted, spoken};
 use crate::facts::options;
 use crate::facts::paths::Directories;
-use crate::facts::programs;
 use crate::facts::programs::description::Role;
 use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::own::OperatorProgram;
-use crate::facts::programs::wide;
 use crate::facts::programs::words::listed;
+use crate::facts::programs::{self, wide};
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
 use crate::glob::escape;
 use crate::shell::Word;

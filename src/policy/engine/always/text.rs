@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::most::MOST_RULES;
-use super::patterns::{Width, of_own, patterns};
-use super::spelling::spoken;
+use crate::engine::always::most::MOST_RULES;
+use crate::engine::always::patterns::{Width, of_own, patterns};
+use crate::engine::always::spelling::spoken;
 use crate::engine::deciding::verdict;
 use crate::engine::layers::{Layers, Mode};
 use crate::engine::subject::Subject;
@@ -70,7 +70,8 @@ fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<NeededRule>
         .filter_map(|redirect| redirect.target.literal())
         .filter(|path| !paths::sink(path) && !paths::outside(path, dirs))
         .map(|path| {
-            let rule = Rule::allow("write_file", escape(&paths::clean(path, NOWHERE)));
+            let rule =
+                Rule::allow("write_file", escape(&crate::facts::paths::clean(path, NOWHERE)));
             (rule, format!("> {path}"))
         })
         .collect()

@@ -1,9 +1,9 @@
 //! Rules for a call that is no shell text.
 
-use super::most::MOST_RULES;
-use super::patterns::Width;
+use crate::engine::always::most::MOST_RULES;
+use crate::engine::always::patterns::Width;
 use crate::engine::subject::Subject;
-use crate::facts::paths::{self, Directories};
+use crate::facts::paths::Directories;
 use crate::facts::programs::wide;
 use crate::facts::tools::{Kind, canonical};
 use crate::facts::url::host;
@@ -29,7 +29,7 @@ pub(super) fn of_values(subject: &Subject<'_>, width: Width<'_>) -> Option<Vec<R
             .map(|value| {
                 let here = Directories { cwd: None, home: subject.dirs.home };
                 let text = if value.is_path {
-                    paths::clean(&value.text, here).into_owned()
+                    crate::facts::paths::clean(&value.text, here).into_owned()
                 } else {
                     value.text.clone()
                 };

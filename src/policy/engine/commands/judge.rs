@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::file_rules::FileRules;
+use crate::engine::commands::file_rules::FileRules;
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::{Hit, Stack};
 use crate::facts::links::Links;

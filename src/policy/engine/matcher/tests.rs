@@ -1,7 +1,8 @@
-use super::{Matcher, RuleFit};
-use crate::Call;
-use crate::facts::links::{LinkTarget, Links};
 use serde_json::{Value, json};
+
+use crate::Call;
+use crate::engine::matcher::{Matcher, RuleFit};
+use crate::facts::links::{LinkTarget, Links};
 
 fn list(patterns: &[&str]) -> Vec<String> {
     patterns.iter().map(|&pattern| pattern.to_owned()).collect()
