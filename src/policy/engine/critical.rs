@@ -12,7 +12,7 @@ use crate::facts::paths;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::Program;
 use crate::facts::programs::sensitive::{self, NOWHERE};
-use crate::facts::programs::{self, case};
+use crate::facts::programs::{self, condition};
 use crate::facts::working_directory::{WorkingDirectory, after_cd, written_out};
 use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, behind, unwrap};
 use crate::shell::{Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, scan_as};
@@ -159,7 +159,7 @@ fn described(program: &Program, args: &[Word<'_>], command: &Command<'_>) -> Opt
         return None;
     }
     let redirects = &command.redirects;
-    case::why(program.critical, &Arguments { redirects, ..Arguments::of(program, args) })
+    condition::why(program.critical, &Arguments { redirects, ..Arguments::of(program, args) })
 }
 
 /// Detects writes to files that take effect later, by any program.

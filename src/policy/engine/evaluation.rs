@@ -7,10 +7,9 @@ use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Stack;
 use crate::engine::subject::Subject;
 use crate::engine::{files, own_calls};
-use crate::facts::excerpt::shorten;
 use crate::facts::tools::Kind;
 use crate::facts::wrappers::Unwrapped;
-use crate::facts::{arguments, paths};
+use crate::facts::{arguments, paths, shorten};
 use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 

@@ -2,11 +2,10 @@
 
 use crate::engine::critical::CriticalMatch;
 use crate::engine::stack::Hit;
-use crate::facts::excerpt::shorten;
 use crate::facts::paths::{self, Directories};
 use crate::facts::tools::Kind;
 use crate::facts::values::Values;
-use crate::facts::{followers, obeyed};
+use crate::facts::{obeyed, shorten};
 use crate::rules::verdict::Verdict;
 
 /// Detects writes where the system or a shell would obey them, as for shell commands.
@@ -53,7 +52,7 @@ pub(crate) fn beyond_every_path(
 ) -> Option<String> {
     let changes = matches!(kind, Kind::Write | Kind::Edit);
     if changes && hit.verdict == Verdict::Allow && obeyed::is_obeyed(path) && !hit.names_a_file() {
-        return Some(followers::sentence(path));
+        return Some(obeyed::sentence(path));
     }
     let names_the_tool = hit.entry.is_some_and(|entry| entry.rule.tool != "*");
     if !(hit.allows_all() && names_the_tool && dirs.cwd.is_some()) {

@@ -170,6 +170,7 @@ fn worst_of(command: &Command<'_>, dirs: Directories<'_>) -> Option<(Weight, Str
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
     use crate::engine::highlights::*;
 
     const HERE: Directories<'static> =

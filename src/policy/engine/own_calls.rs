@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use crate::engine::critical::{self, CriticalMatch};
 use crate::engine::part_decision::{PartDecision, quote};
 use crate::facts::effects::{self, Effect};
-use crate::facts::excerpt::shorten;
-use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::files::Access;
+use crate::facts::programs::description::Access;
 use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
 use crate::facts::wrappers::{Effort, Inner, base, unwrap};
+use crate::facts::{obeyed, shorten};
 use crate::rules::verdict::Verdict;
 use crate::shell::{Command, RedirectOp, Scan, Via, Word, scan_as};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::engine::stack::Hit;
-use crate::facts::excerpt::shorten;
+use crate::facts::shorten;
 use crate::rules::RuleEntry;
 use crate::rules::verdict::Verdict;
 use crate::shell::Word;

@@ -4,7 +4,7 @@ use crate::engine::files;
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Stack;
 use crate::engine::subject::Subject;
-use crate::facts::excerpt::shorten;
+use crate::facts::shorten;
 use crate::facts::tools::Kind;
 use crate::facts::values::{self, Value};
 use crate::rules::verdict::Verdict;

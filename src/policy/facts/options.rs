@@ -3,12 +3,10 @@
 //! products.
 
 use crate::facts::paths::Directories;
-use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::case::why;
+use crate::facts::programs::condition::why;
 use crate::facts::programs::description::Program;
-use crate::facts::programs::name::base;
-use crate::facts::programs::words::listed;
+use crate::facts::programs::{self, base, listed};
 use crate::shell::Word;
 
 /// Returns why this command goes beyond a plain grant of its name; `None` when it does not. `open`

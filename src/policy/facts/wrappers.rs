@@ -1,24 +1,16 @@
 //! Finds what runs behind a command that runs other commands.
 
-mod effort;
-mod inner;
-mod operands;
-mod options;
-mod parts;
 mod shells;
 
-use crate::facts::programs;
-use crate::facts::programs::description::Program;
-pub use crate::facts::programs::name::base;
-pub use crate::facts::programs::runs::Passage;
-use crate::facts::programs::runs::Runs;
-use crate::facts::programs::words::listed;
-pub(crate) use crate::facts::wrappers::effort::Effort;
-use crate::facts::wrappers::inner::guesses;
-pub use crate::facts::wrappers::inner::{Inner, Unwrapped};
-use crate::facts::wrappers::operands::{elsewhere, hosted, last, up_to};
-use crate::facts::wrappers::options::behind as behind_options;
-use crate::facts::wrappers::parts::in_parts;
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use crate::facts::programs::arguments::Arguments;
+pub use crate::facts::programs::base;
+pub use crate::facts::programs::description::Passage;
+use crate::facts::programs::description::{Program, Role, Runs, RunsPart, Wrapper};
+use crate::facts::programs::getopt::{Arg, OptionReader, Syntax, Valued};
+use crate::facts::programs::{self, listed};
 use crate::shell::{Command, Dialect, Word};
 
 /// Looks behind each of the commands.
@@ -78,9 +70,367 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
     }
 }
 
+// The commands that a command runs.
+
+/// Something that a command runs.
+#[derive(Debug)]
+pub enum Inner<'w, 'a> {
+    /// An argument vector inside this one.
+    Argv {
+        /// The inner command.
+        argv: &'w [Word<'a>],
+        /// Unknown words follow (`xargs`).
+        open: bool,
+    },
+    /// A shell text that needs its own scan (`bash -c`, `eval`, `trap`, `ssh`).
+    Script {
+        /// The text.
+        text: Cow<'w, str>,
+        /// The shell that reads it.
+        dialect: Dialect,
+    },
+    /// Commands from standard input: a here-document, a file or a pipe.
+    Input(Dialect),
+    /// A script file, or a text that is not read here: its name or words are in the call.
+    File,
+    /// Something that cannot be known (`bash -c "$x"`, `eval $x`).
+    Unknown,
+}
+
+/// The result of looking behind a command.
+#[derive(Debug)]
+pub struct Unwrapped<'w, 'a> {
+    /// The inner commands.
+    pub inner: Vec<Inner<'w, 'a>>,
+    /// The meaning of the inner verdicts for the whole.
+    pub passage: Passage,
+    /// The `NAME=value` words of `env` and `sudo`.
+    pub assigns: Vec<&'w Word<'a>>,
+}
+
+impl<'w, 'a> Unwrapped<'w, 'a> {
+    fn of(passage: Passage, inner: Vec<Inner<'w, 'a>>) -> Self {
+        Self { inner, passage, assigns: Vec::new() }
+    }
+}
+
+/// Limit on the inner commands of one command.
+const MOST_INNER: usize = 64;
+
+impl Unwrapped<'_, '_> {
+    /// Returns true when there are too many inner commands for [`Unwrapped::inner`].
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.inner.len() > MOST_INNER
+    }
+
+    // FAIL-CLOSED: the rest is unknown, so the result is an ask at best.
+    fn cut(mut self) -> Self {
+        if self.inner.len() > MOST_INNER {
+            self.inner.truncate(MOST_INNER);
+            self.inner.push(Inner::Unknown);
+            self.passage = Passage::DenyOnly;
+        }
+        self
+    }
+}
+
+/// Returns guesses for a wrapper with unknown options: any word may be the inner command, and a
+/// word with blanks, or the value of an option with blanks, may be a text for a shell.
+fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
+    let command = |at: usize| {
+        let argv = args.get(at..).filter(|it| it.first().is_some_and(|w| !is_option(&w.text)))?;
+        Some(Inner::Argv { argv, open: false })
+    };
+    let commands = (0..args.len()).filter_map(command);
+    let texts = args.iter().filter_map(|word| {
+        let word = word.literal().filter(|text| text.contains(char::is_whitespace))?;
+        let text = match is_option(word) {
+            true => word.split_once('=').map(|(_, value)| value).or_else(|| word.get(2..))?,
+            false => word,
+        };
+        Some(Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Bash })
+    });
+    texts.chain(commands).take(MOST_INNER + 1).collect()
+}
+
+fn is_option(text: &str) -> bool {
+    text.starts_with('-')
+}
+
+/// The number of words behind one command that are still looked at. A wrapper with unknown options
+/// yields several guesses, and each of them may be such a wrapper again: `parallel parallel
+/// parallel …`.
+pub(crate) struct Effort(Cell<usize>);
+
+impl Effort {
+    /// Creates a budget that is ample for what people write and proportional to the command.
+    pub(crate) fn of(argv: &[Word<'_>]) -> Self {
+        // In proportion to the command, so that long texts stay affordable.
+        Self(Cell::new(argv.len().saturating_mul(16).saturating_add(32)))
+    }
+
+    /// Takes the cost of looking at these words; returns false when the budget is spent.
+    #[must_use]
+    pub(crate) fn spend(&self, argv: &[Word<'_>]) -> bool {
+        let left = self.0.get().checked_sub(argv.len().max(1));
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+}
+
+// Wrappers whose options are known (`timeout`, `env`, `sudo`).
+
+/// Skips a wrapper's own options and operands.
+fn behind_options<'w, 'a>(
+    wrapper: &Wrapper,
+    name: &str,
+    syntax: Syntax,
+    args: &'w [Word<'a>],
+) -> Option<Unwrapped<'w, 'a>> {
+    let mut passage = wrapper.passage;
+    let (mut is_emptied, mut filled) = (false, None);
+    let mut options = OptionReader::new(syntax, args, Valued::default());
+    let mut rest = args;
+    loop {
+        let arg = options.next();
+        // The first operand ends the options of every wrapper.
+        let Some(arg) = arg.filter(|arg| !matches!(arg, Arg::Operand(_))) else { break };
+        if arg.may_be(syntax, wrapper.tells) {
+            return None;
+        }
+        // FAIL-CLOSED: behind an option that is unknown or ambiguous, any word may be the command.
+        let value = arg.value().map(|value| value.text);
+        let read = args.get(..args.len() - options.rest.len()).unwrap_or_default();
+        let is_known = !matches!(arg, Arg::Unclear(_)) && read.iter().all(is_literal);
+        if !is_known {
+            return Some(unknown(args));
+        }
+        if arg.may_be(syntax, wrapper.splits) {
+            return Some(split(name, value.unwrap_or_default(), options.rest, args));
+        }
+        if arg.may_be(syntax, wrapper.opaque) {
+            passage = Passage::DenyOnly;
+        }
+        if arg.may_be(syntax, wrapper.fills) {
+            filled = Some(value.unwrap_or("{}"));
+        }
+        rest = options.rest;
+    }
+    // A `--` may stand in front of the first operand.
+    if let Some(left) = options.behind_end {
+        rest = args.get(args.len() - left..).unwrap_or_default();
+    }
+    let mut assigns = Vec::new();
+    let mut operands = wrapper.operands;
+    while let Some((word, more)) = rest.split_first() {
+        let Some(text) = word.literal() else { return Some(unknown(args)) };
+        if wrapper.assigns && text.contains('=') {
+            assigns.push(word);
+        } else if wrapper.assigns && text == "-" && assigns.is_empty() && !is_emptied {
+            // `env -` empties the environment; the command follows.
+            is_emptied = true;
+        } else if operands > 0 {
+            operands -= 1;
+        } else {
+            break;
+        }
+        rest = more;
+    }
+    if rest.is_empty() {
+        // `env` alone prints, `xargs` alone echoes; `sudo -i` is a shell.
+        if !wrapper.opens_shell && passage == wrapper.passage {
+            return None;
+        }
+        let inner = vec![Inner::Unknown];
+        return Some(Unwrapped { inner, passage: Passage::DenyOnly, assigns });
+    }
+    let mut inner = vec![Inner::Argv { argv: rest, open: wrapper.open }];
+    if filled.is_some_and(|it| fills(rest, it)) {
+        passage = Passage::DenyOnly;
+        inner.push(Inner::Unknown);
+    }
+    Some(Unwrapped { inner, passage, assigns })
+}
+
+fn is_literal(word: &Word<'_>) -> bool {
+    word.literal().is_some()
+}
+
+/// Returns what is certain when it is not known which word is the command: deny rules look at all.
+fn unknown<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
+    let mut found = Unwrapped::of(Passage::DenyOnly, guesses(args));
+    found.inner.push(Inner::Unknown);
+    found
+}
+
+/// Looks behind `env -S TEXT WORD…`: the words of the text come first, and may be options of `env`.
+fn split<'w, 'a>(
+    name: &str,
+    text: &str,
+    rest: &'w [Word<'a>],
+    args: &'w [Word<'a>],
+) -> Unwrapped<'w, 'a> {
+    let mut found = Unwrapped::of(Passage::DenyOnly, Vec::new());
+    let mut whole = [name, " ", text].concat();
+    for word in rest {
+        match word.literal() {
+            Some(word) => whole += &[" '", &word.replace('\'', r"'\''"), "'"].concat(),
+            None => found.inner.push(Inner::Unknown),
+        }
+    }
+    // Its escapes are not those of a shell: `\_` is a blank.
+    if text.contains('\\') {
+        found.inner.push(Inner::Unknown);
+    }
+    let dialect = Dialect::Bash;
+    found.inner.push(Inner::Script { text: Cow::Owned(whole), dialect });
+    found.inner.extend(guesses(args));
+    found
+}
+
+/// Returns true when a placeholder decides what runs (`xargs -I{} {}`, `find -exec sh -c {} ;`). It
+/// may as soon as it stands behind a program that runs others, but for a shell's operands.
+fn fills(argv: &[Word<'_>], placeholder: &str) -> bool {
+    let holds = |word: &Word<'_>| word.text.contains(placeholder);
+    let Some((first, args)) = argv.split_first() else { return false };
+    let Some(program) = first.literal().map(base).and_then(programs::of) else {
+        return holds(first);
+    };
+    let script = |args| match shells::shell(base(&first.text), args)?.inner.first()? {
+        Inner::Script { text, .. } => Some(text.contains(placeholder)),
+        // The options of a shell may be in the way of its script.
+        _ => Some(args.iter().take(2).any(holds)),
+    };
+    holds(first)
+        || match program.runs {
+            Runs::Nothing => false,
+            Runs::Shell => script(args).unwrap_or_default(),
+            _ => args.iter().any(holds),
+        }
+}
+
+// Programs whose operands or options hold a command (`docker exec`, `find -exec`, `fd -x`).
+
+/// Looks behind `docker exec C CMD` and `npx CMD`. Rules name the outer command, but a shell asks.
+fn elsewhere<'w, 'a>(rest: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
+    let is_shell = |word: &Word<'_>| {
+        programs::exact(base(&word.text)).is_some_and(|program| program.is(Role::Shell))
+    };
+    let shell = rest.iter().any(is_shell);
+    let passage = if shell { Passage::DenyOnly } else { Passage::Outer };
+    Unwrapped::of(passage, guesses(rest))
+}
+
+/// Looks behind `countersign host SYSTEM -- ENGINE`.
+// SECURITY: the engine starts without an ask, whichever program it is. `run` asks on its own.
+fn hosted<'w, 'a>(subs: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let at = args.iter().position(|word| word.literal() == Some("--"))?;
+    args.get(..at)?.iter().find(|word| word.literal().is_some_and(|sub| listed(subs, sub)))?;
+    let argv = args.get(at + 1..).unwrap_or_default();
+    (!argv.is_empty())
+        .then(|| Unwrapped::of(Passage::Both, vec![Inner::Argv { argv, open: false }]))
+}
+
+/// Looks behind `find … -exec CMD ;`.
+fn up_to<'w, 'a>(options: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let mut inner = Vec::new();
+    let mut rest = args;
+    while let Some((word, more)) = rest.split_first() {
+        rest = more;
+        if !listed(options, &word.text) {
+            continue;
+        }
+        let ends = |w: &Word<'_>| matches!(&*w.text, ";" | "+");
+        // Without an end, everything that follows is the command.
+        let length = more.iter().position(ends).unwrap_or(more.len());
+        match more.get(..length) {
+            Some(argv) if !argv.is_empty() => {
+                inner.push(Inner::Argv { argv, open: false });
+                if fills(argv, "{}") {
+                    inner.push(Inner::Unknown);
+                }
+            }
+            _ => inner.push(Inner::Unknown),
+        }
+        rest = more.get(length..).unwrap_or_default();
+    }
+    (!inner.is_empty()).then(|| Unwrapped::of(Passage::Both, inner))
+}
+
+/// Looks behind `fd … -x CMD`.
+fn last<'w, 'a>(long: &str, short: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let is = |w: &Word<'_>| {
+        let text = &*w.text;
+        text.starts_with(long)
+            || (!text.starts_with("--")
+                && text.starts_with('-')
+                && text.contains(|c| short.contains(c)))
+    };
+    let at = args.iter().position(is)?;
+    let argv = args.get(at + 1..).unwrap_or_default();
+    let glued = args
+        .get(at)
+        .is_some_and(|w| w.text.contains('=') || (!w.text.starts_with("--") && w.text.len() > 2));
+    // An attached value (`-xrm`, `--exec=rm`) hides where the command starts.
+    let inner = if argv.is_empty() || glued {
+        let mut inner = guesses(argv);
+        inner.push(Inner::Unknown);
+        inner
+    } else {
+        vec![Inner::Argv { argv, open: true }]
+    };
+    let inner =
+        if fills(argv, "{") { inner.into_iter().chain([Inner::Unknown]).collect() } else { inner };
+    Some(Unwrapped::of(Passage::Both, inner))
+}
+
+// Programs of which only some sub-commands run others (`git bisect run`).
+
+/// Looks behind `git rebase -x CMD`, `git bisect run CMD`, `git submodule foreach CMD` and `git -c
+/// alias.x=!CMD`.
+fn in_parts<'w, 'a>(parts: &[RunsPart], args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let at = |name: &str| args.iter().position(|w| w.text == name);
+    let behind = |at: usize| args.get(at..).unwrap_or_default();
+    let mut inner = parts
+        .iter()
+        .find_map(|part| match *part {
+            RunsPart::Values { behind: word, options } => Some(values(options, behind(at(word)?))),
+            RunsPart::Command { behind: word, second } => {
+                let at =
+                    at(word).filter(|&at| args.get(at + 1).is_some_and(|w| w.text == second))?;
+                Some(vec![Inner::Argv { argv: behind(at + 2), open: false }])
+            }
+            RunsPart::Guesses { behind: word, with } => {
+                let rest = behind(at(word).filter(|_| at(with).is_some())? + 1);
+                let mut inner = guesses(rest);
+                inner.extend(rest.iter().map(|w| script(&w.text)));
+                Some(inner)
+            }
+            RunsPart::Texts { behind: word } => {
+                Some(behind(at(word)? + 1).iter().map(|w| script(&w.text)).collect())
+            }
+        })
+        .unwrap_or_default();
+    // `git -c alias.x=!CMD` defines a shell command.
+    let aliases = args.iter().filter_map(|word| word.text.split_once("=!"));
+    inner.extend(aliases.map(|(_, command)| script(command)));
+    (!inner.is_empty()).then(|| Unwrapped::of(Passage::DenyOnly, inner))
+}
+
+/// Returns the values of options, which are shell texts.
+fn values<'w, 'a>(options: &str, words: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
+    Arguments::new(words).values(options).into_iter().map(script).collect()
+}
+
+fn script<'w, 'a>(text: &'w str) -> Inner<'w, 'a> {
+    Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Posix }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
     use crate::facts::wrappers::*;
     use crate::shell::scan;
 

@@ -1,9 +1,8 @@
 //! A compiled pattern for every kind of value that it may meet.
 
 use crate::facts::paths::expand_home;
-use crate::facts::reads;
-use crate::facts::url::host;
 use crate::facts::wrappers::base;
+use crate::facts::{host, reads};
 use crate::glob::{Glob, GlobError};
 use crate::rules::verdict::Verdict;
 use crate::shell::{self, Word, WordKind};

@@ -7,7 +7,7 @@ use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use crate::facts::builtins::builtin;
-use crate::facts::programs::files::Access;
+use crate::facts::programs::description::Access;
 use crate::facts::programs::own::{OperatorProgram, OwnCase, OwnForm};
 use crate::facts::tools::{Kind, kind_of};
 use crate::facts::{programs, reads};

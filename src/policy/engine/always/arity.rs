@@ -1,7 +1,6 @@
 //! How many words of a command name what it does: `git push` is two, `npm run build` three.
 
-use crate::facts::programs;
-use crate::facts::programs::words::listed;
+use crate::facts::programs::{self, listed};
 
 /// The words of `tokens` that name what the command does.
 #[must_use]

@@ -3,10 +3,10 @@
 use crate::engine::always::most::MOST_RULES;
 use crate::engine::always::patterns::Width;
 use crate::engine::subject::Subject;
+use crate::facts::host;
 use crate::facts::paths::Directories;
 use crate::facts::programs::wide;
 use crate::facts::tools::{Kind, canonical};
-use crate::facts::url::host;
 use crate::glob::escape;
 use crate::rules::Rule;
 

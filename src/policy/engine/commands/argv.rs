@@ -1,16 +1,14 @@
 //! Decides one argument vector: the rule for its words, and how far that rule goes.
 
-use super::judge::{At, Care, Judge};
-use super::variables::given;
+use crate::engine::commands::judge::{At, Care, Judge};
+use crate::engine::commands::variables::given;
 use crate::engine::part_decision::{PartDecision, quote};
 use crate::engine::stack::{CommandText, Hit};
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::effects::user_of;
-use crate::facts::options;
-use crate::facts::paths;
-use crate::facts::programs;
 use crate::facts::programs::description::Role;
 use crate::facts::wrappers::{Passage, Unwrapped, base};
+use crate::facts::{options, paths, programs};
 use crate::rules::verdict::Verdict;
 use crate::shell::{Word, WordKind};
 

@@ -1,9 +1,9 @@
 //! Decides one simple command: its words, redirects and assignments.
 
-use super::judge::{At, Care, Judge};
-use super::variables::assigns;
+use crate::engine::commands::judge::{At, Care, Judge};
+use crate::engine::commands::variables::assigns;
 use crate::engine::part_decision::PartDecision;
-use crate::facts::excerpt::shorten;
+use crate::facts::shorten;
 use crate::facts::working_directory::WorkingDirectory;
 use crate::facts::wrappers::{Effort, Unwrapped};
 use crate::rules::verdict::Verdict;

@@ -2,16 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::behind::inner;
-use super::judge::Judge;
+use crate::engine::commands::behind::inner;
+use crate::engine::commands::judge::Judge;
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Hit;
 use crate::facts::access::{self, Access};
-use crate::facts::excerpt::shorten;
-use crate::facts::paths;
-use crate::facts::programs;
 use crate::facts::working_directory::{WorkingDirectory, is_relative, written_out};
 use crate::facts::wrappers::Unwrapped;
+use crate::facts::{paths, programs, shorten};
 use crate::rules::verdict::Verdict;
 use crate::shell::{Command, Redirect, Word};
 

@@ -1,16 +1,14 @@
 //! Files that others run or obey, among those that a command writes.
 
-use super::behind::inner;
-use super::judge::Judge;
+use crate::engine::commands::behind::inner;
+use crate::engine::commands::judge::Judge;
 use crate::engine::part_decision::PartDecision;
 use crate::facts::access::{self, Access};
-use crate::facts::followers;
-use crate::facts::obeyed;
-use crate::facts::programs;
-use crate::facts::programs::files::Files::Transfer;
+use crate::facts::programs::description::Files::Transfer;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::{Unwrapped, base};
+use crate::facts::{obeyed, programs};
 use crate::shell::{Command, Word};
 
 impl<'r> Judge<'r, '_> {
@@ -35,7 +33,7 @@ impl<'r> Judge<'r, '_> {
     }
 
     pub(super) fn obeyed(&self, path: &str) -> PartDecision<'r> {
-        self.ask(|| followers::sentence(path))
+        self.ask(|| obeyed::sentence(path))
     }
 }
 

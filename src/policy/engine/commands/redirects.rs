@@ -1,13 +1,11 @@
 //! Files that a command touches by its redirects.
 
-use super::judge::{Care, Judge};
+use crate::engine::commands::judge::{Care, Judge};
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Hit;
-use crate::facts::excerpt::shorten;
-use crate::facts::obeyed;
-use crate::facts::paths;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
+use crate::facts::{obeyed, paths, shorten};
 use crate::rules::verdict::Verdict;
 use crate::shell::{Command, Redirect, RedirectOp, WordKind};
 

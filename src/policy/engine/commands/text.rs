@@ -1,6 +1,6 @@
 //! Decides a shell text.
 
-use super::judge::{Care, Judge};
+use crate::engine::commands::judge::{Care, Judge};
 use crate::engine::part_decision::PartDecision;
 use crate::facts::tools::Kind;
 use crate::facts::working_directory::after_cd;

@@ -1,18 +1,15 @@
 //! Data that flows from one command to the next: fetched text into a shell, secrets to another
 //! host.
 
-use crate::facts::access;
-use crate::facts::paths;
-use crate::facts::programs;
 use crate::facts::programs::arguments::{Arguments, operands};
-use crate::facts::programs::case::DROPS;
-use crate::facts::programs::checks::sql::destroys;
+use crate::facts::programs::condition::{DROPS, When};
 use crate::facts::programs::description::Role;
 use crate::facts::programs::input::{has_role, is_interpreter, reads_program};
-use crate::facts::programs::reasons::{FETCHED, LEAKS, REMOTE};
+use crate::facts::programs::known::databases::destroys;
 use crate::facts::programs::sensitive::{NOWHERE, secret_word};
-use crate::facts::programs::when::When;
+use crate::facts::programs::{self, FETCHED, LEAKS, REMOTE};
 use crate::facts::wrappers::{Inner, Unwrapped, base, unwrap};
+use crate::facts::{access, paths};
 use crate::shell::{Command, PipePosition, Word};
 
 /// Follows the commands of a text in order.

@@ -1,4 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use std::borrow::Cow;
 
 use crate::engine::critical::critical;

@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::programs::Usage;
-use super::protected::Protected;
-use super::reach::GuardrailHit;
-use super::reasons::{belongs, may_name, only_known};
-use super::route::{Route, UNKNOWN};
-use super::site::{Bases, Operand, joined};
-use super::spelling::{Expansions, Spelling, pieces, tokens};
-use super::territory::Lie;
-use crate::facts::excerpt::shorten;
+use crate::engine::guardrail::programs::Usage;
+use crate::engine::guardrail::protected::Protected;
+use crate::engine::guardrail::reach::GuardrailHit;
+use crate::engine::guardrail::reasons::{belongs, may_name, only_known};
+use crate::engine::guardrail::route::{Route, UNKNOWN};
+use crate::engine::guardrail::site::{Bases, Operand, joined};
+use crate::engine::guardrail::spelling::{Expansions, Spelling, pieces, tokens};
+use crate::engine::guardrail::territory::Lie;
 use crate::facts::links::{LinkTarget, Links};
 use crate::facts::paths::Directories;
+use crate::facts::shorten;
 
 /// The judge of one call.
 pub(super) struct GuardrailJudge<'g> {

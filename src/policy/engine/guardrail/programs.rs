@@ -1,11 +1,8 @@
 //! The use that programs make of the paths they are given, as far as the guardrail needs it.
 
-use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::description::Program;
-use crate::facts::programs::files::Depth;
-use crate::facts::programs::name::base;
-use crate::facts::programs::words::listed;
+use crate::facts::programs::description::{Depth, Program};
+use crate::facts::programs::{self, base, listed};
 use crate::shell::Word;
 
 /// The use that a program makes of a path.

@@ -1,7 +1,7 @@
 //! The sentences for denies and asks of the guardrail.
 
-use crate::facts::excerpt::shorten;
 use crate::facts::paths::{self, Directories};
+use crate::facts::shorten;
 
 pub(super) fn belongs(text: &str, own: &str) -> String {
     match paths::clean(text, Directories::default()) == own || text.len() > 60 {

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+pub(crate) use crate::facts::paths::UNKNOWN;
+
 /// A clean absolute path; its segments may contain wildcards.
 #[derive(Debug)]
 pub(super) struct Route<'p> {
@@ -115,8 +117,6 @@ pub fn fits_name(pattern: &str, name: &str) -> bool {
     fits(pattern, name) != Fit::No
 }
 
-pub(crate) use crate::facts::paths::UNKNOWN;
-
 /// Matches with two positions: on a mismatch the last star takes one more character.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
@@ -179,7 +179,7 @@ fn bracket(pattern: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::engine::guardrail::route::*;
 
     fn route(text: &str) -> String {
         Route::new("/home/u/work", text, true, "/home/u/work").text()

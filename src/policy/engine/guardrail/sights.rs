@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::route::UNKNOWN;
-use super::site::{Bases, Operand, Sink, joined};
-use super::spelling::{Expansions, pieces};
-use super::walk::walk;
+use crate::engine::guardrail::route::UNKNOWN;
+use crate::engine::guardrail::site::{Bases, Operand, Sink, joined};
+use crate::engine::guardrail::spelling::{Expansions, pieces};
+use crate::engine::guardrail::walk::walk;
 use crate::facts::call::Call;
 use crate::facts::links::Sights;
 use crate::facts::paths::{self, Directories};
@@ -121,7 +121,7 @@ impl Sink for Collector<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::sights;
+    use crate::engine::guardrail::sights::sights;
     use crate::facts::call::Call;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::route::UNKNOWN;
+use crate::engine::guardrail::route::UNKNOWN;
 use crate::facts::paths::braces;
 
 /// One way to read a text as a path.

@@ -1,7 +1,7 @@
 //! The bridge's own files and folders, and the location of a path relative to them. Lexical: the
 //! caller, who has access to the host, follows links.
 
-use super::route::{Fit, Route, fits};
+use crate::engine::guardrail::route::{Fit, Route, fits};
 use crate::facts::paths::{self, Directories};
 
 /// Files and folders of the bridge.
@@ -162,7 +162,7 @@ fn rank(lie: &Lie) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::engine::guardrail::territory::*;
 
     fn lie(text: &str) -> String {
         let file = "/home/u/.config/countersign/countersign.toml";

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::programs::Usage;
-use super::site::{Bases, Operand, Sink, joined};
+use crate::engine::guardrail::programs::Usage;
+use crate::engine::guardrail::site::{Bases, Operand, Sink, joined};
 use crate::facts::argument_names::{CONTENTS, NEW_TEXTS, OLD_TEXTS, PATCHES};
 use crate::facts::call::Call;
 use crate::facts::edited_files::EditedFiles;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::commands::Commands;
-use super::site::{Bases, Sink};
-use super::tools;
+use crate::engine::guardrail::commands::Commands;
+use crate::engine::guardrail::site::{Bases, Sink};
+use crate::engine::guardrail::tools;
 use crate::facts::call::Call;
 use crate::facts::paths::Directories;
 use crate::facts::tools::Kind;

@@ -75,7 +75,7 @@ fn fits(one: &[Piece], other: &[Piece]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::overlap;
+    use crate::engine::matcher::overlap::overlap;
 
     #[test]
     fn two_patterns_overlap_where_one_text_fits_both() {

@@ -16,13 +16,12 @@ use crate::engine::matcher::unread;
 use crate::facts::call::Call;
 use crate::facts::links::LinkTarget;
 use crate::facts::paths::Directories;
-use crate::facts::programs::description::Role;
-use crate::facts::programs::files::Files;
-use crate::facts::programs::words::listed;
+use crate::facts::programs::description::{Files, Role};
+use crate::facts::programs::{self, listed};
 use crate::facts::tools::{Kind, known_names};
 use crate::facts::values::Value;
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
-use crate::facts::{access, arguments, programs};
+use crate::facts::{access, arguments};
 use crate::shell::{self, Command, Word, WordKind, environment};
 
 /// What a call names or runs.

@@ -3,9 +3,8 @@
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::options;
 use crate::facts::paths::Directories;
-use crate::facts::programs;
 use crate::facts::programs::description::Role;
-use crate::facts::programs::words::{Words, begins, listed};
+use crate::facts::programs::{self, Words, begins, listed};
 use crate::facts::wrappers::base;
 use crate::shell::{Command, Word, environment};
 

@@ -1,4 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use crate::facts::options::exceeds;
 use crate::facts::paths::Directories;
 use crate::shell::scan;

@@ -1,54 +1,46 @@
 //! The built-in descriptions of programs, by family.
 
-mod archives;
 mod build;
 mod builtins;
 mod cloud;
 mod common;
 mod containers;
-mod databases;
-mod disks;
-mod editors;
+pub(crate) mod databases;
 mod files;
-mod firewall;
 mod git;
-mod git_forms;
 mod interpreters;
-mod listing;
+pub(crate) mod listing;
 mod network;
 mod packages;
 mod rights;
-mod search;
-mod shells;
-mod software;
 mod syntax;
 mod system;
 mod text;
 mod wrappers;
 
-use super::description::Program;
+use crate::facts::programs::description::Program;
 
 /// Every family.
 pub(crate) static FAMILIES: &[&[Program]] = &[
-    archives::ALL,
+    files::ARCHIVES,
     build::ALL,
     builtins::ALL,
     cloud::ALL,
     containers::ALL,
     databases::ALL,
-    disks::ALL,
-    editors::ALL,
+    system::DISKS,
+    text::EDITORS,
     files::ALL,
-    firewall::ALL,
+    system::NETWORK,
     git::ALL,
     interpreters::ALL,
     listing::ALL,
     network::ALL,
     packages::ALL,
     rights::ALL,
-    search::ALL,
-    shells::ALL,
-    software::ALL,
+    text::SEARCH,
+    interpreters::SHELLS,
+    packages::OF_THE_SYSTEM,
     system::ALL,
     text::ALL,
     wrappers::ALL,

@@ -1,4 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use crate::engine::guardrail::addresses::*;
 use crate::shell::scan;
 

@@ -1,4 +1,4 @@
-use super::*;
+use crate::engine::guardrail::spelling::*;
 
 fn spelled(text: &str) -> Vec<String> {
     let expansions = Expansions { home: Some("/home/u"), variables: true };
