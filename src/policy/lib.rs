@@ -15,7 +15,7 @@ pub mod glob;
 pub mod rules;
 pub mod shell;
 
-pub use check::examples;
+pub use check as examples;
 pub use engine::decision::{BriefDecision, Decision, Layers, Mode, decide, decide_briefly};
 pub use engine::guardrail::{Guardrail, Ours, sights};
 pub use engine::matcher::{Matcher, RuleFit};

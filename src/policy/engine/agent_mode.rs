@@ -1,8 +1,7 @@
 //! The agent's own mode: where it allows the agent only to read, no rule and no grant allows more.
 
+use crate::engine::decision::{Layers, Mode, Subject};
 use crate::engine::guardrail::Guardrail;
-use crate::engine::layers::{Layers, Mode};
-use crate::engine::subject::Subject;
 use crate::facts::call::Call;
 use crate::facts::reads::CLASS;
 use crate::rules::verdict::Verdict;
@@ -53,8 +52,9 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use crate::engine::agent_mode::*;
 
     fn at_work(call: Call, mode: &str) -> Call {
         let (cwd, home) = (Some("/home/u/w".into()), Some("/home/u".into()));

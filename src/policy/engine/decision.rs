@@ -2,17 +2,20 @@
 
 use serde::Serialize;
 
+use crate::engine::agent_mode;
 use crate::engine::always::{self, Width};
-pub use crate::engine::description::Decision;
-use crate::engine::evaluation::CallDecision;
+use crate::engine::evaluation::{self, CallDecision, OwnCall, PartDecision};
 use crate::engine::guardrail::{Guardrail, GuardrailHit};
-pub use crate::engine::layers::{Layers, Mode};
-use crate::engine::part_decision::PartDecision;
-use crate::engine::subject::Subject;
+use crate::facts::arguments;
 use crate::facts::call::Call;
-use crate::facts::effects::Effect;
+use crate::facts::effects::{self, Act, Effect};
+use crate::facts::paths::Directories;
+use crate::facts::tools::Kind;
+use crate::facts::values::Values;
+use crate::facts::wrappers::{self, Unwrapped};
 use crate::rules::verdict::Verdict;
 use crate::rules::{Rule, Rules};
+use crate::shell::{Scan, Via};
 
 /// A verdict with its rule and reason, without anything that only a card needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,7 +57,7 @@ fn decide_offering<'c>(
     let asks = decision.part.verdict == Verdict::Ask;
     let ((always, always_from), exact) = match asks {
         true => (
-            always::offers(&subject, &decision, layers, mode, width(&subject)),
+            crate::engine::always::offers(&subject, &decision, layers, mode, width(&subject)),
             always::exact(&subject, &decision, layers, mode),
         ),
         false => Default::default(),
@@ -78,7 +81,7 @@ pub fn decide_briefly(call: &Call, layers: &Layers<'_>, mode: Mode) -> BriefDeci
 }
 
 /// Returns the verdict of the rules of these layers alone, whatever else holds a call.
-pub(crate) fn covered(call: &Call, layers: &Layers<'_>) -> Verdict {
+pub(super) fn covered(call: &Call, layers: &Layers<'_>) -> Verdict {
     Subject::new(call, layers).covered(layers)
 }
 
@@ -118,9 +121,266 @@ pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<Guardr
     denied.map(|part| GuardrailHit::Denied(subject.sentence(part))).or(reach)
 }
 
+impl Subject<'_> {
+    /// Decides the call.
+    pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
+        let mut decision = self.evaluate(layers, mode);
+        // Before the guardrail, which has the last word.
+        if decision.part.verdict == Verdict::Allow
+            && let Some(why) = agent_mode::holds(self.call)
+        {
+            let rule = decision.part.rule;
+            let allowed = rule.map(|rule| format!(" The rule {} would allow it.", rule.label));
+            decision.part =
+                PartDecision { rule, ..PartDecision::ask(why + &allowed.unwrap_or_default()) };
+        }
+        self.guard(layers.guardrail, &mut decision);
+        decision
+    }
+
+    /// Returns the reason of a decision, or a sentence that there is none.
+    pub(super) fn sentence(&self, part: PartDecision<'_>) -> String {
+        match (part.verdict, part.reason.is_empty()) {
+            (Verdict::Allow, true) => match &self.scan {
+                Some((_, scan)) if scan.commands.len() > 1 => "Rules allow every command.",
+                _ => "A rule allows this.",
+            }
+            .to_owned(),
+            (Verdict::Ask, true) => "No rule allows this (default: ask).".to_owned(),
+            (Verdict::Deny, true) => "No rule allows this (default: deny).".to_owned(),
+            (_, false) => part.reason.into_owned(),
+        }
+    }
+}
+
+/// Returns the verdict alone, for checks of rules.
+pub(super) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) -> Verdict {
+    subject.decide(layers, mode).part.verdict
+}
+
+impl Subject<'_> {
+    // INVARIANT: applied last, so that no rule, grant or mode lifts it.
+    pub(super) fn guard(&self, guardrail: &Guardrail, decision: &mut CallDecision<'_>) {
+        match self.reach(guardrail) {
+            Some(GuardrailHit::Denied(reason)) if decision.part.verdict != Verdict::Deny => {
+                decision.part = PartDecision::deny(reason);
+            }
+            Some(GuardrailHit::Asks(reason)) if decision.part.verdict == Verdict::Allow => {
+                decision.part = PartDecision::ask(reason);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what the guardrail finds in the call.
+    pub(super) fn reach(&self, guardrail: &Guardrail) -> Option<GuardrailHit> {
+        let scan = self.scan.as_ref().map(|(text, scan)| (*text, scan));
+        guardrail.reach(self.call, scan, self.dirs).or_else(|| {
+            // FAIL-CLOSED: a link may lead around a deny for the file behind it.
+            self.call.links.doubt().map(|why| GuardrailHit::Asks(why.to_owned()))
+        })
+    }
+}
+
+// A decision with everything that a card shows about it.
+
+/// A verdict with everything behind it.
+#[derive(Clone, Debug, Serialize)]
+#[must_use]
+pub struct Decision {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The rule that decided, with its position: `shell_exec: "git *": allow
+    /// (permissions.jsonc:12)`.
+    pub rule: Option<String>,
+    /// That rule itself, so that the grant behind a decision is known without reading `rule`;
+    /// `None` where a profile decides by something else.
+    #[serde(skip)]
+    pub deciding_rule: Option<Rule>,
+    /// The reason, as a sentence.
+    pub reason: String,
+    /// Every simple command of a shell text; a word that only the shell knows is `None`.
+    pub commands: Vec<Vec<Option<String>>>,
+    /// The values that rules were matched with.
+    pub patterns: Vec<String>,
+    /// The rules that Always would store; empty when Always is not offered.
+    pub always: Vec<Rule>,
+    /// The parts of the call that these rules come from, in order; empty for a call without parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub always_from: Vec<String>,
+    /// The rules that "always, exactly this" would store; empty when it is not offered.
+    pub exact: Vec<Rule>,
+    /// The command prefixes that "always, commands that begin so" would store, for profiles that
+    /// keep such grants; empty when it is not offered.
+    pub prefix: Vec<String>,
+    /// The call matches a critical pattern, which always needs a person.
+    pub critical: bool,
+    /// The scanner read the whole text with certainty; true for tools other than a shell.
+    pub understood: bool,
+    /// The effects of the call; determined for asks only.
+    pub effects: Vec<Effect>,
+    /// Lines that the call's own system shows a person about an ask; usually empty.
+    pub prompt: Vec<String>,
+}
+
+impl Subject<'_> {
+    fn describe(&self, decision: CallDecision<'_>) -> Decision {
+        let CallDecision { part, critical, .. } = decision;
+        let (verdict, rule) = (part.verdict, part.rule.map(|entry| String::from(&*entry.label)));
+        let deciding_rule = part.rule.map(|entry| entry.rule.clone());
+        let reason = self.sentence(part);
+        let mut decision = Decision {
+            verdict,
+            rule,
+            deciding_rule,
+            reason,
+            commands: Vec::new(),
+            patterns: Vec::new(),
+            always: Vec::new(),
+            always_from: Vec::new(),
+            exact: Vec::new(),
+            prefix: Vec::new(),
+            critical: critical.is_some(),
+            understood: self.understood(),
+            effects: Vec::new(),
+            prompt: Vec::new(),
+        };
+        self.facts(&mut decision);
+        // First, because such arguments may change what the rest of the card says.
+        if let (Verdict::Ask, Some(why)) = (decision.verdict, arguments::odd(self.call)) {
+            decision.effects.insert(0, Effect::Unknown { why });
+        }
+        decision
+    }
+
+    fn facts(&self, decision: &mut Decision) {
+        let Some((text, scan)) = &self.scan else {
+            let act = match self.call.kind() {
+                Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
+                Kind::Write | Kind::Edit => Act::Write,
+                Kind::Fetch => Act::Fetch,
+                _ => Act::Unknown,
+            };
+            // Leaves are all texts of an unknown tool, which no rule names one by one.
+            let named = self.values.list.iter().filter(|value| !value.is_leaf);
+            decision.patterns = named.map(|value| value.text.clone()).collect();
+            if decision.verdict == Verdict::Ask {
+                let (seen, beyond) = self.values.in_view();
+                let named = seen.iter().filter(|value| !value.is_leaf);
+                decision.effects = match self.call.kind() {
+                    Kind::Edit => {
+                        let accesses = named.map(|value| (value.access, &*value.text));
+                        let more = !beyond.is_empty() || self.values.unread;
+                        effects::of_edits(accesses, more, self.dirs)
+                    }
+                    _ => {
+                        let texts: Vec<&str> = named.map(|value| &*value.text).collect();
+                        effects::of_values(act, &texts, !beyond.is_empty(), self.dirs)
+                    }
+                };
+            }
+            return;
+        };
+        let mut written = Vec::with_capacity(scan.commands.len());
+        let seen = scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty());
+        for command in seen {
+            let argv = command.argv.iter().map(|word| word.literal().map(ToOwned::to_owned));
+            decision.commands.push(argv.collect());
+            let at = command.argv.first().map_or(0, |word| word.span.start);
+            written.push((at, command.written_in(text).unwrap_or_default()));
+        }
+        // The scan lists a substitution's commands first; a person reads them in the order of the
+        // text.
+        written.sort_by_key(|(at, _)| *at);
+        decision.patterns = written.into_iter().map(|(_, text)| text.to_owned()).collect();
+        if decision.verdict == Verdict::Ask {
+            decision.effects = effects::of_shell(scan, self.dirs);
+            decision.effects.extend(self.own.iter().flat_map(|call| call.effects(self.dirs)));
+        }
+    }
+}
+
+/// The sets of rules that apply to a call, and the time.
+#[derive(Clone, Copy, Debug)]
+pub struct Layers<'a> {
+    /// The agent's own rules; a deny of theirs is a veto.
+    pub agent: Option<&'a Rules>,
+    /// The rules file.
+    pub rules: &'a Rules,
+    /// The grants that people gave while the daemon runs.
+    pub grants: &'a Rules,
+    /// The guardrail, which nothing lifts.
+    pub guardrail: &'a Guardrail,
+    /// The current time in milliseconds since 1970; expired rules do not match.
+    pub now_ms: i64,
+}
+
+/// The amount of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// As the rules decide.
+    Default,
+    /// Asks become allows, even critical ones. Denies, guardrails and questions stay. So do asks
+    /// about unreadable texts while there are rules that they might break.
+    Yolo,
+}
+
+// A call with its text scanned.
+
+/// A call with its text scanned.
+pub(crate) struct Subject<'c> {
+    pub(crate) call: &'c Call,
+    pub(crate) dirs: Directories<'c>,
+    pub(crate) scan: Option<(&'c str, Scan<'c>)>,
+    /// Empty for a shell text.
+    pub(crate) values: Values,
+    /// Calls of programs that the operator describes.
+    pub(crate) own: Vec<OwnCall<'c>>,
+}
+
+impl<'c> Subject<'c> {
+    pub(crate) fn new(call: &'c Call, layers: &Layers<'c>) -> Self {
+        let mut scan = call.scan();
+        let values = if scan.is_some() { Values::default() } else { Values::of(call) };
+        let own = match &mut scan {
+            Some((_, scan)) => evaluation::find(scan, layers.rules.programs()),
+            None => Vec::new(),
+        };
+        Self { call, dirs: directories(call, layers), scan, values, own }
+    }
+
+    /// Returns a part of the call's text as if it were the whole.
+    pub(crate) fn part(&self, text: &'c str, alone: Scan<'c>) -> Self {
+        let scan = Some((text, alone));
+        let (values, own) = (Values::default(), Vec::new());
+        Self { call: self.call, dirs: self.dirs, scan, values, own }
+    }
+
+    /// Looks behind each of the commands.
+    pub(super) fn behind(&self) -> Vec<Option<Unwrapped<'_, 'c>>> {
+        match &self.scan {
+            Some((_, scan)) => wrappers::behind(&scan.commands),
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn understood(&self) -> bool {
+        match &self.scan {
+            Some((_, scan)) => scan.understood(),
+            None => self.call.kind() != Kind::Shell && !self.values.missing && !self.values.unread,
+        }
+    }
+}
+
+fn directories<'p>(call: &'p Call, layers: &Layers<'p>) -> Directories<'p> {
+    // For callers that name no home, the rules file's applies.
+    let home = call.home.as_deref().or_else(|| layers.rules.home());
+    Directories { cwd: call.cwd.as_deref(), home }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::engine::decision::*;
 
     #[test]
     fn a_critical_call_that_no_rule_names_says_what_is_critical_about_it() {

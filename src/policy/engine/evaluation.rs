@@ -1,20 +1,24 @@
 //! Evaluates the layers of rules for a call: the strictest of all its parts.
 
+use std::borrow::Cow;
+
 use crate::engine::commands::Judge;
 use crate::engine::critical::{self, CriticalMatch};
+use crate::engine::decision::{Layers, Mode, Subject};
 use crate::engine::files;
-use crate::engine::layers::{Layers, Mode};
-use crate::engine::own_calls;
-use crate::engine::part_decision::PartDecision;
-use crate::engine::stack::Stack;
-use crate::engine::subject::Subject;
-use crate::facts::arguments;
-use crate::facts::excerpt::shorten;
-use crate::facts::paths;
+use crate::engine::stack::{Hit, Stack};
+use crate::facts::effects::{self, Effect};
+use crate::facts::paths::{self, Directories};
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::description::Access;
+use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
 use crate::facts::tools::Kind;
-use crate::facts::wrappers::Unwrapped;
-use crate::rules::Rules;
+use crate::facts::values::{self, Value};
+use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, unwrap};
+use crate::facts::{arguments, obeyed, shorten};
 use crate::rules::verdict::Verdict;
+use crate::rules::{RuleEntry, Rules};
+use crate::shell::{Command, RedirectOp, Scan, Via, Word, scan_as};
 
 /// The decision on a whole call.
 pub(crate) struct CallDecision<'r> {
@@ -43,7 +47,7 @@ impl<'c> Subject<'c> {
         let part = self
             .vetoes(layers, &behind)
             .fold(part, |part, veto| if veto.verdict > part.verdict { veto } else { part });
-        let part = own_calls::hold(&self.own, self.dirs, part);
+        let part = hold(&self.own, self.dirs, part);
         // Each check below can turn an allow into an ask; a deny always stays.
         let part = match &critical {
             Some(found) if part.verdict == Verdict::Allow => PartDecision::ask(found.sentence()),
@@ -124,7 +128,7 @@ impl<'c> Subject<'c> {
     /// Returns the verdict of the rules alone: a critical call is covered by a rule, too.
     pub(super) fn covered(&self, layers: &Layers<'_>) -> Verdict {
         let (part, _) = self.weigh(&[layers.rules], layers, &self.behind());
-        let part = own_calls::hold(&self.own, self.dirs, part);
+        let part = hold(&self.own, self.dirs, part);
         match arguments::odd(self.call) {
             Some(_) => part.verdict.max(Verdict::Ask),
             None => part.verdict,
@@ -151,4 +155,313 @@ impl<'c> Subject<'c> {
         };
         (part, guarded)
     }
+}
+
+// The decision on a part of a call, and its sentence.
+
+/// A verdict on a part of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct PartDecision<'r> {
+    pub(crate) verdict: Verdict,
+    pub(crate) rule: Option<&'r RuleEntry>,
+    /// A sentence; empty for an allow.
+    pub(crate) reason: Cow<'static, str>,
+    /// The ask is due to something that could not be read.
+    pub(crate) blind: bool,
+    /// Nothing but the default asks, so that any other reason says more.
+    pub(super) by_default: bool,
+}
+
+impl<'r> PartDecision<'r> {
+    pub(crate) fn allow(rule: Option<&'r RuleEntry>) -> Self {
+        Self { verdict: Verdict::Allow, rule, ..Self::ask("") }
+    }
+
+    pub(crate) fn ask(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            verdict: Verdict::Ask,
+            rule: None,
+            reason: reason.into(),
+            blind: false,
+            by_default: false,
+        }
+    }
+
+    pub(crate) fn blind(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { blind: true, ..Self::ask(reason) }
+    }
+
+    pub(crate) fn deny(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { verdict: Verdict::Deny, ..Self::ask(reason) }
+    }
+
+    /// Creates the decision of the winning rule about `subject`.
+    pub(crate) fn of(hit: Hit<'r>, subject: impl FnOnce() -> String) -> Self {
+        let reason = match (hit.verdict, hit.entry, hit.maybe) {
+            (Verdict::Allow, entry, _) => return Self::allow(entry),
+            (Verdict::Ask, _, Some(maybe)) => {
+                let known = ": one of its words is only known when it runs.";
+                ["The rule ", &maybe.label, " may ask for ", &subject(), known].concat()
+            }
+            (Verdict::Ask, Some(entry), None) if !entry.pattern.is_all() => {
+                ["The rule ", &entry.label, " asks for ", &subject(), "."].concat()
+            }
+            // A rule for everything is the default of its file; the card names it in its details.
+            (Verdict::Ask, ..) => ["No rule allows ", &subject(), " (default: ask)."].concat(),
+            (Verdict::Deny, Some(entry), _) => {
+                ["The rule ", &entry.label, " denies ", &subject(), "."].concat()
+            }
+            (Verdict::Deny, None, _) => {
+                ["No rule allows ", &subject(), " (default: deny)."].concat()
+            }
+        };
+        // An ask names the rule that may match, because that is what the person has to judge.
+        let rule = match hit.verdict {
+            Verdict::Ask => hit.maybe.or(hit.entry),
+            _ => hit.entry,
+        };
+        let named = hit.maybe.is_some() || hit.entry.is_some_and(|it| !it.pattern.is_all());
+        let by_default = hit.verdict == Verdict::Ask && !named;
+        Self { verdict: hit.verdict, rule, by_default, ..Self::ask(reason) }
+    }
+
+    /// Returns the stricter of the two, the first when they are equal.
+    pub(crate) fn max(self, other: Self) -> Self {
+        // Kept from either: yolo must not lift an ask whose other half could not be read.
+        let blind = self.blind || other.blind;
+        let worse = if other.verdict > self.verdict { other } else { self };
+        Self { blind, ..worse }
+    }
+}
+
+/// Quotes a command in a sentence: its words, shortened to fit.
+pub(super) fn quote(argv: &[Word<'_>]) -> String {
+    const MOST: usize = 60;
+    let mut text = String::with_capacity(MOST * 2);
+    text.push('`');
+    for (at, word) in argv.iter().enumerate() {
+        if at > 0 {
+            text.push(' ');
+        }
+        text.push_str(&word.text);
+        if text.len() > MOST {
+            break;
+        }
+    }
+    if text.len() > MOST || text.contains('\n') {
+        text = shorten(&text, MOST);
+    }
+    text.push('`');
+    text
+}
+
+// Decides a call other than a shell's by each of its values.
+
+impl Subject<'_> {
+    /// Returns the strictest decision on any value.
+    pub(super) fn values<'r>(&self, stack: &Stack<'r>) -> PartDecision<'r> {
+        let tool = &self.call.tool;
+        let every = || {
+            let hit = stack.every_search(self.call.kind(), self.dirs);
+            PartDecision::of(hit, || tool.clone())
+        };
+        let (seen, beyond) = self.values.in_view();
+        let found = seen
+            .iter()
+            .map(|value| self.value(stack, value))
+            .chain((!beyond.is_empty()).then(|| self.unseen(stack, beyond)))
+            .reduce(PartDecision::max)
+            .unwrap_or_else(every);
+        // FAIL-CLOSED: a patch that is not understood may change any file.
+        if self.values.unread {
+            let why = "cannot be read exactly; it may change other files";
+            return PartDecision::blind(format!("The patch of {tool} {why}.")).max(found);
+        }
+        // FAIL-CLOSED: a shell call without its text, or a file tool without its path.
+        if self.values.missing || self.call.kind() == Kind::Shell {
+            return found.max(PartDecision::blind(format!(
+                "{tool} has no valid argument for its rules to check."
+            )));
+        }
+        found
+    }
+
+    fn value<'r>(&self, stack: &Stack<'r>, value: &Value) -> PartDecision<'r> {
+        let hit = stack.value(self.call.kind(), value, self.dirs);
+        let paths = if value.is_path { value.readings(self.dirs) } else { Vec::new() };
+        let beyond = paths
+            .iter()
+            .find_map(|path| files::beyond_every_path(self.call.kind(), &hit, path, self.dirs));
+        let what = || format!("{} on {}", self.call.tool, shorten(&value.text, 80));
+        let found = match (beyond, hit.entry) {
+            (Some(why), Some(entry)) => PartDecision {
+                rule: Some(entry),
+                ..PartDecision::ask(format!("{why} The rule {} does not cover it.", entry.label))
+            },
+            _ => PartDecision::of(hit, what),
+        };
+        // `/proc/self/root/etc/passwd` is `/etc/passwd`, which no pattern can see.
+        if value.is_alias(self.dirs) {
+            let odd = "The path is an alias of the kernel for another file.";
+            return found.max(PartDecision::blind(odd));
+        }
+        found
+    }
+
+    /// Decides the values that rules do not look at, because there are too many or they are too
+    /// long.
+    fn unseen<'r>(&self, stack: &Stack<'r>, beyond: &[Value]) -> PartDecision<'r> {
+        let hit = stack.unseen();
+        let tool = &self.call.tool;
+        match hit.verdict {
+            // When an allow depends on a path, every path has to be looked at.
+            Verdict::Allow if beyond.iter().all(|value| !value.is_path) => {
+                PartDecision::allow(hit.entry)
+            }
+            Verdict::Deny => PartDecision::of(hit, || tool.clone()),
+            Verdict::Allow | Verdict::Ask => PartDecision::blind(format!(
+                "{tool} names more than rules check, which is {}.",
+                values::LIMIT
+            )),
+        }
+    }
+}
+
+// Calls of programs that the operator describes, anywhere in a text.
+
+/// Depth limit for scripts inside scripts.
+const MAX_DEPTH: u32 = 4;
+
+/// One such call.
+pub(crate) struct OwnCall<'c> {
+    program: &'c OperatorProgram,
+    argv: Vec<Word<'c>>,
+}
+
+/// Finds all such calls. What they run is added to the text as commands of their own, which need
+/// rules too.
+pub(super) fn find<'c>(scan: &mut Scan<'c>, own: &'c OwnPrograms) -> Vec<OwnCall<'c>> {
+    let mut calls = Vec::new();
+    if own.is_empty() {
+        return calls;
+    }
+    let mut run = Vec::new();
+    for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
+        let before = calls.len();
+        let effort = Effort::of(&command.argv);
+        walk(&command.argv, command, own, &effort, 0, &mut calls);
+        for call in calls.iter().skip(before) {
+            let args = call.argv.get(1..).unwrap_or_default();
+            // Assignments and redirects belong to the outer command and are decided there.
+            run.extend(call.program.inner(args).map(|inner| Command {
+                argv: inner.to_vec(),
+                assigns: Vec::new(),
+                redirects: Vec::new(),
+                ..command.clone()
+            }));
+        }
+    }
+    scan.commands.extend(run);
+    calls
+}
+
+fn walk<'c>(
+    argv: &[Word<'_>],
+    command: &Command<'_>,
+    own: &'c OwnPrograms,
+    effort: &Effort,
+    depth: u32,
+    calls: &mut Vec<OwnCall<'c>>,
+) {
+    let Some((first, args)) = argv.split_first() else { return };
+    if depth > MAX_DEPTH || !effort.spend(argv) {
+        return;
+    }
+    if let Some(program) = first.literal().and_then(|path| own.of(base(path))) {
+        // Offsets in an inner script mean nothing for the card, which shows the outer command.
+        let at = command.argv.first().map_or(0..0, |word| word.span.clone());
+        let word = |word: &Word<'_>| Word {
+            text: Cow::Owned(word.text.to_string()),
+            kind: word.kind,
+            quoted: word.quoted,
+            span: at.clone(),
+        };
+        calls.push(OwnCall { program, argv: argv.iter().map(word).collect() });
+        if let Some(inner) = program.inner(args) {
+            walk(inner, command, own, effort, depth + 1, calls);
+        }
+    }
+    for inner in unwrap(argv).into_iter().flat_map(|found| found.inner) {
+        match inner {
+            Inner::Argv { argv, .. } => walk(argv, command, own, effort, depth + 1, calls),
+            Inner::Script { text, dialect } => {
+                let scan = scan_as(&text, dialect);
+                for one in &scan.commands {
+                    walk(&one.argv, command, own, effort, depth + 1, calls);
+                }
+            }
+            Inner::Input(dialect) => {
+                let here = |op| matches!(op, RedirectOp::HereDocument | RedirectOp::HereString);
+                let body = command.redirects.iter().rev().find(|redirect| here(redirect.op));
+                let scan = body.and_then(|r| r.target.literal()).map(|text| scan_as(text, dialect));
+                for one in scan.iter().flat_map(|scan| &scan.commands) {
+                    walk(&one.argv, command, own, effort, depth + 1, calls);
+                }
+            }
+            Inner::File | Inner::Unknown => {}
+        }
+    }
+}
+
+impl OwnCall<'_> {
+    fn args(&self) -> &[Word<'_>] {
+        self.argv.get(1..).unwrap_or_default()
+    }
+
+    fn changed(&self) -> impl Iterator<Item = &Word<'_>> {
+        let files = self.program.files(self.args()).into_iter();
+        files.filter(|(access, _)| *access != Access::Read).map(|(_, word)| word)
+    }
+
+    /// Returns why the call is critical.
+    pub(crate) fn critical(&self) -> Option<CriticalMatch> {
+        let said = self.program.critical(&Arguments::new(self.args()));
+        let reason = match said {
+            Some(why) => Cow::Owned(why.to_owned()),
+            None => Cow::Borrowed(self.changed().find_map(critical::target)?),
+        };
+        let span = self.argv.first().map_or(0..0, |word| word.span.clone());
+        Some(CriticalMatch { reason, span })
+    }
+
+    /// Returns the effects of the call.
+    pub(crate) fn effects(&self, dirs: Directories<'_>) -> Vec<Effect> {
+        let files = self.program.files(self.args());
+        effects::of_files(&files, &self.program.reaches, dirs)
+    }
+
+    /// Asks when the call changes a file outside the project, or one that others run or obey.
+    fn reaches_out<'r>(&self, dirs: Directories<'_>) -> Option<PartDecision<'r>> {
+        let out = self.changed().find(|word| match paths::of_word(word, dirs) {
+            Some(path) => {
+                !paths::sink(&path) && (paths::outside(&path, dirs) || obeyed::is_obeyed(&path))
+            }
+            None => true,
+        })?;
+        let what = shorten(&out.text, 60);
+        Some(PartDecision::ask([&quote(&self.argv), " changes ", &what, "."].concat()))
+    }
+}
+
+/// Returns the stricter of the decision and what is found about such calls.
+fn hold<'r>(
+    calls: &[OwnCall<'_>],
+    dirs: Directories<'_>,
+    part: PartDecision<'r>,
+) -> PartDecision<'r> {
+    // Only an allow can be held back.
+    if part.verdict != Verdict::Allow {
+        return part;
+    }
+    calls.iter().find_map(|call| call.reaches_out(dirs)).unwrap_or(part)
 }

@@ -2,12 +2,10 @@
 
 use crate::engine::critical::CriticalMatch;
 use crate::engine::stack::Hit;
-use crate::facts::excerpt::shorten;
-use crate::facts::followers;
-use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::facts::tools::Kind;
 use crate::facts::values::Values;
+use crate::facts::{obeyed, shorten};
 use crate::rules::verdict::Verdict;
 
 /// Detects writes where the system or a shell would obey them, as for shell commands.
@@ -32,7 +30,9 @@ pub fn critical(
         // `paths::system` knows no workspace: one in `/srv` is not part of the system.
         let reason = if paths::startup(path, dirs) {
             "writes a file that shells or services run when they start"
-        } else if paths::system(&paths::clean(path, dirs)) && paths::outside(path, dirs) {
+        } else if paths::system(&crate::facts::paths::clean(path, dirs))
+            && paths::outside(path, dirs)
+        {
             "writes a system file"
         } else {
             return None;
@@ -52,7 +52,7 @@ pub(crate) fn beyond_every_path(
 ) -> Option<String> {
     let changes = matches!(kind, Kind::Write | Kind::Edit);
     if changes && hit.verdict == Verdict::Allow && obeyed::is_obeyed(path) && !hit.names_a_file() {
-        return Some(followers::sentence(path));
+        return Some(obeyed::sentence(path));
     }
     let names_the_tool = hit.entry.is_some_and(|entry| entry.rule.tool != "*");
     if !(hit.allows_all() && names_the_tool && dirs.cwd.is_some()) {
@@ -70,8 +70,10 @@ pub(crate) fn beyond_every_path(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, decide};
+
     use serde_json::json;
+
+    use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, decide};
 
     fn ruled(rules: &str, tool: &str, path: &str, cwd: Option<&str>) -> (Verdict, bool) {
         let rules = Rules::parse(rules, "rules", Some("/home/u")).unwrap();

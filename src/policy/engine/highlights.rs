@@ -170,7 +170,8 @@ fn worst_of(command: &Command<'_>, dirs: Directories<'_>) -> Option<(Weight, Str
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
+
+    use crate::engine::highlights::*;
 
     const HERE: Directories<'static> =
         Directories { cwd: Some("/home/ana/shop"), home: Some("/home/ana") };

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use crate::engine::always::spoken;
-use crate::engine::layers::{Layers, Mode};
-use crate::engine::subject::Subject;
+use crate::engine::decision::{Layers, Mode, Subject};
 use crate::facts::call::Call;
 use crate::facts::tools::Kind;
 use crate::rules::verdict::Verdict;

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::facts::paths::{self, Directories};
-use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
-use crate::facts::programs::words::listed;
+use crate::facts::programs::{self, listed};
 use crate::facts::reads;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
@@ -278,7 +277,7 @@ fn path<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Cow<'w, str> {
         || text.contains('/') && !text.contains("://")
         || text.starts_with('.');
     match paths::of_word(word, dirs) {
-        Some(path) if looks => paths::clean(&path, dirs).into_owned().into(),
+        Some(path) if looks => crate::facts::paths::clean(&path, dirs).into_owned().into(),
         _ => text.into(),
     }
 }

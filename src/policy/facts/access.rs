@@ -3,14 +3,12 @@
 
 use std::borrow::Cow;
 
-use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::checks::find;
-use crate::facts::programs::description::Program;
-pub use crate::facts::programs::files::Access;
-use crate::facts::programs::files::Files;
+pub use crate::facts::programs::description::Access;
+use crate::facts::programs::description::{Files, Program};
 use crate::facts::programs::getopt::OptionValue;
-use crate::facts::programs::name::base;
+use crate::facts::programs::known::listing;
+use crate::facts::programs::{self, base};
 use crate::shell::Word;
 
 /// A path and the access to it. The value of an option may be a part of its word.
@@ -44,7 +42,7 @@ fn touched<'w, 'a>(program: &Program, args: &Arguments<'w, 'a>) -> Vec<Touched<'
         Files::Behind(options) => behind(args, options),
         Files::Searched => {
             let access = searched(args.words);
-            let starts = find::starts(args.words).iter();
+            let starts = listing::starts(args.words).iter();
             starts.map(|word| (access, Cow::Borrowed(word))).collect()
         }
         Files::Archive => all(Access::Read, usize::from(!dashed(args.words)), "-f -C"),
@@ -56,12 +54,12 @@ fn touched<'w, 'a>(program: &Program, args: &Arguments<'w, 'a>) -> Vec<Touched<'
 pub fn implied(argv: &[Word<'_>]) -> Option<(Access, &'static str)> {
     let (first, args) = argv.split_first()?;
     let program = first.literal().map(base).and_then(programs::exact)?;
-    let here = matches!(program.files, Files::Searched) && find::starts(args).is_empty();
+    let here = matches!(program.files, Files::Searched) && listing::starts(args).is_empty();
     here.then(|| (searched(args), "."))
 }
 
 fn searched(args: &[Word<'_>]) -> Access {
-    if find::removes(args) { Access::Delete } else { Access::Read }
+    if listing::removes(args) { Access::Delete } else { Access::Read }
 }
 
 /// The options of sed that give a script.

@@ -6,10 +6,9 @@ use serde_json::Value;
 use crate::facts::argument_names::{CHANGES, COMMANDS, FILES, PATCHES, URLS, VERBS};
 use crate::facts::call::Call;
 use crate::facts::edited_files::patch_of;
-use crate::facts::excerpt::shorten;
-use crate::facts::patch;
 use crate::facts::paths::{self, Directories};
 use crate::facts::tools::Kind;
+use crate::facts::{patch, shorten};
 
 /// The arguments of one kind of tool; a list in one text is separated by blanks.
 struct ArgumentKeys {
@@ -192,8 +191,9 @@ fn sentence(call: &Call, what: &str, keys: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use crate::facts::arguments::*;
 
     fn odd_of(tool: &str, args: Value) -> Option<String> {
         odd(&Call { cwd: Some("/home/u/w".into()), ..Call::new(tool, args) })

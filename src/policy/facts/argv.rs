@@ -53,8 +53,9 @@ fn plain(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use crate::facts::argv::*;
 
     #[test]
     fn words_that_every_reader_sees_alike_become_a_text() {

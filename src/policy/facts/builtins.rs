@@ -1,7 +1,6 @@
 //! The effect of shell builtins on the commands after them.
 
-use crate::shell::environment;
-use crate::shell::{Word, WordKind};
+use crate::shell::{Word, WordKind, environment};
 
 /// The effect of a builtin on a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +95,7 @@ fn declares(name: &str, args: &[Word<'_>]) -> Builtin {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::facts::builtins::*;
     use crate::shell::scan;
 
     fn of(text: &str) -> Option<Builtin> {

@@ -73,7 +73,7 @@ fn target<'w>(argv: &'w [Word<'_>]) -> Option<&'w str> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::{WorkingDirectory, after_cd};
+    use crate::facts::working_directory::{WorkingDirectory, after_cd};
     use crate::shell::scan;
 
     /// Returns the directory of a text's last command.

@@ -1,6 +1,6 @@
 //! Runs a pattern over a value in time linear in the value, whatever the pattern.
 
-use super::node::{Class, Look, Node};
+use crate::glob::parse::{Class, Look, Node};
 
 /// The characters that a regex `.` does not match.
 pub(super) const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];

@@ -2,9 +2,9 @@
 
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
-use super::Rule;
-use super::read::{OPTIONS, PROGRAMS};
 use crate::facts::tools::canonical;
+use crate::rules::Rule;
+use crate::rules::read::{OPTIONS, PROGRAMS};
 use crate::rules::verdict::Verdict;
 
 /// The reason why a rules file was not changed.
@@ -224,8 +224,8 @@ fn remove_flat(array: &CstArray, rule: &Rule) {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-    use super::{FileError, append, remove};
     use crate::rules::Rule;
+    use crate::rules::file::{FileError, append, remove};
 
     fn allow(pattern: &str) -> Rule {
         Rule::allow("shell_exec", pattern)

@@ -1,13 +1,14 @@
 //! An ordered set of rules.
 
-use super::entry::{Example, RuleEntry, RuleOrigin};
-use super::key::ToolKey;
-use super::marks::{Mark, Marks};
-use super::pattern::Pattern;
-use super::problem::RuleProblem;
-use super::rule::Rule;
-use super::verdict::Verdict;
+use std::fmt;
+use std::sync::Arc;
+
 use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
+use crate::facts::tools::canonical;
+use crate::glob::{Glob, GlobError};
+use crate::rules::pattern::{Head, Pattern};
+use crate::rules::verdict::Verdict;
+use crate::rules::{Rule, RuleProblem, Severity};
 
 /// An ordered set of rules; the last one that matches wins.
 #[derive(Clone, Debug, Default)]
@@ -194,5 +195,309 @@ impl Rules {
         }
         self.keys.push(ToolKey::literal(tool));
         self.keys.len() - 1
+    }
+}
+
+// The rules of a set that apply to one tool.
+
+/// Number of keys that have a bit in [`About`].
+// A file rarely names more tools. Up to this many, a decision allocates nothing for them.
+const BITS: usize = 64;
+
+/// The entries of a set that apply to one tool.
+#[derive(Clone, Debug)]
+pub(crate) struct About<'r> {
+    rules: &'r Rules,
+    /// One bit per key: set when the key names the tool. Keys beyond the bits follow in
+    /// `more_keys`.
+    keys: u64,
+    more_keys: Vec<bool>,
+    now_ms: i64,
+}
+
+impl<'r> About<'r> {
+    /// Selects the entries that apply to `tool`, which rules files call `known`.
+    pub(crate) fn new(rules: &'r Rules, tool: &str, known: &str, now_ms: i64) -> Self {
+        let mut named = rules.keys.iter().map(|key| key.names(tool, known));
+        let bits = named.by_ref().take(BITS).enumerate();
+        let keys = bits.fold(0, |keys, (at, named)| keys | u64::from(named) << at);
+        Self { rules, keys, more_keys: named.collect(), now_ms }
+    }
+
+    /// Iterates from the last entry to the first over those that may match a command with this
+    /// first word.
+    pub(crate) fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r RuleEntry> {
+        let rules = self.rules;
+        let mut indexes = rules.marks.backwards(head);
+        std::iter::from_fn(move || {
+            loop {
+                let at = indexes.next()?;
+                let (mark, entry) = (rules.marks.get(at)?, rules.entries.get(at)?);
+                // The mark comes first: it is small and excludes most entries.
+                if mark.fits(head) && self.names(mark) && entry.lives(self.now_ms) {
+                    return Some(entry);
+                }
+            }
+        })
+    }
+
+    /// Returns true when no rule names the tool.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys == 0 && !self.more_keys.contains(&true)
+    }
+
+    /// Returns true when some rule denies or asks for some calls of the tool, but not for all.
+    pub(crate) fn guards(&self) -> bool {
+        self.rules.marks.strict().any(|mark| !mark.all && self.names(mark))
+    }
+
+    /// Returns true when some rule may deny a command with this first word.
+    pub(crate) fn may_deny(&self, head: Option<Head>) -> bool {
+        self.rules.marks.any_deny(head, |mark| self.names(mark))
+    }
+
+    fn names(&self, mark: &Mark) -> bool {
+        match mark.key.checked_sub(BITS) {
+            None => self.keys >> mark.key & 1 == 1,
+            Some(at) => self.more_keys.get(at).copied().unwrap_or(false),
+        }
+    }
+}
+
+// A small summary of each rule, which excludes most rules without reading them.
+
+/// The summary of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    pub(super) key: usize,
+    pub(super) verdict: Verdict,
+    pub(super) head: Head,
+    pub(super) all: bool,
+}
+
+impl Mark {
+    pub(super) fn fits(&self, head: Option<Head>) -> bool {
+        head.is_none_or(|head| self.head.fits(head, self.verdict))
+    }
+}
+
+/// The summaries of a set of rules, in order, with indexes to search them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    all: Vec<Mark>,
+    /// The decisive part of each mark's head with the mark's index, sorted. A command fits few of
+    /// them.
+    by_head: Vec<(u64, usize)>,
+    /// Indexes of the asks and denies in `all`.
+    strict: Vec<usize>,
+    /// Like `by_head`, for the denies alone.
+    denies: Vec<(u64, usize)>,
+}
+
+impl Marks {
+    pub(super) fn push(&mut self, mark: Mark) {
+        let index = self.all.len();
+        if mark.verdict != Verdict::Allow {
+            self.strict.push(index);
+        }
+        let by_head = (mark.head.of_rule(mark.verdict), index);
+        insert_sorted(&mut self.by_head, by_head);
+        // Denies have an index of their own, because long texts ask `any_deny` for every command.
+        if mark.verdict == Verdict::Deny {
+            insert_sorted(&mut self.denies, by_head);
+        }
+        self.all.push(mark);
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Mark> {
+        self.all.get(index)
+    }
+
+    /// Iterates over the asks and denies.
+    pub(super) fn strict(&self) -> impl Iterator<Item = &Mark> {
+        self.strict.iter().filter_map(|&index| self.all.get(index))
+    }
+
+    /// Returns true when `is` holds for some deny that may match a command with this head.
+    fn any_deny(&self, head: Option<Head>, is: impl Fn(&Mark) -> bool) -> bool {
+        let is = |&(_, index): &(u64, usize)| self.all.get(index).is_some_and(&is);
+        match head {
+            None => self.denies.iter().any(is),
+            Some(head) => {
+                let mut heads = head.of_rules().into_iter().flatten();
+                heads.any(|wanted| with_head(&self.denies, wanted).iter().any(is))
+            }
+        }
+    }
+
+    /// Iterates over the indexes of marks that may fit, from the last to the first.
+    pub(super) fn backwards(&self, head: Option<Head>) -> Backwards<'_> {
+        let list = |wanted| with_head(&self.by_head, wanted);
+        match head {
+            Some(head) => {
+                Backwards::Of(head.of_rules().map(|wanted| wanted.map(list).unwrap_or_default()))
+            }
+            None => Backwards::All(self.all.len()),
+        }
+    }
+}
+
+fn insert_sorted(list: &mut Vec<(u64, usize)>, new: (u64, usize)) {
+    list.insert(list.partition_point(|before| *before < new), new);
+}
+
+/// Returns the part of a sorted list that has this head.
+fn with_head(sorted: &[(u64, usize)], wanted: u64) -> &[(u64, usize)] {
+    let start = sorted.partition_point(|(head, _)| *head < wanted);
+    let rest = sorted.get(start..).unwrap_or_default();
+    let length = rest.iter().take_while(|(head, _)| *head == wanted).count();
+    rest.get(..length).unwrap_or_default()
+}
+
+/// Iterator over indexes of marks, from the last to the first.
+pub(super) enum Backwards<'r> {
+    /// This many remain.
+    All(usize),
+    /// The lists that remain, each sorted.
+    Of([&'r [(u64, usize)]; 3]),
+}
+
+impl Iterator for Backwards<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        match self {
+            Self::All(more) => {
+                *more = more.checked_sub(1)?;
+                Some(*more)
+            }
+            Self::Of(lists) => {
+                // A merge from the end: the last rule that matches wins, so the highest index comes
+                // first.
+                let last = lists.iter_mut().max_by_key(|list| list.last().map(|(_, at)| *at))?;
+                let ((_, at), rest) = last.split_last()?;
+                *last = rest;
+                Some(*at)
+            }
+        }
+    }
+}
+
+/// A tool name, or a glob over tool names, as a key of a rules file.
+#[derive(Clone, Debug)]
+pub(super) struct ToolKey {
+    pub(super) text: Box<str>,
+    /// The name that rules files use for the tool, when `text` is an alias.
+    canonical: Box<str>,
+    pub(super) glob: Option<Glob>,
+}
+
+impl ToolKey {
+    /// Creates a key from a name, or from a glob over names.
+    pub(super) fn new(text: &str) -> Result<Self, GlobError> {
+        let glob = match text.contains(['*', '?', '[', '{', '!']) {
+            true => Some(Glob::parse(text)?),
+            false => None,
+        };
+        Ok(Self { glob, ..Self::literal(text) })
+    }
+
+    /// Creates a key for exactly this tool.
+    pub(super) fn literal(tool: &str) -> Self {
+        Self { text: tool.into(), canonical: canonical(tool).into(), glob: None }
+    }
+
+    pub(super) fn names(&self, tool: &str, known: &str) -> bool {
+        match &self.glob {
+            // `*` needs no automaton.
+            Some(_) if &*self.text == "*" => true,
+            Some(glob) => glob.matches(tool) || glob.matches(known),
+            None => *self.text == *tool || *self.canonical == *known,
+        }
+    }
+}
+
+// A compiled rule and its position in a file.
+
+/// A compiled rule and its position in a file.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleEntry {
+    pub(crate) rule: Rule,
+    pub(crate) pattern: Pattern,
+    /// The rule as text, with its position.
+    pub(crate) label: Box<str>,
+    pub(super) origin: Option<RuleOrigin>,
+    /// Milliseconds since 1970 from which on the rule no longer matches.
+    pub(super) expires: Option<i64>,
+    /// Commands or values that the rule must match or must not match.
+    pub(crate) examples: Vec<Example>,
+}
+
+/// The position of a rule in its file.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleOrigin {
+    pub(crate) file: Arc<str>,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// An example beside a rule.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// A command or another value.
+    pub text: String,
+    /// True when the rule has to match the text, false when it must not.
+    pub matches: bool,
+}
+
+impl RuleEntry {
+    pub(super) fn new(rule: Rule, pattern: Pattern, origin: Option<RuleOrigin>) -> Self {
+        // Formatted once, because the label is part of every decision.
+        let label = label(&rule, origin.as_ref()).into();
+        Self { rule, pattern, label, origin, expires: None, examples: Vec::new() }
+    }
+
+    /// Returns true when the rule is in force at this time, in milliseconds since 1970.
+    fn lives(&self, now_ms: i64) -> bool {
+        self.expires.is_none_or(|expires| now_ms < expires)
+    }
+
+    /// Returns true when the rule never expires.
+    pub(crate) fn lasts(&self) -> bool {
+        self.expires.is_none()
+    }
+
+    /// Describes a problem of the rule; `None` for a rule that is not from a file.
+    pub(crate) fn problem(&self, message: String, severity: Severity) -> Option<RuleProblem> {
+        let origin = self.origin()?;
+        Some(RuleProblem {
+            file: origin.file.to_string(),
+            line: origin.line,
+            column: origin.column,
+            message,
+            severity,
+        })
+    }
+
+    /// Returns the rule's position; `None` for a rule that is not from a file.
+    pub(crate) fn origin(&self) -> Option<&RuleOrigin> {
+        self.origin.as_ref()
+    }
+}
+
+/// Formats `shell_exec: "git *": allow (permissions.jsonc:12)`.
+fn label(rule: &Rule, origin: Option<&RuleOrigin>) -> String {
+    let Rule { tool, pattern, verdict } = rule;
+    match origin {
+        Some(RuleOrigin { file, line, .. }) => {
+            format!("{tool}: {pattern:?}: {verdict} ({file}:{line})")
+        }
+        None => format!("{tool}: {pattern:?}: {verdict} (granted)"),
+    }
+}
+
+impl fmt::Display for RuleEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label)
     }
 }

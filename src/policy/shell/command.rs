@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::doubt::Uncertainty;
+use crate::shell::Uncertainty;
 
 /// The scanner's result for one shell text; it borrows from the text wherever possible.
 #[derive(Debug, Clone, Default)]

@@ -1,11 +1,8 @@
 //! The scanner's cursor: looks ahead, steps, skips whitespace and comments.
 
-use super::characters;
-use super::class::{is_meta, is_name, is_name_start};
-use super::doubt::{Doubt, Uncertainty};
-use super::names::Variables;
-use super::pending::Pending;
-use super::{Dialect, Scan, Via, environment};
+use crate::shell::heredoc::Pending;
+use crate::shell::names::Variables;
+use crate::shell::{Dialect, Doubt, Scan, Uncertainty, Via, environment};
 
 /// The result of reading a construct: the whole of it, or the reason why not.
 pub(super) type Read<T> = Result<T, Uncertainty>;
@@ -243,7 +240,7 @@ impl<'a> Scanner<'a> {
 
     /// SECURITY: emoji joiners are invisible; in an unquoted word they would disguise a name.
     pub(super) fn bare(&mut self, from: usize, to: usize) {
-        if self.slice(from, to).contains(characters::is_joiner) {
+        if self.slice(from, to).contains(is_joiner) {
             self.doubt_at(Doubt::Invisible, from);
         }
     }
@@ -252,5 +249,169 @@ impl<'a> Scanner<'a> {
         // `#` starts a comment only at the start of a word; in `a#b` it is data.
         self.at == self.start
             || self.at.checked_sub(1).is_some_and(|before| is_meta(self.byte(before)))
+    }
+}
+
+// Classifies bytes for unquoted words: one table lookup replaces many comparisons.
+
+/// The classes, ordered by how much each interrupts a word; the scanner compares them with `<`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum CharClass {
+    /// Stands for itself.
+    Plain,
+    /// Stands for itself unless a [`CharClass::Mark`] precedes it.
+    Inner,
+    /// May start a glob, a brace or a tilde expansion, or belongs to a character beyond ASCII.
+    Mark,
+    /// `'`
+    Single,
+    /// Has a meaning in double quotes too.
+    Live,
+    /// `<` and `>`, which may start a substitution.
+    Angle,
+    /// Ends the word.
+    End,
+}
+
+const CLASSES: [CharClass; 256] = {
+    let mut classes = [CharClass::Plain; 256];
+    // `for` is not allowed in a constant.
+    let mut b = 0;
+    while b < classes.len() {
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "bounded by the loop, worked out by the compiler"
+        )]
+        let class = &mut classes[b];
+        *class = match b as u8 {
+            b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' => CharClass::End,
+            b'<' | b'>' => CharClass::Angle,
+            b'"' | b'\\' | b'$' | b'`' => CharClass::Live,
+            b'\'' => CharClass::Single,
+            b'*' | b'?' | b'[' | b'{' | b'~' | 0x80.. => CharClass::Mark,
+            b']' | b'}' | b',' | b'.' | b'=' => CharClass::Inner,
+            _ => CharClass::Plain,
+        };
+        b += 1;
+    }
+    classes
+};
+
+/// Returns the class of a byte.
+#[inline]
+pub(super) fn class(b: u8) -> CharClass {
+    // The table has an entry for every byte; the fallback only avoids an index that could panic.
+    CLASSES.get(usize::from(b)).copied().unwrap_or(CharClass::End)
+}
+
+/// Returns true for bytes that end an unquoted word.
+#[inline]
+pub(super) fn is_meta(b: u8) -> bool {
+    class(b) >= CharClass::Angle
+}
+
+#[inline]
+pub(super) fn is_name_start(b: u8) -> bool {
+    b.is_ascii_alphabetic() || b == b'_'
+}
+
+#[inline]
+pub(super) fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
+// Characters that make a person see something other than what the shell runs.
+
+/// Finds the first control, invisible or direction-changing character.
+///
+/// The two emoji joiners (U+200D, U+FE0F) pass here; [`is_joiner`] refuses them outside quotes.
+pub(super) fn inspect(source: &str) -> Option<Uncertainty> {
+    // In Claude Code, tabs and invisible characters hid a part of the command from the approver
+    // (fixed in 2.1.223).
+    let mut from = 0;
+    while let Some(at) = odd(source.as_bytes(), from) {
+        let c = source.get(at..)?.chars().next()?;
+        if let Some(doubt) = doubtful(c) {
+            return Some(Uncertainty { doubt, at });
+        }
+        from = at + c.len_utf8();
+    }
+    None
+}
+
+/// Finds the next byte that is neither printable ASCII nor a tab or newline. Reads 16 bytes at a
+/// time, which the compiler turns into vector instructions.
+fn odd(bytes: &[u8], from: usize) -> Option<usize> {
+    // As a signed number, every byte beyond ASCII is negative, so one comparison covers them too.
+    let is_odd = |b: u8| (b.cast_signed() < 0x20 && b != b'\n' && b != b'\t') || b == 0x7f;
+    let (strides, _) = bytes.get(from..)?.as_chunks::<16>();
+    // A fold does not stop early; a loop that did could not be vectorized.
+    let any_odd = |stride: &[u8; 16]| stride.iter().fold(false, |any, &b| any | is_odd(b));
+    let even = strides.iter().take_while(|stride| !any_odd(stride)).count();
+    let begin = from + even * 16;
+    bytes.get(begin..)?.iter().position(|&b| is_odd(b)).map(|offset| begin + offset)
+}
+
+fn doubtful(c: char) -> Option<Doubt> {
+    match c {
+        '\n' | '\t' => None,
+        // C0 and C1 controls: a terminal may obey them and overwrite what the person reads.
+        '\0'..='\x1f' | '\x7f' | '\u{80}'..='\u{9f}' => Some(Doubt::Control),
+        ' '..='\x7e' => None,
+        _ if is_joiner(c) => None,
+        // Characters that render as nothing or as an ordinary blank. With one of them, two names
+        // that differ look the same on a card.
+        '\u{a0}'
+        | '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{1680}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2000}'..='\u{200f}'
+        | '\u{2028}'..='\u{202f}'
+        | '\u{205f}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3000}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0e}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => Some(Doubt::Invisible),
+        _ => None,
+    }
+}
+
+/// Returns true for the two characters that join emoji: harmless in quoted data, a disguise in a
+/// bare word.
+// Refusing them everywhere made about ten of 2,065 recorded agent commands ask (`echo "⚠️"`).
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200d}' | '\u{fe0f}')
+}
+
+/// A set of list ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stop(u16);
+
+impl Stop {
+    /// The end of the region.
+    pub(super) const END: Self = Self(1);
+    pub(super) const PAREN: Self = Self(1 << 1);
+    pub(super) const BRACE: Self = Self(1 << 2);
+    pub(super) const THEN: Self = Self(1 << 3);
+    pub(super) const DO: Self = Self(1 << 4);
+    pub(super) const DONE: Self = Self(1 << 5);
+    pub(super) const ELIF_ELSE_FI: Self = Self(1 << 6);
+    pub(super) const FI: Self = Self(1 << 7);
+    pub(super) const CLAUSE: Self = Self(1 << 8);
+
+    pub(super) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 }

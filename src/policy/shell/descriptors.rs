@@ -3,7 +3,7 @@
 //! Linux opens `/dev/stdin`, `/dev/fd/3` and `/proc/self/fd/3` anew: `echo x < Makefile >> /dev/stdin`
 //! writes a Makefile that the text only reads.
 
-use super::{Command, Redirect, RedirectOp, Scan, WordKind};
+use crate::shell::{Command, Redirect, RedirectOp, Scan, WordKind};
 
 /// Counts every file that a text opens for reading as written too, where the text may name a
 /// descriptor as a file.

@@ -1,9 +1,7 @@
 //! Lists, pipelines, and the choice of the next kind of command.
 
-use super::PipePosition;
-use super::cursor::{Read, Scanner};
-use super::doubt::Doubt;
-use super::stop::Stop;
+use crate::shell::cursor::{Read, Scanner, Stop};
+use crate::shell::{Doubt, PipePosition};
 
 impl Scanner<'_> {
     /// Reads commands up to `stop`; the cursor stays on it.

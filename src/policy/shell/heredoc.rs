@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::cursor::{Read, Scanner};
-use super::doubt::Doubt;
-use super::pending::Pending;
-use super::{Redirect, RedirectOp, WordKind};
+use crate::shell::cursor::{Read, Scanner};
+use crate::shell::{Doubt, Redirect, RedirectOp, WordKind};
 
 impl<'a> Scanner<'a> {
     /// Reads the bodies of all pending here-documents; the cursor is behind a newline.
@@ -130,4 +128,16 @@ impl<'a> Scanner<'a> {
             redirect.target.kind = kind;
         }
     }
+}
+
+/// A here-document whose body is not reached yet.
+pub(super) struct Pending<'a> {
+    /// The line that ends the body.
+    pub(super) delimiter: Cow<'a, str>,
+    /// The delimiter is quoted, so the body is literal.
+    pub(super) verbatim: bool,
+    /// `<<-`: leading tabs of every line are removed.
+    pub(super) tabs: bool,
+    /// Offset of the redirect's word, to find the redirect again.
+    pub(super) at: usize,
 }

@@ -5,7 +5,7 @@
 //! only if every assignment to it in the text is a number, and one of them has certainly run
 //! before.
 
-use super::doubt::{Doubt, Uncertainty};
+use crate::shell::{Doubt, Uncertainty};
 
 /// The scanner's knowledge of the variables of a text.
 #[derive(Default)]
@@ -143,7 +143,7 @@ pub(super) fn special(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::shell::names::*;
 
     #[test]
     fn a_number_proven_in_a_branch_is_forgotten_after_it() {

@@ -1,12 +1,11 @@
 //! Simple commands: assignments, words, redirects.
 
-use super::class::{is_meta, is_name, is_name_start};
-use super::cursor::{Read, Scanner};
-use super::doubt::Doubt;
-use super::marks::Purpose;
-use super::pending::Pending;
-use super::{Assign, Command, Redirect, RedirectOp, Word, WordKind, names};
 use std::borrow::Cow;
+
+use crate::shell::cursor::{Read, Scanner, is_meta, is_name, is_name_start};
+use crate::shell::heredoc::Pending;
+use crate::shell::word::Purpose;
+use crate::shell::{Assign, Command, Doubt, Redirect, RedirectOp, Word, WordKind, names};
 
 /// Limit on the commands of one text.
 // None of 2,065 recorded agent commands has more. Beyond the limit a person is asked, while deny

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::critical;
+use crate::engine::critical::critical;
 use crate::shell::scan;
 
 fn reason(text: &str) -> Option<Cow<'static, str>> {

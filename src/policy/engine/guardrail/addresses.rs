@@ -4,8 +4,7 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::host::{decode, parse};
-use super::reach::GuardrailHit;
+use crate::engine::guardrail::GuardrailHit;
 use crate::facts::programs::input::is_interpreter;
 use crate::facts::wrappers::base;
 use crate::shell::Word;
@@ -271,6 +270,101 @@ fn authority(text: &str) -> Option<&str> {
     let authority = rest.get(..end)?;
     Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host))
 }
+
+/// Parses a host as web clients do: `0x7f.1` and `２１３０７０６４３３` are `127.0.0.1`.
+fn parse(name: &str) -> Option<Host> {
+    let name = match name.trim_end_matches('.') {
+        "" => return None,
+        name if name.matches(':').count() > 1 && !name.starts_with('[') => {
+            // An IPv6 address may carry a zone: `fe80::1%eth0`.
+            return name.split('%').next()?.parse().ok().map(Host::Ipv6);
+        }
+        name => name,
+    };
+    match Host::parse(name).ok()? {
+        Host::Domain(name) => Some(Host::Domain(name.trim_end_matches('.').to_owned())),
+        other => Some(other),
+    }
+}
+
+/// Decodes percent escapes: `%31` is `1`.
+fn decode(text: &str) -> String {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    let mut out = Vec::with_capacity(bytes.len());
+    while let Some(byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code.filter(|_| *byte == b'%') {
+            Some(code) => {
+                out.push(code);
+                at += 3;
+            }
+            None => {
+                out.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+// The address under which people reach the inbox through a proxy.
+
+/// A public address. Other names are never taken for it, because anything on the web has a port
+/// like its own.
+#[derive(Clone, Debug)]
+pub(super) struct PublicAddress {
+    shown: String,
+    host: Host,
+    port: u16,
+}
+
+impl PublicAddress {
+    /// The address in a URL; `None` where it names no host.
+    pub(super) fn new(url: &str) -> Option<Self> {
+        let parsed = Url::parse(url).ok()?;
+        let port = parsed.port_or_known_default()?;
+        Some(Self { host: parse(parsed.host_str()?)?, port, shown: url.to_owned() })
+    }
+
+    /// Returns why these texts must not be parts of one call: they name the address.
+    pub(super) fn forbid<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Option<String> {
+        let decoded: Vec<String> = texts.map(decode).collect();
+        let parts: Vec<&str> = decoded.iter().flat_map(|text| text.split(ENDS)).collect();
+        let is_port = |text: &str| text.parse() == Ok(self.port);
+        // Host and port may be separate words: `nc approve.example 8443`.
+        let port_is_named = self.port == HTTPS || parts.iter().any(|part| is_port(part));
+        let follows = |port: Option<&str>| match port {
+            None | Some("") => port_is_named,
+            Some(port) => is_port(port) || port_is_named && port.parse::<u16>().is_err(),
+        };
+        let names = |part: &&str| {
+            // `--connect-to=HOST:PORT:HOST:PORT` names several.
+            let mut pieces = part.split(':').peekable();
+            while let Some(piece) = pieces.next() {
+                if self.is_host(piece) && follows(pieces.peek().copied()) {
+                    return true;
+                }
+            }
+            // The colons of an IPv6 address are its own.
+            part.rsplit_once(':').is_some_and(|(host, port)| self.is_host(host) && is_port(port))
+                || port_is_named && self.is_host(part)
+        };
+        parts
+            .iter()
+            .any(names)
+            .then(|| format!("{} is countersign's own address. Agents may not use it.", self.shown))
+    }
+
+    fn is_host(&self, name: &str) -> bool {
+        parse(name).is_some_and(|host| host == self.host)
+    }
+}
+
+const HTTPS: u16 = 443;
+
+/// What ends a host in a URL, an option or a command.
+const ENDS: [char; 18] =
+    ['/', '@', ',', '=', ';', '"', '\'', '(', ')', '<', '>', '|', ' ', '\t', '\n', '\\', '?', '#'];
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::reach::GuardrailHit;
+use crate::engine::guardrail::GuardrailHit;
 use crate::facts::programs::input::{Texts, is_interpreter, texts};
 use crate::facts::wrappers::{base, unwrap};
 use crate::shell::{Word, WordKind};

@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-use super::*;
-use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, decide};
+
 use serde_json::json;
+
+use crate::facts::edited_files::*;
+use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, decide};
 
 const PATCH: &str = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";
 const DIFF: &str = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-x\n+y\n";

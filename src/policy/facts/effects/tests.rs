@@ -1,4 +1,4 @@
-use super::{Act, is_restated, of_shell, of_tool};
+use crate::facts::effects::{Act, is_restated, of_shell, of_tool};
 use crate::facts::paths::Directories;
 use crate::shell::scan;
 

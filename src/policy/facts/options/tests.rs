@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use super::exceeds;
+use crate::facts::options::exceeds;
 use crate::facts::paths::Directories;
 use crate::shell::scan;
 

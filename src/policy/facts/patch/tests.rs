@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use crate::facts::patch::*;
 
 /// The files and whether the patch was understood, as text.
 fn told(text: &str) -> String {

@@ -3,9 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::braces::{UNKNOWN, braces};
-use super::clean::clean;
-use super::directories::Directories;
+use crate::facts::paths::readings::{UNKNOWN, braces};
+use crate::facts::paths::{Directories, clean};
 
 /// Names of files; `*` stands for any text, and case does not matter.
 const NAMES: &[&str] = &[
@@ -247,7 +246,7 @@ fn alternatives(pattern: &str) -> Vec<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::facts::paths::secrets::*;
 
     #[test]
     fn names_of_secrets_are_known_with_their_copies_and_without_their_templates() {

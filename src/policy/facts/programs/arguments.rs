@@ -1,10 +1,10 @@
 //! The words behind a program's name, and how options are found among them.
 
-use super::description::Program;
-use super::getopt::{Arg, OptionReader, OptionValue, Syntax, Valued};
-use super::words::{Words, listed};
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs::description::Program;
+use crate::facts::programs::getopt::{Arg, OptionReader, OptionValue, Syntax, Valued};
+use crate::facts::programs::{Words, listed};
 use crate::shell::{Redirect, RedirectOp, Word, WordKind};
 
 /// The arguments of one command.

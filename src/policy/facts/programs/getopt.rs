@@ -1,6 +1,6 @@
 //! Options as programs read them: the one place that knows how an option may be written.
 
-use super::words::{Words, each, listed};
+use crate::facts::programs::{Words, each, listed};
 use crate::shell::Word;
 
 /// The way in which a program reads its options.

@@ -1,9 +1,8 @@
 //! Programs that run what they are given: as a text among their words, or as their input.
 
-use super::arguments::Arguments;
-use super::description::Role;
-use super::runs::Runs;
 use crate::facts::programs;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::description::{Role, Runs};
 use crate::shell::Word;
 
 /// What a program does with a text.

@@ -1,8 +1,8 @@
 //! Programs that the operator describes in the rules file.
 
-use super::arguments::{Arguments, operands};
-use super::files::Access;
-use super::words::{each, listed};
+use crate::facts::programs::arguments::{Arguments, operands};
+use crate::facts::programs::description::Access;
+use crate::facts::programs::{each, listed};
 use crate::shell::{Word, WordKind};
 
 /// The operator's description of a program. It never replaces a built-in one, so no file makes a

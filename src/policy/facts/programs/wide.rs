@@ -1,10 +1,8 @@
 //! Programs and commands that no wildcard should cover: they delete, overwrite, publish, pay, gain
 //! rights or pass their words to an interpreter.
 
-use super::description::{Program, Role};
-use super::files::{Access, Files};
-use super::reach::Reach;
-use super::words::{Words, each, listed};
+use crate::facts::programs::description::{Access, Files, Program, Reach, Role};
+use crate::facts::programs::{Words, each, listed};
 
 /// Sub-commands, and words in tool names, that remove something for good.
 const DELETES: Words = "\
@@ -95,8 +93,8 @@ fn publishes(reach: Reach, subs: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::facts::programs;
+    use crate::facts::programs::wide::*;
 
     #[test]
     fn the_name_of_a_tool_says_what_it_takes_gives_or_pays() {

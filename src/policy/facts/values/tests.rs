@@ -1,7 +1,8 @@
-use super::{MOST, MOST_BYTES, Values};
-use crate::Call;
 use proptest::prelude::*;
 use serde_json::json;
+
+use crate::Call;
+use crate::facts::values::{MOST, MOST_BYTES, Values};
 
 proptest! {
     /// Reference: the list before it had a set, which compared every value with the others in

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::inner::{Inner, Unwrapped, guesses};
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::runs::Passage;
+use crate::facts::programs::description::Passage;
+use crate::facts::wrappers::{Inner, Unwrapped, guesses};
 use crate::shell::{Dialect, Word, WordKind};
 
 /// Looks behind `bash -c TEXT`, `sh script`, and `sh` with commands on its input.

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-use super::*;
+
+use crate::engine::guardrail::addresses::*;
 use crate::shell::scan;
 
 fn judged(text: &str) -> &'static str {
@@ -126,4 +127,31 @@ fn values_of_a_tool_are_read_as_a_client_reads_them() {
     for (values, wanted) in rows {
         assert_eq!(judged(values), wanted, "{values:?}");
     }
+}
+
+#[test]
+fn a_public_address_is_found_in_every_spelling_and_other_hosts_and_ports_are_not() {
+    let own = PublicAddress::new("https://approve.example:8443").unwrap();
+    let default = PublicAddress::new("https://approve.example").unwrap();
+    let cases: [(&[&str], bool, bool); 11] = [
+        (&["curl", "https://approve.example:8443/inbox/press"], true, false),
+        (&["curl", "https://me@APPROVE.example.:8443"], true, false),
+        (&["curl", "https://approve%2Eexample:8443/"], true, false),
+        (&["nc", "approve.example", "8443"], true, true),
+        (&["curl", "https://approve.example/v1/asks"], false, true),
+        (&["curl", "--connect-to=approve.example:443:10.0.0.1:80"], false, true),
+        (&["curl", "approve.example:"], false, true),
+        (&["curl", "https://approve.example:9000/"], false, false),
+        (&["curl", "https://docs.example:8443/"], false, false),
+        (&["curl", "https://notapprove.example/", "https://example/"], false, false),
+        (&["echo", "approve", "8443"], false, false),
+    ];
+    for (words, at_port, at_default) in cases {
+        assert_eq!(own.forbid(words.iter().copied()).is_some(), at_port, "{words:?}");
+        assert_eq!(default.forbid(words.iter().copied()).is_some(), at_default, "{words:?}");
+    }
+    assert_eq!(
+        default.forbid(["https://approve.example"].into_iter()).as_deref(),
+        Some("https://approve.example is countersign's own address. Agents may not use it.")
+    );
 }

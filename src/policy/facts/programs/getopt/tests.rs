@@ -1,4 +1,5 @@
 //! The programs of this machine judge how their options are read.
+
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,8 +11,8 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Getopt, Resolved, Syntax, Takes};
 use crate::facts::programs;
+use crate::facts::programs::getopt::{Getopt, Resolved, Syntax, Takes};
 
 /// Programs that answer `--=`, a beginning of all their options, with an error that names them.
 const JUDGES: &str = "\

@@ -1,16 +1,15 @@
 //! Compilers, build tools, tests and linters.
 
-use super::common::{FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES};
-use crate::facts::programs::case::{Case, case, drops};
-use crate::facts::programs::checks::tools;
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reading::{Operands, reading};
-use crate::facts::programs::when::{
-    When::{All, Any, Has, Holds, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb},
-    options,
+use crate::facts::programs::Words;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{
+    All, Any, Has, Holds, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::condition::{Case, case, drops, options};
+use crate::facts::programs::description::{AlwaysRule, Operands, Program, Role, reading};
+use crate::facts::programs::known::common::{
+    FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES,
+};
 
 pub(crate) static ALL: &[Program] = &[
     // A variable on the command line can replace the shell and every tool of the recipes.
@@ -51,7 +50,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[
             case(
                 Any(&[
-                    Test(tools::go_runs),
+                    Test(go_runs),
                     Verb("generate"),
                     All(&[Verb("env"), Has("-w -u")]),
                     All(&[Verb("run install get"), Holds(&["@"])]),
@@ -100,7 +99,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("pytest py.test").beyond(&[
         case(
             Any(&[
-                Test(tools::loads_a_plugin),
+                Test(loads_a_plugin),
                 options("--pdb --pdbcls --pastebin --override-ini", "", ""),
             ]),
             STARTS_ANOTHER,
@@ -172,3 +171,19 @@ const MAN_OPTIONS: Words = "\
 const SVN_OPTIONS: Words = "--config-option --config-dir --diff-cmd --editor-cmd --diff3-cmd";
 // `@file` holds more options; `-fplugin` and `-wrapper` bring code to run.
 const COMPILER_RUNS: Words = "-wrapper -fplugin -specs @ -Clinker -fuse-ld=/ -Xclang -load";
+
+/// Returns true when an option of go runs a program; go accepts one dash as well as two.
+fn go_runs(args: &Arguments<'_, '_>) -> bool {
+    let options = "vettool toolexec exec overlay modfile gccgoflags ldflags=-extld";
+    args.any(|text| {
+        let text = text.trim_start_matches('-');
+        options.split(' ').any(|option| {
+            text.strip_prefix(option).is_some_and(|more| more.is_empty() || more.starts_with('='))
+        })
+    })
+}
+
+/// Returns true when pytest loads a plug-in.
+fn loads_a_plugin(args: &Arguments<'_, '_>) -> bool {
+    args.values("-p").iter().any(|plugin| !plugin.starts_with("no:"))
+}

@@ -1,17 +1,12 @@
 //! Builtins of the shell, and programs that only print.
 
-use super::common::READS;
-use super::syntax;
-use crate::facts::programs::case::{case, critical};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::files::Depth;
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reach::Pipe;
-use crate::facts::programs::reading::{Operands, reading};
-use crate::facts::programs::when::{
-    When::{Always, Bare, Has, Starts},
-    options,
+use crate::facts::programs::condition::When::{Always, Bare, Has, Starts};
+use crate::facts::programs::condition::{case, critical, options};
+use crate::facts::programs::description::{
+    AlwaysRule, Depth, Operands, Pipe, Program, Role, reading,
 };
+use crate::facts::programs::known::common::READS;
+use crate::facts::programs::known::syntax;
 
 pub(crate) static ALL: &[Program] = &[
     Program::named(": [ test exit return break continue shift read cd local wait")

@@ -1,19 +1,15 @@
 //! Clouds, infrastructure and forges.
 
-use super::common::{DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE};
-use crate::facts::programs::case::{Case, case, destroys};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reach::{Pipe, Reach, Title, To};
-use crate::facts::programs::reasons::LEAKS;
-use crate::facts::programs::when::{
-    When::{
-        All, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Second,
-        Secret, Starts, Verb,
-    },
-    options,
+use crate::facts::programs::condition::When::{
+    All, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Second, Secret,
+    Starts, Verb,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::condition::{Case, case, destroys, options};
+use crate::facts::programs::description::{AlwaysRule, Pipe, Program, Reach, Role, Title, To};
+use crate::facts::programs::known::common::{
+    DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE,
+};
+use crate::facts::programs::{LEAKS, Words};
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("aws")

@@ -1,11 +1,10 @@
 //! Parts that descriptions of several families share.
 
-use crate::facts::programs::case::{Case, case, destroys};
-use crate::facts::programs::checks::leaks;
-use crate::facts::programs::reach::{Reach, Title, To};
-use crate::facts::programs::reasons::FETCHED;
-use crate::facts::programs::when::When::{Always, Any, Bare, Has, Not, Operand, Test, Verb};
-use crate::facts::programs::words::Words;
+use crate::facts::programs::condition::When::{Always, Any, Bare, Has, Not, Operand, Test, Verb};
+use crate::facts::programs::condition::{Case, case, destroys};
+use crate::facts::programs::description::{Reach, Title, To};
+use crate::facts::programs::known::network;
+use crate::facts::programs::{FETCHED, Words};
 
 pub(crate) const RAW: &str = "overwrites a raw device";
 pub(crate) const NEEDED: &str = "removes what the system needs";
@@ -28,7 +27,7 @@ pub(crate) const SEARCH_VALUES: Words = "-e -A -B -C -m -f -v -F -g -t --arg";
 pub(crate) const TEXT_VALUES: Words = "-n -c -t -k -f -d -w -s";
 pub(crate) const WRITE_VALUES: Words = "-s -m -r -t -d -i --size --mode";
 pub(crate) const FROM_ITS_REGISTRY: Reach = Reach::Registry("install add ci i get update upgrade");
-pub(crate) const RUNS_A_FETCH: Case = case(Test(leaks::runs_a_fetch), FETCHED);
+pub(crate) const RUNS_A_FETCH: Case = case(Test(network::runs_a_fetch), FETCHED);
 pub(crate) const RUNS_ANYTHING: Case = case(Always, "it runs whatever it is given");
 pub(crate) const DELETES: Case = destroys(Operand("delete rm destroy"));
 pub(crate) const TO_THE_INFRASTRUCTURE: Reach = Reach::Publishes {

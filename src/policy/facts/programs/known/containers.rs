@@ -1,17 +1,16 @@
 //! Containers and clusters.
 
-use super::common::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
-use crate::facts::programs::case::{Case, case, destroys};
-use crate::facts::programs::checks::tools;
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reach::{Pipe, Reach, Title, To};
-use crate::facts::programs::runs::Runs;
-use crate::facts::programs::when::{
-    When::{All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Starts, Test, Verb},
-    options,
+use crate::facts::programs::Words;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{
+    All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Starts, Test, Verb,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::condition::{Case, case, destroys, options};
+use crate::facts::programs::description::{
+    AlwaysRule, Pipe, Program, Reach, Role, Runs, Title, To,
+};
+use crate::facts::programs::known::common::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
+use crate::shell::WordKind;
 
 pub(crate) static ALL: &[Program] = &[
     DOCKER.grant(
@@ -73,7 +72,7 @@ const DOCKER_OPTIONS: Words = "\
 // Work inside a container stays there; these reach the host or another machine.
 const LEAVES_THE_CONTAINER: Case = case(
     Any(&[
-        Test(tools::mounts_outside),
+        Test(mounts_outside),
         Starts(CONTAINER_OPTIONS),
         Verb("push login logout plugin swarm save export cp commit"),
     ]),
@@ -85,7 +84,7 @@ const PRUNES: Case = destroys(All(&[
     Any(&[Nth(0, "system volume"), Has("-a -af --all")]),
 ]));
 const REMOVES_VOLUMES: Case = destroys(All(&[Nth(0, "volume"), Nth(1, "rm remove")]));
-const REMOVES_ALL: Case = destroys(All(&[Nth(0, "rm rmi kill stop"), Test(tools::names_a_list)]));
+const REMOVES_ALL: Case = destroys(All(&[Nth(0, "rm rmi kill stop"), Test(names_a_list)]));
 const TAKES_VOLUMES_DOWN: Case =
     destroys(All(&[Nth(0, "compose"), Nth(1, "down"), Has("-v --volumes")]));
 const LEAVES_THE_SWARM: Case = destroys(All(&[Nth(0, "swarm"), Nth(1, "leave")]));
@@ -132,3 +131,22 @@ const DELETES_FROM_A_CLUSTER: Case = destroys(All(&[
     ]),
 ]));
 const PURGES: Case = destroys(Any(&[Operand("delete del purge"), Has("-purge")]));
+
+/// Returns true when a folder outside the project is mounted into a container.
+fn mounts_outside(args: &Arguments<'_, '_>) -> bool {
+    args.values("-v --volume --mount").iter().any(|mount| {
+        let from = mount.split(':').next().unwrap_or_default();
+        // A name without a slash is a volume and not a folder.
+        from.contains('/') && args.path_outside(from)
+            || from.contains("source=/")
+            || from.contains("src=/")
+    })
+}
+
+/// Returns true when a command's output will name the containers or images.
+fn names_a_list(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        word.kind == WordKind::Dynamic && word.text.contains("ps")
+            || word.text.contains("docker images")
+    })
+}

@@ -1,59 +1,56 @@
 //! Databases.
 
-use super::common::STARTS_ANOTHER;
-use crate::facts::programs::case::{case, drops};
-use crate::facts::programs::checks::{sql, tools};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::when::{
-    When::{All, Always, Any, Has, Holds, Nth, Operand, Says, Test},
-    options,
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{
+    All, Always, Any, Has, Holds, Nth, Operand, Says, Test,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::condition::{case, drops, options};
+use crate::facts::programs::description::{AlwaysRule, Program, Role};
+use crate::facts::programs::known::common::STARTS_ANOTHER;
+use crate::facts::programs::{Words, listed};
+use crate::shell::Word;
 
-pub(crate) static ALL: &[Program] = &[
+pub(super) static ALL: &[Program] = &[
     Program::named("psql")
         .roles(&[Role::Database])
         .beyond(&[case(
             Any(&[Says(PSQL_RUNS), options("--file --output --log-file", "foL", "chpUdv")]),
             STARTS_ANOTHER,
         )])
-        .critical(&[drops(Test(sql::runs_such))])
+        .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
     Program::named("pgcli")
         .beyond(&[case(
             Any(&[Says(PSQL_RUNS), options("--file --output --log-file", "foL", "chpUdv")]),
             STARTS_ANOTHER,
         )])
-        .critical(&[drops(Test(sql::runs_such))]),
+        .critical(&[drops(Test(runs_such))]),
     Program::named("mysql")
         .roles(&[Role::Database])
         .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
-        .critical(&[drops(Test(sql::runs_such))])
+        .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
     Program::named("mariadb")
         .roles(&[Role::Database])
         .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
-        .critical(&[drops(Test(sql::runs_such))]),
+        .critical(&[drops(Test(runs_such))]),
     Program::named("sqlite3")
         .roles(&[Role::Database])
         .beyond(&[case(
-            Any(&[Test(tools::dot_command), Says(SQLITE_RUNS), Has("-cmd -init")]),
+            Any(&[Test(dot_command), Says(SQLITE_RUNS), Has("-cmd -init")]),
             STARTS_ANOTHER,
         )])
-        .critical(&[drops(Test(sql::runs_such))]),
-    Program::named(DATABASES_NAMES).critical(&[drops(Test(sql::runs_such))]),
-    Program::named("cqlsh duckdb")
-        .roles(&[Role::Database])
-        .critical(&[drops(Test(sql::runs_such))]),
+        .critical(&[drops(Test(runs_such))]),
+    Program::named(DATABASES_NAMES).critical(&[drops(Test(runs_such))]),
+    Program::named("cqlsh duckdb").roles(&[Role::Database]).critical(&[drops(Test(runs_such))]),
     Program::named("dropdb dropuser").critical(&[drops(Always)]),
     Program::named("mysqladmin").critical(&[drops(Operand("drop"))]),
     // `EVAL` and `MODULE` run code in the server.
     Program::named("redis-cli")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
-        .critical(&[drops(Test(sql::flushes))])
+        .critical(&[drops(Test(flushes))])
         .grant(AlwaysRule::words(2)),
-    Program::named("valkey-cli keydb-cli").critical(&[drops(Test(sql::flushes))]),
+    Program::named("valkey-cli keydb-cli").critical(&[drops(Test(flushes))]),
     Program::named("mongosh")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Holds(&["dropDatabase", ".drop()", "deleteMany({})", "remove({})"]))])
@@ -98,3 +95,79 @@ const DATABASES_NAMES: Words = "\
     sqlite sqlcmd clickhouse-client clickhouse usql mycli bq snowsql cockroach";
 const SCRIPTS_RUN: &[&str] =
     &["eval", "config set", "module load", "slaveof", "replicaof", "debug", "script"];
+
+/// Returns true when sqlite3 gets a dot command that does more than show the schema.
+fn dot_command(args: &Arguments<'_, '_>) -> bool {
+    args.any(|text| {
+        let shows = matches!(
+            text.trim(),
+            ".tables" | ".schema" | ".help" | ".databases" | ".indexes" | ".dump"
+        );
+        let path = text.starts_with("./") || text.starts_with("../");
+        text.trim_start().starts_with('.') && !shows && !path
+    })
+}
+
+// Statements that drop or empty a database.
+
+/// Returns true when a statement among the words or in the input does so.
+fn runs_such(args: &Arguments<'_, '_>) -> bool {
+    args.texts().any(destroys) || args.input().any(destroys)
+}
+
+/// Returns true when Redis empties or stops itself.
+fn flushes(args: &Arguments<'_, '_>) -> bool {
+    let words = args.named();
+    let is = |word: &Word<'_>, list: &str| listed(list, &word.text.to_ascii_uppercase());
+    let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let first = words.iter().find(|word| !number(&word.text));
+    let some = |list: &str| words.iter().any(|word| is(word, list));
+    let exact = words.iter().any(|word| listed("FLUSHALL FLUSHDB", &word.text));
+    // The words may also be keys or values of another command: `GET FLUSHALL`.
+    first.is_some_and(|word| is(word, "FLUSHALL FLUSHDB SHUTDOWN"))
+        || exact && args.operand(0) != "GET"
+        || some("FLUSHALL FLUSHDB") && !some("GET SET DEL EXISTS TYPE TTL COMMAND HELP")
+}
+
+/// Returns true when a statement drops, truncates or deletes without a condition. Quoted strings
+/// are data.
+pub(crate) fn destroys(sql: &str) -> bool {
+    let mut bare = String::with_capacity(sql.len());
+    let mut quote = None;
+    for c in sql.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if c == '\'' || c == '"' || c == '`' => {
+                quote = Some(c);
+                // A placeholder keeps the words around a string apart.
+                bare.push('x');
+            }
+            None => bare.push(c.to_ascii_uppercase()),
+        }
+    }
+    bare.split(';').any(|statement| {
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        match words.as_slice() {
+            ["DROP", what, ..] => matches!(
+                *what,
+                "DATABASE"
+                    | "TABLE"
+                    | "SCHEMA"
+                    | "KEYSPACE"
+                    | "USER"
+                    | "VIEW"
+                    | "INDEX"
+                    | "ROLE"
+                    | "OWNED"
+                    | "COLLECTION"
+                    | "TABLESPACE"
+            ),
+            ["TRUNCATE", ..] => words.len() > 1,
+            ["DELETE", "FROM", rest @ ..] => !rest.contains(&"WHERE"),
+            ["UPDATE", rest @ ..] => rest.contains(&"SET") && !rest.contains(&"WHERE"),
+            ["ALTER", _, _, "DROP", ..] => true,
+            _ => false,
+        }
+    })
+}

@@ -1,25 +1,24 @@
 //! Programs that copy, move, change and delete files.
 
-use super::common::{RAW, RUNS, WRITE_VALUES, WRITES};
-use super::syntax;
-use crate::facts::programs::case::{case, critical, judge};
-use crate::facts::programs::checks::{changes, copies, leaks, machine, rights};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::files::{Access, Depth, Files};
-use crate::facts::programs::reach::Reach;
-use crate::facts::programs::reasons::LEAKS;
-use crate::facts::programs::when::{
-    When::{All, Any, Bare, Device, Not, Starts, Test, Uncertain, Vast},
-    options,
+use crate::facts::paths::{self, Directories};
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{
+    All, Always, Any, Bare, Device, Not, Starts, Test, Uncertain, Vast,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::condition::{case, critical, judge, options};
+use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Role};
+use crate::facts::programs::known::common::{self, RAW, TEXT_VALUES, WRITE_VALUES, WRITES};
+use crate::facts::programs::known::{network, syntax, system};
+use crate::facts::programs::sensitive::{cleaned, everything, vast};
+use crate::facts::programs::{LEAKS, Words};
+use crate::shell::{Word, WordKind};
 
-pub(crate) static ALL: &[Program] = &[
+pub(super) static ALL: &[Program] = &[
     // `rm -r` is ordinary; only a vast target makes it critical.
     Program::named("rm")
         .options(syntax::RM)
         .roles(&[Role::OnlyFiles])
-        .beyond(&[judge(changes::removes)])
+        .beyond(&[judge(removes)])
         .critical(&[case(
             All(&[options("--recursive", "rR", ""), Any(&[Vast, Starts("--no-preserve")])]),
             DELETES,
@@ -29,12 +28,12 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("rmdir unlink")
         .options(syntax::RMDIR)
         .roles(&[Role::OnlyFiles])
-        .beyond(&[judge(changes::removes)])
+        .beyond(&[judge(removes)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" })
         .depth(Depth::Opens),
     Program::named("shred")
         .options(syntax::SHRED)
-        .beyond(&[judge(changes::overwrites).values("-n -s")])
+        .beyond(&[judge(overwrites).values("-n -s")])
         .critical(&[critical(Device, RAW)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("srm trash")
@@ -50,89 +49,88 @@ pub(crate) static ALL: &[Program] = &[
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("cp")
         .options(syntax::CP)
-        .beyond(&[judge(changes::copies).values("-S")])
+        .beyond(&[judge(copies).values("-S")])
         .files(Files::Transfer(Access::Read))
         .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
     Program::named("gcp")
         .options(syntax::CP)
-        .beyond(&[judge(changes::copies)])
+        .beyond(&[judge(copies)])
         .files(Files::Transfer(Access::Read)),
     Program::named("install")
         .options(syntax::INSTALL)
-        .beyond(&[judge(changes::installs).values("-m -o -g -S")])
+        .beyond(&[judge(installs).values("-m -o -g -S")])
         .files(Files::Transfer(Access::Read)),
     // A link in the workspace to a file outside is a way out, so both operands count.
     Program::named("ln")
         .options(syntax::LN)
-        .beyond(&[judge(changes::all).values("-S")])
+        .beyond(&[judge(all).values("-S")])
         .files(Files::Transfer(Access::Read)),
     Program::named("mv")
         .options(syntax::MV)
         .roles(&[Role::OnlyFiles])
-        .beyond(&[judge(changes::all).values("-S")])
-        .critical(&[case(
-            Test(rights::moves_away),
-            "moves away a root, a home or a system directory",
-        )
-        .values("-t -S")])
+        .beyond(&[judge(all).values("-S")])
+        .critical(&[case(Test(moves_away), "moves away a root, a home or a system directory")
+            .values("-t -S")])
         .files(Files::Transfer(Access::Move)),
     Program::named("mkdir")
         .options(syntax::MKDIR)
         .roles(&[Role::Creates, Role::OnlyFiles])
-        .beyond(&[judge(changes::all).values("-m")])
+        .beyond(&[judge(all).values("-m")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
     Program::named("mkfifo mknod")
         .options(syntax::MKDIR)
         .roles(&[Role::Creates])
-        .beyond(&[judge(changes::all).values("-m")])
+        .beyond(&[judge(all).values("-m")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES }),
     Program::named("touch")
         .options(syntax::TOUCH)
         .roles(&[Role::Creates, Role::OnlyFiles])
-        .beyond(&[judge(changes::all).values("-d -t -r")])
+        .beyond(&[judge(all).values("-d -t -r")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
     Program::named("truncate")
         .options(syntax::TRUNCATE)
-        .beyond(&[judge(changes::overwrites).values("-s -r")])
+        .beyond(&[judge(overwrites).values("-s -r")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
     Program::named("tee")
         .options(syntax::TEE)
-        .beyond(&[judge(changes::overwrites)])
+        .beyond(&[judge(overwrites)])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
     Program::named("dd")
-        .beyond(&[judge(changes::dd)])
-        .critical(&[critical(Test(machine::writes_a_device), RAW)])
+        .beyond(&[judge(dd)])
+        .critical(&[critical(Test(system::writes_a_device), RAW)])
         .files(Files::Assigned)
         .depth(Depth::Opens),
     Program::named("chmod")
         .options(syntax::CHMOD)
         .roles(&[Role::OnlyFiles])
-        .beyond(&[judge(changes::rights)])
-        .critical(&[judge(rights::modes).values(ACL)])
+        .beyond(&[judge(rights)])
+        .critical(&[judge(modes).values(ACL)])
         .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
         .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
     Program::named("chown chgrp")
         .options(syntax::CHOWN)
         .roles(&[Role::OnlyFiles])
-        .beyond(&[judge(changes::behind_the_first)])
-        .critical(&[judge(rights::owners).values(ACL)])
+        .beyond(&[judge(behind_the_first)])
+        .critical(&[judge(owners).values(ACL)])
         .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
         .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
     Program::named("setfacl")
-        .critical(&[judge(rights::attributes).values(ACL)])
+        .critical(&[judge(attributes).values(ACL)])
         .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
         .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
-    Program::named("chattr")
-        .critical(&[judge(rights::attributes).values(ACL)])
-        .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" }),
+    Program::named("chattr").critical(&[judge(attributes).values(ACL)]).files(Files::Each {
+        access: Access::Rights,
+        skip: 1,
+        values: "-m -x",
+    }),
     Program::named("setcap")
         .critical(&[case(Not(&Bare), "gives a program rights of the system")])
         .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" }),
-    Program::named("chcon").critical(&[judge(rights::owners).values(ACL)]).files(Files::Each {
+    Program::named("chcon").critical(&[judge(owners).values(ACL)]).files(Files::Each {
         access: Access::Rights,
         skip: 1,
         values: "-m -x",
@@ -140,18 +138,18 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("rsync")
         .beyond(&[
             // `-e` and `--rsync-path` name programs to run.
-            case(Any(&[options(RSYNC_OPTIONS, "eM", "fTB"), Uncertain]), RUNS),
-            judge(copies::copy),
+            case(Any(&[options(RSYNC_OPTIONS, "eM", "fTB"), Uncertain]), common::RUNS),
+            judge(network::copy),
         ])
         .critical(&[
-            case(Test(rights::empties), "deletes what is not in the source").values("-e"),
-            case(Test(leaks::copies), LEAKS).values("-i -P -e -F -l"),
+            case(Test(empties), "deletes what is not in the source").values("-e"),
+            case(Test(network::copies), LEAKS).values("-i -P -e -F -l"),
         ])
         .files(Files::Transfer(Access::Read))
         .reaches(&[Reach::Copies]),
     Program::named("patch")
         .options(syntax::PATCH)
-        .beyond(&[case(options(PATCH_OPTIONS, "odrBYzg", "piDFV"), WRITES), judge(changes::all)])
+        .beyond(&[case(options(PATCH_OPTIONS, "odrBYzg", "piDFV"), WRITES), judge(all)])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES }),
     Program::named("mktemp").depth(Depth::Opens),
 ];
@@ -163,3 +161,300 @@ const RSYNC_OPTIONS: Words = "\
     --daemon --config --password-file --remove-source-files --partial-dir --backup-dir \
     --files-from";
 const PATCH_OPTIONS: Words = "--output --directory --reject-file --prefix --get";
+
+// Programs that pack and unpack.
+
+pub(super) static ARCHIVES: &[Program] = &[
+    Program::named("tar")
+        .options(syntax::TAR)
+        .beyond(&[
+            case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), common::RUNS),
+            judge(tar),
+        ])
+        .files(Files::Archive),
+    Program::named("gtar bsdtar").options(syntax::TAR).beyond(&[
+        case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), common::RUNS),
+        judge(tar),
+    ]),
+    Program::named("zip")
+        .beyond(&[
+            case(options("--unzip-command --output-file --out", "O", "nxitbPmZ"), common::RUNS),
+            judge(archive),
+        ])
+        .files(Files::Archive),
+    Program::named("unzip").roles(&[Role::Overwrites]).beyond(&[judge(unzip)]),
+    Program::named("7z").beyond(&[judge(seven_zip)]).files(Files::Archive),
+    Program::named("cpio")
+        .beyond(&[case(options(CPIO_OPTIONS, "FI", "HCEM"), common::RUNS), judge(cpio)])
+        .files(Files::Archive),
+    Program::named("ar").beyond(&[judge(archive)]),
+    Program::named("gzip bzip2 xz").files(Files::Each {
+        access: Access::Read,
+        skip: 0,
+        values: TEXT_VALUES,
+    }),
+    Program::named("zcat")
+        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
+        .pipe(Pipe::decodes(Always)),
+    Program::named("gunzip uudecode").pipe(Pipe::decodes(Always)),
+];
+
+const TAR_OPTIONS: Words = "\
+    --to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command \
+    --info-script --new-volume-script --absolute-names --index-file --files-from --volno-file \
+    --listed-incremental";
+const CPIO_OPTIONS: Words = "--rsh-command --rmt-command --absolute-filenames --file";
+
+// Programs that create, change and delete files: normal in the workspace, more elsewhere.
+
+const OUTSIDE: &str = "it changes files outside the project";
+
+const UNKNOWN: &str = "what it deletes or overwrites is only known when it runs";
+
+/// Checks every operand as a changed file.
+fn all(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    into_a_folder(args).or_else(|| touches(args, &args.named(), 0))
+}
+
+/// Checks every operand behind the first.
+pub(super) fn behind_the_first(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    into_a_folder(args).or_else(|| touches(args, &args.named(), 1))
+}
+
+/// Checks chmod: permissions, and the set-user-id bit.
+fn rights(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let bit = || args.any(mode_gives_rights).then_some("it sets the set-user-id bit");
+    into_a_folder(args).or_else(bit).or_else(|| touches(args, &args.named(), 1))
+}
+
+/// Checks rm. It may delete temporary files, because a rule names the program and nothing is put
+/// there.
+fn removes(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let mut operands = args.named();
+    // A name that is known only at run time stays in the list: it may be anything.
+    operands.retain(|word| word.kind == WordKind::Dynamic || !paths::scratch(&word.text));
+    into_a_folder(args).or_else(|| known(args, &operands))
+}
+
+/// Checks tee, truncate and shred.
+fn overwrites(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    into_a_folder(args).or_else(|| known(args, &args.named()))
+}
+
+/// Checks cp: a source outside is only read, unless it is a secret.
+fn copies(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    into_a_folder(args).or_else(|| {
+        let operands = args.named();
+        let (to, from) = operands.split_last()?;
+        let named = args.values("-t --target-directory").is_empty();
+        // With `xargs` the target is not in the text.
+        let to_outside = named && args.outside(to) || args.open;
+        let secret = from.iter().any(|w| paths::secret(&w.text, args.dirs) && args.outside(w));
+        (to_outside || secret).then_some(OUTSIDE)
+    })
+}
+
+/// Checks install, which copies with permissions.
+fn installs(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let bit = || args.any(mode_gives_rights).then_some("it sets the set-user-id bit");
+    into_a_folder(args).or_else(bit).or_else(|| copies(args))
+}
+
+/// Checks dd, which writes the file of `of=`.
+fn dd(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    into_a_folder(args).or_else(|| {
+        let mut written = args.texts().filter_map(|text| text.strip_prefix("of="));
+        let unknown = |w: &Word<'_>| w.kind == WordKind::Dynamic && w.text.contains("of=");
+        (written.any(|file| args.path_outside(file)) || args.words.iter().any(unknown))
+            .then_some(OUTSIDE)
+    })
+}
+
+/// Returns a reason when `-t DIR` is outside the project.
+fn into_a_folder(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let folders = args.values("-t --target-directory");
+    folders.iter().any(|folder| args.path_outside(folder)).then_some(OUTSIDE)
+}
+
+/// Returns a reason when a name is known only at run time: `rm $x` may delete anything.
+fn known(args: &Arguments<'_, '_>, operands: &[&Word<'_>]) -> Option<&'static str> {
+    let unknown =
+        args.open || operands.iter().any(|w| w.kind == WordKind::Dynamic && args.outside(w));
+    if unknown { Some(UNKNOWN) } else { touches(args, operands, 0) }
+}
+
+/// Returns a reason when an operand from the given position on is outside.
+fn touches(args: &Arguments<'_, '_>, operands: &[&Word<'_>], skip: usize) -> Option<&'static str> {
+    let outside = operands.iter().skip(skip).any(|word| {
+        !paths::sink(&word.text)
+            && match word.kind {
+                // A variable of the workspace's own scripts: its name is known, its value is not.
+                WordKind::Dynamic => {
+                    !word.text.starts_with('{') && args.outside(word) && !relative(&word.text)
+                }
+                WordKind::Glob => args.path_outside(&word.text),
+                _ => args.outside(word),
+            }
+    });
+    outside.then_some(OUTSIDE)
+}
+
+/// Returns true for `src/{a,b}` and the like: it starts with a plain directory of the workspace and
+/// never goes up.
+fn relative(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && !text.contains("..")
+        && text.contains('{')
+        && !text.contains('$')
+}
+
+/// Detects `u+s`, `4755`, `-m4755`.
+fn mode_gives_rights(text: &str) -> bool {
+    let digits = text.trim_start_matches("-m").trim_start_matches("--mode=");
+    let octal = digits.len() >= 4
+        && digits.bytes().all(|b| matches!(b, b'0'..=b'7'))
+        // The fourth digit from the right carries the special bits; 1 is only the sticky bit.
+        && digits.as_bytes().get(digits.len() - 4).is_some_and(|&b| b != b'0' && b != b'1');
+    let symbolic = text.contains(['+', '='])
+        && text.split(',').any(|part| {
+            part.split_once(['+', '=']).is_some_and(|(who, what)| {
+                who.bytes().all(|b| b"ugoa".contains(&b)) && what.contains('s') && what.len() < 6
+            })
+        });
+    octal || symbolic
+}
+
+// Roots, homes and system folders that are moved away, opened or given to others.
+
+/// Returns true when mv discards a file, or moves a root, a home or a system folder.
+fn moves_away(args: &Arguments<'_, '_>) -> bool {
+    let words = args.named();
+    let from = words.get(..words.len().saturating_sub(1)).unwrap_or_default();
+    // A file moved to `/dev/null` is gone.
+    words.last().is_some_and(|to| to.text == "/dev/null")
+        || from.iter().any(|word| vast(word) && !everything(word))
+}
+
+/// Returns true when rsync deletes files of such a folder that the source lacks.
+fn empties(args: &Arguments<'_, '_>) -> bool {
+    let deletes = args.any(|text| text.starts_with("--delete") || text == "--del");
+    deletes && args.named().last().is_some_and(|to| vast(to))
+}
+
+/// Checks chmod.
+fn modes(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let words = args.named();
+    let files = words.get(1..).unwrap_or_default();
+    let guarded = opens(&words) && paths(files).any(|path| paths::within(&path, "/etc"));
+    whole(args, files).or(guarded.then_some(SYSTEM)).or_else(|| {
+        words
+            .first()
+            .is_some_and(|mode| gives_rights(&mode.text))
+            .then_some("sets the set-user-id bit")
+    })
+}
+
+/// Checks chown, chgrp and chcon, whose first operand is not a file.
+fn owners(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    others(args, args.named().get(1..).unwrap_or_default())
+}
+
+/// Checks setfacl and chattr.
+fn attributes(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    others(args, &args.named())
+}
+
+const SYSTEM: &str = "changes the rights of a file of the system";
+
+fn others(args: &Arguments<'_, '_>, files: &[&Word<'_>]) -> Option<&'static str> {
+    let guarded = paths(files)
+        .any(|path| paths::within(&path, "/etc") || paths::secret(&path, Directories::default()));
+    whole(args, files).or(guarded.then_some(SYSTEM))
+}
+
+/// Returns a reason when everything below a root, a home or a system folder changes.
+fn whole(args: &Arguments<'_, '_>, files: &[&Word<'_>]) -> Option<&'static str> {
+    let shortened = |text: &str| text.len() > 3 && "--recursive".starts_with(text);
+    let recursive = args.flag("R") || args.any(shortened);
+    let known = |w: &Word<'_>| vast(w) && !everything(w) && w.kind != WordKind::Dynamic;
+    (recursive && files.iter().any(|w| known(w) || home_variable(w)))
+        .then_some("changes the rights of a root, a home or a system directory")
+}
+
+fn paths(files: &[&Word<'_>]) -> impl Iterator<Item = String> {
+    files.iter().filter_map(|word| cleaned(word)).map(|path| path.into_owned())
+}
+
+fn gives_rights(mode: &str) -> bool {
+    mode.contains("+s")
+        || mode.contains("=s")
+        || mode.len() == 4
+            && mode.starts_with(['2', '4', '6', '7'])
+            && mode.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns true for a mode that lets others write or read: `666`, `777`, `o+w`, `a+rwx`.
+fn opens(words: &[&Word<'_>]) -> bool {
+    words.first().is_some_and(|w| {
+        let mode = &*w.text;
+        // The last digit is for others; 0 gives them nothing.
+        let octal = mode.bytes().all(|b| b.is_ascii_digit()) && !mode.ends_with('0');
+        octal
+            || mode.contains("o+")
+            || mode.contains("a+")
+            || mode.starts_with('+')
+            || mode.contains("+w")
+    })
+}
+
+fn home_variable(word: &Word<'_>) -> bool {
+    matches!(&*word.text, "$HOME" | "${HOME}" | "$HOME/" | "~" | "~/")
+}
+
+// tar, unzip and the like: the folder they unpack to, and programs they run.
+
+const RUNS: &str = "an option of it runs another program";
+
+/// Checks tar, whose first word may be a cluster of options without a dash (`tar xPf`).
+fn tar(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let first = args.texts().next().unwrap_or_default();
+    // `P` keeps absolute names, `I` names a program to compress with, `F` a script.
+    let cluster = !first.starts_with('-') && first.contains(['P', 'I', 'F']);
+    let why = "an option of it runs a program or writes outside";
+    runs(args).or(cluster.then_some(why)).or_else(|| archive(args))
+}
+
+/// Checks unzip, which unpacks into a folder.
+fn unzip(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let folders = args.values("-d");
+    let outside = folders.iter().any(|folder| args.path_outside(folder));
+    runs(args).or((outside || args.has("-:")).then_some(OUTSIDE)).or_else(|| archive(args))
+}
+
+/// Checks 7z, which unpacks into the folder behind `-o`.
+fn seven_zip(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let mut folders = args.texts().filter_map(|text| text.strip_prefix("-o"));
+    let outside = folders.any(|folder| args.path_outside(folder));
+    runs(args).or(outside.then_some(OUTSIDE)).or_else(|| archive(args))
+}
+
+/// Checks cpio, which may copy files to a folder.
+fn cpio(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let passes = args.short("p", "HCEFIMO") && args.named().iter().any(|w| args.outside(w));
+    runs(args).or(passes.then_some(OUTSIDE)).or_else(|| archive(args))
+}
+
+/// Checks what they have in common: the folder to work in, and an archive on another host.
+fn archive(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let folders = args.values("-C --directory --cd --one-top-level");
+    let archives = args.values("-f --file");
+    let outside = folders.iter().any(|folder| args.path_outside(folder));
+    // `host:file` makes tar start a remote shell.
+    let remote = archives.iter().any(|file| file.contains(':') && !file.starts_with("./"));
+    runs(args).or((outside || remote).then_some(OUTSIDE))
+}
+
+fn runs(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    // `zip -TT CMD` runs the command to test the archive.
+    args.any(|text| text.starts_with('-') && text.contains("TT")).then_some(RUNS)
+}

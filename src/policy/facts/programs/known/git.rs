@@ -1,28 +1,17 @@
 //! git: one name, many programs.
 
-use super::git_forms::{
-    GIT_BLAME, GIT_BRANCH, GIT_COMMITS, GIT_DESCRIBE, GIT_DIFF, GIT_GREP, GIT_LOG, GIT_LS_FILES,
-    GIT_REV_PARSE, GIT_STATUS, LISTED,
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{
+    self, All, Always, Any, AtLeast, Bare, First, Flag, Has, Not, Nth, Operand, Outside, Starts,
+    Sub, Surely, Test, Uncertain,
 };
-use crate::facts::programs::case::{case, sub};
-use crate::facts::programs::checks::git;
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::files::Depth;
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reach::{Reach, Title, To};
-use crate::facts::programs::reading::{Operands, form};
-use crate::facts::programs::runs::{Runs, RunsPart};
-use crate::facts::programs::when::{
-    When,
-    When::{
-        All, Always, Any, AtLeast, Bare, First, Flag, Has, Not, Nth, Operand, Outside, Starts, Sub,
-        Surely, Test, Uncertain,
-    },
-    options,
+use crate::facts::programs::condition::{case, options, sub};
+use crate::facts::programs::description::{
+    AlwaysRule, Depth, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::{Words, listed};
 
-pub(crate) static ALL: &[Program] = &[Program::named("git")
+pub(super) static ALL: &[Program] = &[Program::named("git")
     .roles(&[Role::Titled, Role::Many, Role::ObeysFolder])
     .global(GIT_GLOBAL)
     // Other options in front, such as `-c` and `--exec-path`, may make git run any program.
@@ -153,7 +142,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         sub("archive", options("--remote --exec --output", "o", "l"), GIT_RUNS),
         sub(
             "config",
-            Not(&Test(git::shows_a_setting)),
+            Not(&Test(shows_a_setting)),
             "it changes git's configuration, which can run programs",
         ),
         sub(
@@ -168,16 +157,12 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         ),
         sub(
             "push",
-            Any(&[options(GIT_FORCES, "fd", "o"), Test(git::forces_a_ref)]),
+            Any(&[options(GIT_FORCES, "fd", "o"), Test(forces_a_ref)]),
             "it overwrites or deletes what others see",
         )
         .values(MESSAGES)
         .unless(DRY),
-        sub(
-            "commit tag",
-            Test(git::message_from_outside),
-            "it takes a file from outside the project",
-        ),
+        sub("commit tag", Test(message_from_outside), "it takes a file from outside the project"),
         sub("clean", options("--force", "fxX", "e"), "it deletes files that git does not know")
             .values(MESSAGES)
             .unless(DRY),
@@ -187,10 +172,10 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
             Any(&[Nth(0, "delete expire"), options("", "d", "m")]),
             REFERENCES,
         ),
-        sub("gc prune", Test(git::prunes_at_once), "it drops unreachable commits"),
+        sub("gc prune", Test(prunes_at_once), "it drops unreachable commits"),
         sub(
             "init worktree clone",
-            Any(&[Test(git::works_outside), options("--template", "", "")]),
+            Any(&[Test(works_outside), options("--template", "", "")]),
             "it writes outside the project",
         ),
         sub(
@@ -200,7 +185,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         ),
         sub(
             "diff",
-            All(&[options("--no-index", "", ""), Test(git::names_outside)]),
+            All(&[options("--no-index", "", ""), Test(names_outside)]),
             "it reads files outside the project",
         ),
         case(options("--output --output-directory", "", ""), GIT_WRITES),
@@ -213,13 +198,13 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         case(Starts("ext:: fd:: --upload-pack"), "a transport of it runs a program"),
     ])
     .critical(&[
-        sub("push", Any(&[options(GIT_FORCES, "fd", "o"), Test(git::forces_a_ref)]), HISTORY)
+        sub("push", Any(&[options(GIT_FORCES, "fd", "o"), Test(forces_a_ref)]), HISTORY)
             .values(MESSAGES)
             .unless(DRY),
         sub("filter-branch filter-repo", Always, HISTORY).values(MESSAGES),
         sub("update-ref", options("--stdin", "d", "m"), HISTORY).values(MESSAGES),
         sub("reflog", Nth(0, "expire delete"), HISTORY).values(MESSAGES),
-        sub("gc prune", Test(git::prunes_at_once), HISTORY).values(MESSAGES),
+        sub("gc prune", Test(prunes_at_once), HISTORY).values(MESSAGES),
         sub("clean", options("--force", "f", "e"), HISTORY).values(MESSAGES).unless(DRY),
         sub("reset", options("--hard", "", ""), HISTORY).values(MESSAGES),
         // `git checkout .` drops every uncommitted change.
@@ -238,8 +223,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         )
         .values(MESSAGES),
         sub("stash", Nth(0, "clear drop"), HISTORY).values(MESSAGES),
-        sub("config", Test(git::sets_a_program), "changes which programs git runs")
-            .values("-f --file"),
+        sub("config", Test(sets_a_program), "changes which programs git runs").values("-f --file"),
     ])
     .depth(Depth::WalksHereWith("grep add clean stash archive -a -am"))
     .prose("-m -am --message")
@@ -295,3 +279,127 @@ const GIT_PARTS: &[RunsPart] = &[
     RunsPart::Guesses { behind: "foreach", with: "submodule" },
     RunsPart::Texts { behind: "filter-branch" },
 ];
+
+// The long options with which sub-commands of git only read.
+
+// Left out: options that run a program or write a file, such as `--ext-diff` and `--output`.
+const GIT_STATUS: &[Words] = &["\
+    short branch show-stash porcelain? long verbose untracked-files? ignored? ignore-submodules? \
+    column? ahead-behind no-ahead-behind renames no-renames find-renames?"];
+const GIT_LOG: Words = "\
+    abbrev? abbrev-commit no-abbrev-commit color? date= decorate? decorate-refs= encoding= \
+    format? graph name-only name-status no-color no-decorate no-graph no-notes no-show-signature \
+    notes? oneline parents pretty? relative-date source children left-right raw root cc";
+const GIT_COMMITS: Words = "\
+    after= all all-match ancestry-path? author= basic-regexp before= boundary branches? cherry \
+    cherry-mark cherry-pick committer= date-order exclude= extended-regexp first-parent \
+    fixed-strings follow full-history glob= grep= grep-reflog= invert-grep left-only max-count= \
+    max-parents= merge merges min-parents= no-merges no-walk? not perl-regexp reflog \
+    regexp-ignore-case remotes? remove-empty reverse right-only show-pulls \
+    simplify-by-decoration simplify-merges since= skip= sparse tags? topo-order until= \
+    walk-reflogs author-date-order email numbered summary group=";
+const GIT_DIFF: Words = "\
+    abbrev? anchored= binary break-rewrites? cached check color? color-moved? color-words? \
+    compact-summary cumulative diff-algorithm= diff-filter= dirstat? dst-prefix= exit-code \
+    find-copies? find-copies-harder find-object= find-renames? full-index function-context \
+    histogram ignore-all-space ignore-blank-lines ignore-cr-at-eol ignore-matching-lines= \
+    ignore-space-at-eol ignore-space-change ignore-submodules? indent-heuristic \
+    inter-hunk-context= irreversible-delete merge-base minimal name-only name-status no-color \
+    no-color-moved no-ext-diff no-patch no-prefix no-relative no-renames no-textconv numstat \
+    patch patch-with-stat patience pickaxe-all pickaxe-regex quiet raw relative? rename-empty \
+    shortstat src-prefix= staged stat? submodule? summary text unified= word-diff? \
+    word-diff-regex= ws-error-highlight=";
+const GIT_BLAME: &[Words] = &["\
+    porcelain line-porcelain incremental date= abbrev= show-name show-number show-email root \
+    since= progress"];
+const GIT_BRANCH: &[Words] = &["\
+    all remotes verbose show-current color? no-color column? sort= format= contains= \
+    no-contains= merged? no-merged? points-at= ignore-case abbrev= no-abbrev list"];
+const LISTED: Operands = Operands::Listed("l list");
+const GIT_REV_PARSE: &[Words] = &["\
+    abbrev-ref? short? verify quiet show-toplevel git-dir absolute-git-dir git-common-dir \
+    show-cdup show-prefix symbolic-full-name symbolic is-inside-work-tree is-inside-git-dir \
+    is-bare-repository all is-shallow-repository branches? tags? remotes? \
+    show-superproject-working-tree show-object-format?"];
+const GIT_DESCRIBE: &[Words] = &["\
+    all tags contains abbrev= candidates= exact-match long match= exclude= always first-parent \
+    dirty? broken?"];
+const GIT_LS_FILES: &[Words] = &["\
+    cached deleted modified others stage unmerged ignored directory exclude= exclude-standard \
+    full-name error-unmatch abbrev? eol debug recurse-submodules"];
+const GIT_GREP: &[Words] = &["\
+    cached untracked text ignore-case word-regexp invert-match extended-regexp basic-regexp \
+    perl-regexp fixed-strings line-number files-with-matches files-without-match name-only count \
+    column only-matching heading break show-function function-context context= after-context= \
+    before-context= max-depth= threads= color? no-color quiet all-match full-name null \
+    max-count="];
+
+// Options and settings that change what git runs.
+
+/// Settings that make git run a program, besides aliases.
+const PROGRAMS: &str = "core.hookspath core.pager core.fsmonitor core.sshcommand core.editor \
+    credential.helper sequence.editor diff.external init.templatedir include.path gpg.program \
+    core.gitproxy core.askpass";
+
+/// Returns true when `git config` sets such a setting.
+fn sets_a_program(args: &Arguments<'_, '_>) -> bool {
+    let runs = args.named().windows(2).any(|pair| {
+        let [key, value] = pair else { return false };
+        let key = key.text.to_ascii_lowercase();
+        let alias = key.starts_with("alias.") && value.text.trim_start().starts_with('!');
+        alias
+            || listed(PROGRAMS, &key)
+            || key.starts_with("filter.")
+            || key.starts_with("includeif.")
+            || key.ends_with(".textconv")
+    });
+    // Look-ups and `--unset` mention the key without setting it.
+    let reads =
+        args.any(|text| text.starts_with("--get") || listed("--list -l --unset --unset-all", text));
+    runs && !reads
+}
+
+/// Returns true when `git config` only looks up a setting.
+fn shows_a_setting(args: &Arguments<'_, '_>) -> bool {
+    // The file may be outside the project, whatever is looked up in it.
+    let file = args.long("--file --blob") || args.short("f", "");
+    let looks = args.long("--get --get-all --get-regexp --list --get-urlmatch")
+        || args.has("-l --get --list get list");
+    let one = args.named().len() == 1 && !args.has("-e --edit --unset");
+    !file && (looks || one)
+}
+
+/// Returns true when unreachable commits are dropped at once.
+fn prunes_at_once(args: &Arguments<'_, '_>) -> bool {
+    let is_old = |when: &str| {
+        when == "never"
+            || when.starts_with('-')
+            || ["week", "month"].iter().any(|it| when.contains(it))
+    };
+    args.values("--prune --expire").iter().any(|when| !is_old(when))
+}
+
+/// Returns true when a ref is overwritten (`+main`) or deleted (`:main`).
+fn forces_a_ref(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().skip(1).any(|word| word.text.starts_with(['+', ':']))
+}
+
+/// Returns true when an operand behind the first is a folder outside the project and not an
+/// address.
+fn works_outside(args: &Arguments<'_, '_>) -> bool {
+    let folders = args.named();
+    // The first operand of `clone` is an address and that of `worktree` a verb.
+    let mut folders = folders.iter().skip(usize::from(args.sub != "init"));
+    folders.any(|word| args.outside(word) && !word.text.contains("://"))
+}
+
+/// Returns true when a file whose text becomes a message is outside; `-` is the input.
+fn message_from_outside(args: &Arguments<'_, '_>) -> bool {
+    let files = args.values("-F --file -t --template");
+    files.iter().any(|file| *file != "-" && args.path_outside(file))
+}
+
+/// Returns true when an operand is outside the project.
+fn names_outside(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| args.outside(word))
+}

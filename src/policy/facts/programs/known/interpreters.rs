@@ -1,14 +1,14 @@
 //! Interpreters.
 
-use super::common::{RUNS_A_FETCH, RUNS_ANYTHING};
-use crate::facts::programs::case::{Case, case, drops, judge};
-use crate::facts::programs::checks::{code, tools};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::when::When::{self, All, Any, Nth, Operand, OperandEnds, Test};
-use crate::facts::programs::words::Words;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{self, All, Any, Nth, Operand, OperandEnds, Test};
+use crate::facts::programs::condition::{Case, case, drops, judge};
+use crate::facts::programs::description::{Access, AlwaysRule, Files, Program, Role, Runs};
+use crate::facts::programs::known::common::{RUNS_A_FETCH, RUNS_ANYTHING};
+use crate::facts::programs::{FETCHED, REMOTE, Words};
+use crate::shell::WordKind;
 
-pub(crate) static ALL: &[Program] = &[
+pub(super) static ALL: &[Program] = &[
     PYTHON.grant(AlwaysRule::words(2)),
     PYTHON.renamed("python3"),
     Program::named(INTERPRETERS_NAMES).roles(&[Role::Interpreter]).critical(&[RUNS_A_FETCH]),
@@ -16,7 +16,7 @@ pub(crate) static ALL: &[Program] = &[
         .roles(&[Role::Interpreter])
         .versions("--version -v")
         .beyond(&[RUNS_THE_UNKNOWN])
-        .critical(&[RUNS_A_FETCH, judge(code::code)]),
+        .critical(&[RUNS_A_FETCH, judge(code)]),
     Program::named("deno")
         .roles(&[Role::Interpreter])
         .versions("--version -v")
@@ -32,16 +32,16 @@ pub(crate) static ALL: &[Program] = &[
         .roles(&[Role::Interpreter])
         .versions("--version")
         .beyond(&[RUNS_THE_UNKNOWN])
-        .critical(&[RUNS_A_FETCH, judge(code::code)]),
+        .critical(&[RUNS_A_FETCH, judge(code)]),
     Program::named("php")
         .roles(&[Role::Interpreter])
         .versions("--version -v")
         .beyond(&[RUNS_THE_UNKNOWN])
-        .critical(&[DROPS_ALL_TABLES, RUNS_A_FETCH, judge(code::code)]),
+        .critical(&[DROPS_ALL_TABLES, RUNS_A_FETCH, judge(code)]),
     Program::named("lua")
         .roles(&[Role::Interpreter])
         .beyond(&[RUNS_THE_UNKNOWN])
-        .critical(&[RUNS_A_FETCH, judge(code::code)]),
+        .critical(&[RUNS_A_FETCH, judge(code)]),
     Program::named("tclsh ghci")
         .roles(&[Role::Interpreter])
         .beyond(&[RUNS_ANYTHING])
@@ -60,10 +60,10 @@ const PYTHON: Program = Program::named("python")
     .roles(&[Role::Interpreter])
     .versions("--version -V")
     .beyond(&[RUNS_THE_UNKNOWN])
-    .critical(&[FLUSHES, RUNS_A_FETCH, judge(code::code)]);
+    .critical(&[FLUSHES, RUNS_A_FETCH, judge(code)]);
 // A grant for `python` covers `python script.py`, but `python $x` may be anything.
 const RUNS_THE_UNKNOWN: Case =
-    case(Test(tools::runs_the_unknown), "what it runs is only known when it runs");
+    case(Test(runs_the_unknown), "what it runs is only known when it runs");
 const MANAGE_FLUSHES: When = All(&[Operand("flush reset_db sqlflush"), OperandEnds("manage.py")]);
 const FLUSHES: Case = drops(MANAGE_FLUSHES);
 const DROPS_ALL_TABLES: Case =
@@ -71,3 +71,81 @@ const DROPS_ALL_TABLES: Case =
 const INTERPRETERS_NAMES: Words = "\
     python2 pypy pypy3 nodejs luajit Rscript R julia guile runghc scala groovy elixir erl iex \
     swipl jshell tsx ts-node ipython python*";
+
+/// Returns true when the program of an interpreter is known only at run time.
+fn runs_the_unknown(args: &Arguments<'_, '_>) -> bool {
+    args.open || args.words.first().is_some_and(|word| word.kind == WordKind::Dynamic)
+}
+
+pub(super) static SHELLS: &[Program] = &[
+    Program::named("sh dash ash rbash")
+        .roles(&[Role::Shell])
+        .critical(&[RUNS_A_FETCH])
+        .runs(Runs::Shell)
+        .grant(AlwaysRule::NEVER),
+    Program::named("bash")
+        .roles(&[Role::Shell])
+        .versions("--version")
+        .critical(&[RUNS_A_FETCH])
+        .runs(Runs::Shell)
+        .grant(AlwaysRule::NEVER),
+    Program::named("zsh ksh fish csh tcsh pwsh mksh powershell nu xonsh")
+        .roles(&[Role::Shell])
+        .critical(&[RUNS_A_FETCH])
+        // The scanner does not know their grammar.
+        .runs(Runs::OtherShell)
+        .grant(AlwaysRule::NEVER),
+    Program::named("eval").critical(&[RUNS_A_FETCH]).runs(Runs::Text).grant(AlwaysRule::NEVER),
+    Program::named("trap").runs(Runs::Later).grant(AlwaysRule::NEVER),
+    Program::named("source .")
+        .critical(&[RUNS_A_FETCH])
+        .files(Files::Each { access: Access::Read, skip: 0, values: "" })
+        .runs(Runs::Sourced)
+        .grant(AlwaysRule::NEVER),
+];
+
+// Programs given on an interpreter's command line.
+
+/// Checks programs given on an interpreter's command line, for the plainest patterns only.
+fn code(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let given = args.words.windows(2).filter_map(|pair| match pair {
+        [option, code] if matches!(&*option.text, "-c" | "-e" | "-E" | "-r" | "--eval" | "-p") => {
+            Some(&*code.text)
+        }
+        _ => None,
+    });
+    // Code can hide anything, so this is no protection: running it needs an allow in the first
+    // place. The list only makes the plainest cases critical.
+    for code in given {
+        let forks = code.contains("fork")
+            && ["while", "loop", "for(;;)", "for (;;)", "until"].iter().any(|w| code.contains(w));
+        if forks {
+            return Some("starts copies of itself without end");
+        }
+        let connects =
+            code.contains("socket") || code.contains("Socket") || code.contains("fsockopen");
+        let shell = ["/bin/sh", "/bin/bash", "pty.spawn", "subprocess", "exec("]
+            .iter()
+            .any(|w| code.contains(w));
+        if connects && shell {
+            return Some(REMOTE);
+        }
+        let fetches =
+            code.contains("urlopen") || code.contains("requests.get") || code.contains("urllib");
+        if fetches && (code.contains("exec(") || code.contains("eval(")) {
+            return Some(FETCHED);
+        }
+        let removes = [
+            "rmtree('/'",
+            "rmtree(\"/\"",
+            "rmtree('/home",
+            "rmtree(os.path.expanduser",
+            "rm -rf /",
+            "rm -rf ~",
+        ];
+        if removes.iter().any(|w| code.contains(w)) {
+            return Some("deletes a root, a home, a system directory or everything here");
+        }
+    }
+    None
+}

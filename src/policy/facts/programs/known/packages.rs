@@ -1,22 +1,20 @@
 //! Package managers of languages.
 
-use super::common::{
-    FROM_ITS_REGISTRY, INSTALLS, NEEDED, OUTSIDE, PUBLISHES, RUNS_A_FETCH, STARTS_ANOTHER,
+use crate::facts::programs::Words;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{
+    All, Any, Has, Not, Nth, Operand, OperandStarts, Outside, Test, Verb,
 };
-use crate::facts::programs::case::{Case, case, critical, destroys, drops};
-use crate::facts::programs::checks::tools;
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reach::{Reach, Title, To};
-use crate::facts::programs::reading::{Operands, form};
-use crate::facts::programs::runs::Runs;
-use crate::facts::programs::when::{
-    When::{All, Any, Has, Not, Nth, Operand, OperandStarts, Outside, Test, Verb},
-    options,
+use crate::facts::programs::condition::{Case, case, critical, destroys, drops, options};
+use crate::facts::programs::description::{
+    AlwaysRule, Operands, Program, Reach, Role, Runs, Title, To, form,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::known::common::{
+    FROM_ITS_REGISTRY, INSTALLS, NEEDED, OUTSIDE, PUBLISHES, RUNS, RUNS_A_FETCH, STARTS_ANOTHER,
+};
+use crate::facts::programs::known::system;
 
-pub(crate) static ALL: &[Program] = &[
+pub(super) static ALL: &[Program] = &[
     Program::named("cargo")
         .written_out()
         .roles(&[Role::Titled])
@@ -24,7 +22,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[
             case(
                 // `--config` can set runners and linkers; `+/path` names a toolchain.
-                Any(&[options("--config", "ZC", "pFj"), Test(tools::names_a_toolchain)]),
+                Any(&[options("--config", "ZC", "pFj"), Test(names_a_toolchain)]),
                 STARTS_ANOTHER,
             ),
             case(Verb("install uninstall publish login logout owner yank"), PUBLISHES),
@@ -167,3 +165,43 @@ const NPM_OPTIONS: Words = "\
 const NPM_PUBLISHES: Words = "\
     publish unpublish deprecate owner access adduser login logout token dist-tag profile team \
     hook org star link exec x dlx";
+
+/// Returns true for `cargo +/path/to/toolchain`.
+fn names_a_toolchain(args: &Arguments<'_, '_>) -> bool {
+    args.any(|text| text.starts_with('+') && text.contains('/'))
+}
+
+pub(super) static OF_THE_SYSTEM: &[Program] = &[
+    Program::named("apt apt-get")
+        .roles(&[Role::Titled])
+        // `-o` can set hooks that apt runs, such as `APT::Update::Pre-Invoke`.
+        .beyond(&[case(options("--option --config-file", "oc", "t"), RUNS), INSTALLS])
+        .critical(&[REMOVES_THE_SYSTEM])
+        .reaches(&[FROM_ITS_REGISTRY]),
+    Program::named("aptitude")
+        .beyond(&[case(options("--option --config-file", "oc", "t"), RUNS)])
+        .critical(&[REMOVES_THE_SYSTEM]),
+    Program::named("dnf yum")
+        .roles(&[Role::Titled])
+        .beyond(&[case(options("--config --setopt --installroot", "c", ""), RUNS), INSTALLS])
+        .critical(&[REMOVES_THE_SYSTEM]),
+    Program::named("zypper").critical(&[REMOVES_THE_SYSTEM]),
+    Program::named("pacman apk rpm dpkg").beyond(&[INSTALLS]).critical(&[REMOVES_THE_SYSTEM]),
+    Program::named("brew")
+        .roles(&[Role::Titled])
+        .beyond(&[INSTALLS])
+        .critical(&[REMOVES_THE_SYSTEM])
+        .reaches(&[FROM_ITS_REGISTRY])
+        .grant(AlwaysRule::words(2)),
+    Program::named("snap").roles(&[Role::Titled]).beyond(&[INSTALLS]),
+    Program::named("flatpak port nix-env").beyond(&[INSTALLS]),
+    Program::named("nix")
+        .runs(Runs::Elsewhere("run"))
+        .grant(AlwaysRule::ONE_WORD.never_subs("run")),
+];
+
+// Removing any other package only goes beyond a grant.
+const REMOVES_THE_SYSTEM: Case =
+    critical(All(&[Has(REMOVES), Test(system::vital_package)]), NEEDED);
+const REMOVES: Words = "\
+    remove purge erase autoremove uninstall del autopurge -R -Rs -Rns -e -P --purge";

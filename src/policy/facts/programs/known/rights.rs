@@ -1,17 +1,13 @@
 //! Programs that run commands as another user, and stores of secrets.
 
-use super::common::STARTS_ANOTHER;
-use super::syntax;
-use crate::facts::programs::case::{case, critical, destroys};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reach::Pipe;
-use crate::facts::programs::runs::{Passage, Runs, Wrapper};
-use crate::facts::programs::when::{
-    When::{Always, Any, Bare, Has, Not, Nth, Operand, Starts},
-    options,
+use crate::facts::programs::Words;
+use crate::facts::programs::condition::When::{Always, Any, Bare, Has, Not, Nth, Operand, Starts};
+use crate::facts::programs::condition::{case, critical, destroys, options};
+use crate::facts::programs::description::{
+    AlwaysRule, Passage, Pipe, Program, Role, Runs, Wrapper,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::known::common::STARTS_ANOTHER;
+use crate::facts::programs::known::syntax;
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("sudo")

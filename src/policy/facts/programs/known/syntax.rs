@@ -1,8 +1,8 @@
 //! The options of programs, as their `getopt_long` has them; the tests compare them with the
 //! programs of the machine.
 
+use crate::facts::programs::Words;
 use crate::facts::programs::getopt::Getopt;
-use crate::facts::programs::words::Words;
 
 const fn getopt(shorts: &'static str, longs: Words) -> Getopt {
     Getopt { shorts, longs }

@@ -1,32 +1,30 @@
 //! Power, processes, services, jobs and the kernel.
 
-use super::common::{FREE, RUNS};
-use crate::facts::programs::case::{Case, case, critical};
-use crate::facts::programs::checks::{machine, tools};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::files::Depth;
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reading::{Operands, form, reading};
-use crate::facts::programs::runs::Runs;
-use crate::facts::programs::when::{
-    When::{All, Always, Any, Bare, Flag, Has, Holds, Not, Nth, Operand, Surely, Test},
-    options,
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{
+    All, Always, Any, Bare, Device, Flag, Has, Holds, Not, Nth, NthStarts, Operand, Starts, Surely,
+    Test,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::condition::{Case, case, critical, options};
+use crate::facts::programs::description::{
+    AlwaysRule, Depth, Operands, Program, Role, Runs, form, reading,
+};
+use crate::facts::programs::known::common::{FREE, RAW, RUNS};
+use crate::facts::programs::{Words, listed};
 
-pub(crate) static ALL: &[Program] = &[
+pub(super) static ALL: &[Program] = &[
     Program::named("shutdown").critical(&[case(Not(&Surely("-c --help --version")), STOPS)]),
     Program::named("reboot poweroff halt killall5 pm-suspend kexec")
         .critical(&[critical(Not(&Surely("-c --help --version")), STOPS)]),
     Program::named("init telinit").critical(&[critical(Nth(0, "0 1 6 s S"), STOPS)]),
     Program::named("kill")
-        .beyond(&[case(Test(tools::ends_with_everyone), "it stops every process")])
-        .critical(&[critical(Test(machine::kills_all), STOPS)])
+        .beyond(&[case(Test(ends_with_everyone), "it stops every process")])
+        .critical(&[critical(Test(kills_all), STOPS)])
         .depth(Depth::Names),
     Program::named("pkill killall")
-        .beyond(&[case(Test(tools::ends_with_everyone), "it stops every process")])
+        .beyond(&[case(Test(ends_with_everyone), "it stops every process")])
         .critical(&[critical(
-            Test(machine::kills_many),
+            Test(kills_many),
             "stops processes of a whole user or of the system",
         )]),
     Program::named("ps").reads(&[reading("", "", &[], Operands::Ps)]),
@@ -120,7 +118,7 @@ const CHANGES_SERVICES: Case =
     case(Any(&[Not(&Has(SERVICE_LOOKS)), Holds(&[".."])]), "it changes services");
 const HALTS_THE_MACHINE: Case = critical(Nth(0, HALTS), STOPS);
 const STOPS_A_SERVICE: Case = critical(
-    All(&[Any(&[Nth(0, "stop disable mask kill"), Operand("stop")]), Test(machine::vital_service)]),
+    All(&[Any(&[Nth(0, "stop disable mask kill"), Operand("stop")]), Test(vital_service)]),
     "stops a service that the machine needs",
 );
 const CHANGES_THE_START: Case = critical(Nth(0, STARTS_LATER), "changes what starts by itself");
@@ -134,3 +132,160 @@ const HALTS: Words = "\
     hybrid-sleep terminate-user kill-user";
 const STARTS_LATER: Words = "\
     enable link enable-linger edit load bootstrap submit preset set-default";
+
+/// Returns true when the last of several words is `-1`.
+fn ends_with_everyone(args: &Arguments<'_, '_>) -> bool {
+    args.words.len() > 1 && args.words.last().is_some_and(|word| word.text == "-1")
+}
+
+// Disks, volumes and mounts.
+
+pub(super) static DISKS: &[Program] = &[
+    Program::named("mkfs* mke2fs mkswap wipefs blkdiscard").critical(&[critical(Device, RAW)]),
+    Program::named("badblocks").critical(&[critical(All(&[Device, Flag("w")]), RAW)]),
+    Program::named("fdisk parted sgdisk gdisk cfdisk sfdisk").critical(&[critical(
+        All(&[Device, Not(&Has("-l --list print -p --print -d --dump"))]),
+        "changes the partitions of a disk",
+    )]),
+    Program::named("cryptsetup").critical(&[critical(
+        Nth(0, "luksFormat erase luksErase reencrypt luksKillSlot luksRemoveKey"),
+        "makes a disk unreadable",
+    )]),
+    Program::named("lvremove vgremove pvremove lvreduce")
+        .critical(&[critical(Always, "removes a volume")]),
+    Program::named("zpool zfs").critical(&[critical(
+        Nth(0, "destroy create labelclear rollback"),
+        "destroys a file system",
+    )]),
+    Program::named("mdadm").critical(&[critical(
+        options("--zero-superblock --stop --create --fail", "S", ""),
+        "changes a disk array",
+    )]),
+    Program::named("nvme")
+        .critical(&[critical(Nth(0, "format sanitize write-zeroes delete-ns"), ERASES)]),
+    Program::named("hdparm").critical(&[critical(Starts("--security --yes-i-know"), ERASES)]),
+    Program::named("diskutil").critical(&[critical(
+        Any(&[NthStarts(0, "erase partition"), Nth(0, "apfs zeroDisk secureErase reformat")]),
+        ERASES,
+    )]),
+    // `remount` and `--bind` change what existing paths mean.
+    Program::named("mount").beyond(&[case(Not(&Bare), "it changes mounts")]).critical(&[critical(
+        Any(&[Holds(&["remount"]), options("--bind --rbind --move", "BRM", "LtonN")]),
+        MOUNTS,
+    )]),
+    Program::named("umount")
+        .beyond(&[case(Not(&Bare), "it changes mounts")])
+        .critical(&[critical(Test(vital_mount), MOUNTS)]),
+    Program::named("swapoff").critical(&[critical(options("--all", "a", ""), "switches swap off")]),
+    Program::named("lsblk").reads(&[reading("abfilmopStuxan46", "", &[], Operands::None)]),
+];
+
+const ERASES: &str = "erases a disk";
+const MOUNTS: &str = "changes mounts of the system";
+
+// Interfaces, routes and packet filters of the machine.
+
+pub(super) static NETWORK: &[Program] = &[
+    Program::named("ip")
+        .reads(&[
+            form("addr", "", "", &[], Operands::None),
+            form("addr show", "", "", &[], Operands::Literals),
+            form("a", "", "", &[], Operands::None),
+            form("link", "", "", &[], Operands::None),
+            form("link show", "", "", &[], Operands::Literals),
+            form("route", "", "", &[], Operands::None),
+            form("route show", "", "", &[], Operands::Literals),
+        ])
+        .beyond(&[CHANGES_THE_NETWORK])
+        .grant(AlwaysRule::words(2).three("addr link netns route")),
+    Program::named("route ifconfig nmcli firewall-cmd").beyond(&[CHANGES_THE_NETWORK]),
+    Program::named("ss").reads(&[reading("abfilmopStuxan46", "", &[], Operands::None)]),
+    Program::named("iptables ip6tables").beyond(&[CHANGES_THE_NETWORK]).critical(&[critical(
+        Any(&[Has("-F -X -P"), options("--flush --policy --delete-chain", "", "")]),
+        GUARD,
+    )]),
+    Program::named("nft")
+        .beyond(&[CHANGES_THE_NETWORK])
+        .critical(&[critical(Nth(0, "flush delete"), GUARD)]),
+    Program::named("ufw")
+        .beyond(&[CHANGES_THE_NETWORK])
+        .critical(&[critical(Nth(0, "disable reset"), GUARD)])
+        .grant(AlwaysRule::words(2)),
+    Program::named("setenforce").critical(&[critical(Nth(0, "0 Permissive permissive"), GUARD)]),
+    Program::named("csrutil spctl").critical(&[critical(
+        Any(&[Nth(0, "disable"), Has("--master-disable --global-disable")]),
+        GUARD,
+    )]),
+    Program::named("aa-disable aa-teardown").critical(&[critical(Always, GUARD)]),
+    Program::named("auditctl").critical(&[critical(Has("-D -e"), GUARD)]),
+];
+
+// `ip addr` shows and `ip addr add` changes, so a changing word counts beside a showing one.
+const CHANGES_THE_NETWORK: Case = case(
+    Any(&[Not(&Any(&[Has(NETWORK_LOOKS), Bare])), Has("add del set flush exec -b -batch")]),
+    "it changes the network",
+);
+const GUARD: &str = "switches a guard of the machine off";
+const NETWORK_LOOKS: Words = "status show list -L -S a addr r link -n ls";
+
+// Processes, services and packages that the machine needs.
+
+/// Returns true when kill ends the first process, or all of them.
+fn kills_all(args: &Arguments<'_, '_>) -> bool {
+    // A leading `-1` is the signal; a later one means every process.
+    let targets = args.texts().enumerate().filter(|(at, text)| *at > 0 || !text.starts_with('-'));
+    let vital = targets.map(|(_, text)| text).any(|text| matches!(text, "-1" | "1"));
+    // Signal 0 only tests, and `-l` only lists.
+    vital && !args.has("-0 -l -L")
+}
+
+/// Returns true when all processes of a user end, or one that the system needs.
+fn kills_many(args: &Arguments<'_, '_>) -> bool {
+    args.has("-u -U")
+        || args.long("--euid --user")
+        || args.any(|text| text.starts_with("-u") && text.len() > 2)
+        || args.named().iter().any(|word| {
+            matches!(&*word.text, "." | ".*" | "" | "systemd" | "init" | "sshd" | "Xorg")
+        })
+}
+
+const SERVICES: &str = "sshd ssh firewalld ufw iptables nftables NetworkManager networking \
+    network dbus auditd apparmor fail2ban cron crond rsyslog display-manager falcon-sensor \
+    clamav-daemon";
+
+/// Returns true when an operand is a service that the machine needs.
+fn vital_service(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        let unit = word.text.trim_end_matches(".service").trim_end_matches(".socket");
+        listed(SERVICES, unit) || unit.starts_with("systemd-")
+    })
+}
+
+const PACKAGES: &str = "python3 glibc libc6 bash coreutils systemd sudo openssh linux-image apt \
+    dpkg util-linux login passwd rpm kernel grub filesystem base-files init";
+
+/// Returns true when an operand is a package that the system needs, or a part of one.
+pub(super) fn vital_package(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        // `linux-image-6.1` is a part of `linux-image`.
+        PACKAGES.split(' ').any(|vital| {
+            word.text
+                .strip_prefix(vital)
+                .is_some_and(|more| more.is_empty() || more.starts_with('-'))
+        })
+    })
+}
+
+/// Returns true when umount is given a folder of the system, or an empty name.
+fn vital_mount(args: &Arguments<'_, '_>) -> bool {
+    args.named()
+        .iter()
+        .any(|word| word.text.is_empty() || listed("/ /home /boot /usr /var", &word.text))
+}
+
+/// Returns true when dd's `of=` names a device.
+pub(super) fn writes_a_device(args: &Arguments<'_, '_>) -> bool {
+    args.texts()
+        .filter_map(|text| text.strip_prefix("of="))
+        .any(crate::facts::programs::sensitive::device)
+}

@@ -1,21 +1,20 @@
 //! Programs that show and change text.
 
-use super::common::{READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITES};
-use super::syntax;
-use crate::facts::programs::case::{Case, case, judge};
-use crate::facts::programs::checks::{changes, scripts};
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::files::{Access, Depth, Files};
-use crate::facts::programs::languages::{awk, sed};
-use crate::facts::programs::reach::Pipe;
-use crate::facts::programs::reading::{Operands, reading};
-use crate::facts::programs::when::{
-    When::{Always, AtLeast, Has, Starts},
-    options,
+use crate::facts::programs::Words;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::condition::When::{Always, AtLeast, Has, Holds, Starts};
+use crate::facts::programs::condition::{Case, case, judge, options};
+use crate::facts::programs::description::{
+    Access, AlwaysRule, Depth, Files, Operands, Pipe, Program, Reading, Role, reading,
 };
-use crate::facts::programs::words::Words;
+use crate::facts::programs::known::common::{
+    READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITE_VALUES, WRITES,
+};
+use crate::facts::programs::known::{files, syntax};
+use crate::facts::programs::languages::{awk, jq, sed};
+use crate::facts::reads::{SortedWords, scripts};
 
-pub(crate) static ALL: &[Program] = &[
+pub(super) static ALL: &[Program] = &[
     Program::named("cat tac rev")
         .reads(&[reading(
             "AbeEnstTuv",
@@ -144,13 +143,13 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[
             // `--filter` runs a shell command for every part.
             case(options("--filter", "", "abCln"), RUNS),
-            judge(changes::behind_the_first).values("-b -l -n -a -C"),
+            judge(files::behind_the_first).values("-b -l -n -a -C"),
         ])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("csplit")
         .options(syntax::CSPLIT)
-        .beyond(&[judge(changes::behind_the_first).values("-b -l -n -a -C")]),
+        .beyond(&[judge(files::behind_the_first).values("-b -l -n -a -C")]),
     Program::named("shuf")
         .options(syntax::SHUF)
         .beyond(&[case(options("--output --random-source", "o", "in"), WRITES)])
@@ -171,20 +170,20 @@ pub(crate) static ALL: &[Program] = &[
         .options(syntax::SED)
         .reads(&[sed::FORM])
         .versions("--version --help")
-        .beyond(&[judge(scripts::sed)])
+        .beyond(&[judge(sed)])
         .files(Files::Edited)
         .depth(Depth::Opens),
-    Program::named("gsed").options(syntax::SED).beyond(&[judge(scripts::sed)]).files(Files::Edited),
+    Program::named("gsed").options(syntax::SED).beyond(&[judge(sed)]).files(Files::Edited),
     Program::named("awk gawk mawk")
         .roles(&[Role::Programmed])
         .reads(&[awk::FORM])
         .versions("--version --help")
-        .beyond(&[AWK_OPTIONS, judge(scripts::awk)])
+        .beyond(&[AWK_OPTIONS, judge(awk)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::Opens),
     Program::named("nawk busybox-awk")
         .roles(&[Role::Programmed])
-        .beyond(&[AWK_OPTIONS, judge(scripts::awk)]),
+        .beyond(&[AWK_OPTIONS, judge(awk)]),
     Program::named("md5sum sha256sum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
@@ -227,3 +226,141 @@ const DIFF: &[Words] = &["\
     strip-trailing-cr report-identical-files minimal normal no-dereference"];
 const LESS_OPTIONS: Words = "\
     --log-file --LOG-FILE --lesskey-file --lesskey-src --cmd --tag-file --tag";
+
+// Programs that search text, and small query languages.
+
+pub(super) static SEARCH: &[Program] = &[
+    // `-f` reads patterns from a file, which may be outside the project.
+    Program::named("grep egrep fgrep")
+        .options(syntax::GREP)
+        .reads(&[reading("abcEFGHhIilLnoPqrsTUvwxyzZ#", "ABCemdD", GREP, GREPPED)])
+        .beyond(&[case(options("--file", "f", "eABCmdD"), READS)])
+        .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
+        .depth(Depth::WalksWith { letters: "rRd", longs: WALKING, here: true }),
+    Program::named("zgrep")
+        .options(syntax::GREP)
+        .beyond(&[case(options("--file", "f", "eABCmdD"), READS)])
+        .depth(Depth::WalksWith { letters: "rRd", longs: WALKING, here: true }),
+    Program::named("rg")
+        .reads(&[reading("acFhHiIlnNopPqsSuUvVwx0", "ABCdegjmMrtTE", RG, SEARCHED)])
+        .versions("--version")
+        // `--pre` runs a program for every file, `-z` a decompressor.
+        .beyond(&[case(options("--pre --hostname-bin --search-zip", "z", "egtTABCmMjErd"), RUNS)])
+        .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
+        .depth(Depth::WalksHere),
+    Program::named("ag ack")
+        .beyond(&[case(options("--pager --search-zip --ackrc --files-from", "z", "ABCmGg"), RUNS)])
+        .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
+        .depth(Depth::WalksHere),
+    // A jq program can print the environment and read other files.
+    Program::named("jq")
+        .written_out()
+        .reads(&[jq::FORM])
+        .versions("--version --help")
+        .beyond(&[judge(jq)])
+        .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
+        .depth(Depth::Opens),
+    Program::named("gojq jaq").beyond(&[judge(jq)]),
+    Program::named("yq")
+        .beyond(&[case(options(YQ_OPTIONS, "is", "pIo"), WRITES), judge(yq)])
+        .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
+        .depth(Depth::Opens),
+];
+
+const GREP: &[Words] = &["\
+    after-context= before-context= binary-files= byte-offset color? colour? context= count \
+    extended-regexp files-with-matches files-without-match fixed-strings ignore-case include: \
+    exclude: exclude-dir: invert-match line-buffered line-number line-regexp max-count= \
+    no-filename no-messages null only-matching perl-regexp quiet regexp= recursive text \
+    with-filename word-regexp basic-regexp initial-tab no-ignore-case silent"];
+const GREPPED: Operands = Operands::Pattern("e regexp");
+const WALKING: Words = "--recursive --dereference --directories";
+const RG: &[Words] = &["\
+    after-context= before-context= binary block-buffered case-sensitive color= colors= column \
+    context= context-separator= count count-matches crlf encoding= engine= \
+    field-context-separator= field-match-separator= files files-with-matches files-without-match \
+    fixed-strings glob: heading hidden iglob: ignore-case include-zero invert-match json \
+    line-buffered line-number line-regexp max-columns= max-columns-preview max-count= max-depth= \
+    max-filesize= multiline multiline-dotall no-config no-filename no-heading no-hidden \
+    no-ignore no-ignore-dot no-ignore-exclude no-ignore-global no-ignore-parent no-ignore-vcs \
+    no-line-number no-messages no-unicode null one-file-system only-matching passthru pcre2 \
+    pretty quiet regexp= replace= smart-case sort= sortr= stats stop-on-nonmatch text threads= \
+    trim type= type-list type-not= unrestricted vimgrep with-filename word-regexp"];
+const SEARCHED: Operands = Operands::Pattern("e regexp files type-list");
+const YQ_OPTIONS: Words = "--inplace --in-place --from-file --split-exp --split-exp-file";
+
+pub(super) static EDITORS: &[Program] = &[
+    Program::named("ed ex")
+        .beyond(&[case(Always, "it runs whatever it is given")])
+        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
+        .grant(AlwaysRule::NEVER),
+    Program::named("vi vim view")
+        .beyond(&[case(Always, "it runs whatever it is given")])
+        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
+        .grant(AlwaysRule::NEVER),
+    Program::named("nvim emacs")
+        .beyond(&[case(Always, "it runs whatever it is given")])
+        .grant(AlwaysRule::NEVER),
+    Program::named("nano")
+        .beyond(&[case(Always, "it runs whatever it is given")])
+        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES }),
+    Program::named("pico").beyond(&[case(Always, "it runs whatever it is given")]),
+    // In dc a `!` runs a shell command, and `?` reads one.
+    Program::named("dc").beyond(&[case(Always, "it runs whatever it is given")]),
+    Program::named("bc").beyond(&[case(Holds(&["!"]), STARTS_ANOTHER)]),
+];
+
+// Scripts on the command line of sed, awk, jq and yq.
+
+const UNSEEN: &str = "a word that is only known when it runs may be an option or script of it";
+const REACHES: &str = "its script may run a program, or read or write a file";
+
+/// Checks sed for files edited in place, its options, and its script.
+fn sed(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    if args.short("i", "efl") || args.long("--in-place") {
+        let files = args.operands("-e -f --expression --file");
+        let explicit = args.short("e", "fl") || args.long("--expression");
+        let outside = files.iter().skip(usize::from(!explicit)).any(|w| args.outside(w));
+        if outside || args.open {
+            return Some("it edits files outside the project in place");
+        }
+        return Some("it edits files in place");
+    }
+    reaches(&sed::FORM, args)
+}
+
+/// Checks the options and the program of awk.
+fn awk(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    // gawk connects to a host by such a name.
+    if args.any(|text| text.starts_with("/inet")) {
+        return Some("it contacts a host");
+    }
+    reaches(&awk::FORM, args)
+}
+
+/// Checks the options and the filter of jq.
+fn jq(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    reaches(&jq::FORM, args)
+}
+
+/// Checks the expression of yq, which is close to a filter of jq.
+fn yq(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let words = args.operands("-p -o -I --indent --input-format --output-format");
+    let mut words =
+        words.iter().skip_while(|w| matches!(&*w.text, "e" | "eval" | "ea" | "eval-all"));
+    let expression = words.next()?;
+    (!expression.literal().is_some_and(jq::reads)).then_some(REACHES)
+}
+
+/// FAIL-CLOSED: an option that is not known, or a script that is not certainly harmless, goes
+/// beyond a wildcard.
+fn reaches(form: &Reading, args: &Arguments<'_, '_>) -> Option<&'static str> {
+    if matches!(args.words, [one] if matches!(one.literal(), Some("--version" | "--help"))) {
+        return None;
+    }
+    if args.uncertain() {
+        return Some(UNSEEN);
+    }
+    let harmless = |words: SortedWords<'_, '_>| scripts(form.operands, &words).is_some();
+    (!SortedWords::of(form, args.words).is_some_and(harmless)).then_some(REACHES)
+}

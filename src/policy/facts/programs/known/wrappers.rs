@@ -1,14 +1,13 @@
 //! Programs that run a command that they are given.
 
-use super::common::RUNS_A_FETCH;
-use super::syntax;
-use crate::facts::programs::case::case;
-use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::AlwaysRule;
-use crate::facts::programs::reach::Pipe;
-use crate::facts::programs::runs::{Passage, Runs, Wrapper};
-use crate::facts::programs::when::When::{Always, Bare};
-use crate::facts::programs::words::Words;
+use crate::facts::programs::Words;
+use crate::facts::programs::condition::When::{Always, Bare};
+use crate::facts::programs::condition::case;
+use crate::facts::programs::description::{
+    AlwaysRule, Passage, Pipe, Program, Role, Runs, Wrapper,
+};
+use crate::facts::programs::known::common::RUNS_A_FETCH;
+use crate::facts::programs::known::syntax;
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("env")

@@ -1,8 +1,8 @@
 //! Programs of awk.
 
-use super::ScriptText;
-use crate::facts::programs::reading::{Operands, Reading, reading};
-use crate::facts::programs::words::{Words, listed};
+use crate::facts::programs::description::{Operands, Reading, reading};
+use crate::facts::programs::languages::ScriptText;
+use crate::facts::programs::{Words, listed};
 
 /// Options that set a variable.
 pub(crate) const FORM: Reading = reading("", "vF", &["field-separator= assign="], Operands::Awk);

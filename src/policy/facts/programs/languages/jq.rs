@@ -1,8 +1,8 @@
 //! Filters of jq.
 
-use super::ScriptText;
-use crate::facts::programs::reading::{Operands, Reading, reading};
-use crate::facts::programs::words::{Words, listed};
+use crate::facts::programs::description::{Operands, Reading, reading};
+use crate::facts::programs::languages::ScriptText;
+use crate::facts::programs::{Words, listed};
 
 /// Options that neither read a filter or a value from a file nor load modules.
 pub(crate) const FORM: Reading = reading("acCejMnrRsS", "", &[OPTIONS], Operands::Jq);

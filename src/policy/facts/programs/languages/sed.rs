@@ -1,7 +1,7 @@
 //! Scripts of sed.
 
-use super::ScriptText;
-use crate::facts::programs::reading::{Operands, Reading, reading};
+use crate::facts::programs::description::{Operands, Reading, reading};
+use crate::facts::programs::languages::ScriptText;
 
 /// Options that neither edit a file nor read a script from one.
 pub(crate) const FORM: Reading = reading("nErsuz", "el", &[OPTIONS], Operands::Sed);

@@ -1,0 +1,623 @@
+//! The effects of a call, for the card and the log: derived from its facts, in order, each once.
+//! The list is never a promise of safety; anything unknown is listed as unknown.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use crate::facts::access::{self, Access};
+use crate::facts::paths::{self, Directories};
+use crate::facts::programs::arguments::operands;
+use crate::facts::programs::description::{self, Files, Reach, Role, Title, To};
+use crate::facts::programs::{self, exact, listed};
+use crate::facts::wrappers::{Effort, Inner, base, unwrap};
+use crate::shell::{Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, scan_as};
+
+/// The action of a tool other than a shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Act {
+    /// Reads the paths.
+    Read,
+    /// Writes the paths.
+    Write,
+    /// Fetches the URLs.
+    Fetch,
+    /// Not known.
+    Unknown,
+}
+
+/// Returns the effects of a shell text.
+#[must_use]
+pub fn of_shell(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<Effect> {
+    let mut list = List::default();
+    text(scan, dirs, &mut list, 0);
+    list.finish()
+}
+
+/// Returns the effects of one command that names these files and hosts.
+pub(crate) fn of_files(
+    files: &[(Access, &Word<'_>)],
+    hosts: &[String],
+    dirs: Directories<'_>,
+) -> Vec<Effect> {
+    let mut list = List::default();
+    for (access, word) in files {
+        match paths::of_word(word, dirs) {
+            Some(path) => list.touch(*access, &path, dirs),
+            None => list.unknown(&format!("which files {} stands for", word.text)),
+        }
+    }
+    hosts.iter().for_each(|host| list.add(Effect::Reaches { host: host.clone() }));
+    list.finish()
+}
+
+/// Returns the effects of any other tool: its action on these paths or URLs.
+#[must_use]
+pub fn of_tool(act: Act, values: &[&str], dirs: Directories<'_>) -> Vec<Effect> {
+    of_values(act, values, false, dirs)
+}
+
+/// Returns the effects of an editing tool on these paths; one without an access is written.
+#[must_use]
+pub fn of_edits<'p>(
+    files: impl Iterator<Item = (Option<Access>, &'p str)>,
+    more: bool,
+    dirs: Directories<'_>,
+) -> Vec<Effect> {
+    let mut list = List::default();
+    let mut files = files.peekable();
+    if more || files.peek().is_none() {
+        list.unknown("the call may change more files than can be read from it");
+    }
+    files.for_each(|(access, path)| list.touch(access.unwrap_or(Access::Write), path, dirs));
+    list.finish()
+}
+
+/// Like [`of_tool`], for a call that may name more than these values.
+#[must_use]
+pub fn of_values(act: Act, values: &[&str], more: bool, dirs: Directories<'_>) -> Vec<Effect> {
+    let mut list = List::default();
+    for value in values {
+        match act {
+            Act::Read => list.touch(Access::Read, value, dirs),
+            Act::Write => list.touch(Access::Write, value, dirs),
+            Act::Fetch => match host(value) {
+                Some(host) => list.add(Effect::Reaches { host }),
+                None => list.unknown("the address cannot be read"),
+            },
+            Act::Unknown => {}
+        }
+    }
+    if act == Act::Unknown {
+        list.unknown("");
+    } else if more {
+        list.unknown("the call names more than is looked at");
+    } else if values.is_empty() {
+        list.unknown("the call names nothing that it works on");
+    }
+    list.finish()
+}
+
+// One effect of a call, and its text.
+
+/// One effect of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case", tag = "effect")]
+#[non_exhaustive]
+pub enum Effect {
+    /// A program is started.
+    Runs {
+        /// The name, with the sub-command where that is clearer (`git push`).
+        what: String,
+    },
+    /// A file is read that is outside the project or holds secrets.
+    Reads(PathEffect),
+    /// A file is created or changed.
+    Writes(PathEffect),
+    /// A file is deleted.
+    Deletes(PathEffect),
+    /// A file is moved to another place.
+    Moves(PathEffect),
+    /// The permissions or the owner of a file change.
+    Rights(PathEffect),
+    /// Another host is contacted.
+    Reaches {
+        /// Name or address.
+        host: String,
+    },
+    /// Data leaves this machine: pushed, published, uploaded.
+    Publishes {
+        /// The action (`git push`).
+        what: String,
+        /// The destination, as far as the call names it.
+        to: String,
+    },
+    /// A command runs as another user.
+    Privilege {
+        /// The program that changes the user.
+        how: String,
+        /// The user, where that is certain.
+        user: Option<&'static str>,
+    },
+    /// Something continues after the call has ended.
+    Background,
+    /// The effect cannot be determined from the call.
+    Unknown {
+        /// The reason; empty where there is no more to say.
+        why: String,
+    },
+}
+
+/// A path and what is known about it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct PathEffect {
+    /// The path as the call names it.
+    pub path: String,
+    /// The path is outside the project.
+    pub outside: bool,
+    /// The path is known to hold keys, tokens or passwords.
+    pub secret: bool,
+}
+
+impl PathEffect {
+    fn new(path: &str, dirs: Directories<'_>) -> Self {
+        let outside = paths::outside(path, dirs);
+        Self { path: path.to_owned(), outside, secret: paths::secret(path, dirs) }
+    }
+}
+
+impl fmt::Display for PathEffect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        match (self.outside, self.secret) {
+            (true, true) => f.write_str(" (outside the project, holds secrets)"),
+            (true, false) => f.write_str(" (outside the project)"),
+            (false, true) => f.write_str(" (holds secrets)"),
+            (false, false) => Ok(()),
+        }
+    }
+}
+
+impl Effect {
+    /// Returns the name by which rules call this kind of effect.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Runs { .. } => "runs",
+            Self::Reads(_) => "reads",
+            Self::Writes(_) => "writes",
+            Self::Deletes(_) => "deletes",
+            Self::Moves(_) => "moves",
+            Self::Rights(_) => "rights",
+            Self::Reaches { .. } => "reaches",
+            Self::Publishes { .. } => "publishes",
+            Self::Privilege { .. } => "privilege",
+            Self::Background => "background",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Runs { what } => write!(f, "runs {what}"),
+            Self::Reads(target) => write!(f, "reads {target}"),
+            Self::Writes(target) => write!(f, "writes {target}"),
+            Self::Deletes(target) => write!(f, "deletes {target}"),
+            Self::Moves(target) => write!(f, "moves {target}"),
+            Self::Rights(target) => write!(f, "changes the rights of {target}"),
+            Self::Reaches { host } => write!(f, "reaches {host}"),
+            Self::Publishes { what, to } if to.is_empty() => write!(f, "publishes ({what})"),
+            Self::Publishes { what, to } => write!(f, "publishes to {to} ({what})"),
+            Self::Privilege { how, user } => {
+                write!(f, "runs as {} ({how})", user.unwrap_or("another user"))
+            }
+            Self::Background => f.write_str("continues in the background"),
+            Self::Unknown { why } if why.is_empty() => f.write_str("effects unknown"),
+            Self::Unknown { why } => write!(f, "effects unknown: {why}"),
+        }
+    }
+}
+
+// The weight of an effect.
+
+/// The weight of an effect or a part, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// Always needs a person.
+    Critical,
+    /// Deletes, publishes, changes the user or reads secrets.
+    Grave,
+    /// Leaves the workspace or the machine, or cannot be determined.
+    Notable,
+}
+
+impl Weight {
+    /// Returns the weight of an effect; `None` for what everyday commands do.
+    #[must_use]
+    pub fn of(effect: &Effect) -> Option<Self> {
+        match effect {
+            Effect::Deletes(_) | Effect::Publishes { .. } | Effect::Privilege { .. } => {
+                Some(Self::Grave)
+            }
+            Effect::Reads(it) | Effect::Writes(it) | Effect::Moves(it) if it.secret => {
+                Some(Self::Grave)
+            }
+            Effect::Writes(it) | Effect::Moves(it) if it.outside => Some(Self::Notable),
+            Effect::Rights(_)
+            | Effect::Reads(_)
+            | Effect::Reaches { .. }
+            | Effect::Unknown { .. } => Some(Self::Notable),
+            _ => None,
+        }
+    }
+}
+
+/// Sorts the worst effects first and keeps their order otherwise, so that a shortened list never
+/// drops a worse effect for a milder one.
+pub fn worst_first(effects: &mut [Effect]) {
+    effects.sort_by_key(|effect| {
+        let weight = Weight::of(effect);
+        (weight.is_none(), weight)
+    });
+}
+
+// Collects the effects of a call: each once, the worst kept, the others counted.
+
+/// Limit on listed effects; a card has no room for more.
+const MOST: usize = 40;
+
+/// The rank of an effect: the worst first, those without weight last.
+type Rank = (bool, Option<Weight>);
+
+/// Effects grouped by rank and numbered in order of arrival.
+#[derive(Default)]
+struct List {
+    by_weight: BTreeMap<Rank, Vec<(usize, Effect)>>,
+    seen: HashSet<Effect>,
+    /// The number left out, by kind.
+    left_out: BTreeMap<&'static str, usize>,
+}
+
+impl List {
+    // INVARIANT: an effect is left out only where as many others of at least the same rank are
+    // kept.
+    fn add(&mut self, effect: Effect) {
+        let order = self.seen.len();
+        if !self.seen.insert(effect.clone()) {
+            return;
+        }
+        let weight = Weight::of(&effect);
+        let kept = self.by_weight.entry((weight.is_none(), weight)).or_default();
+        if kept.len() < MOST {
+            kept.push((order, effect));
+        } else {
+            *self.left_out.entry(kind(&effect)).or_default() += 1;
+        }
+    }
+
+    fn unknown(&mut self, why: &str) {
+        self.add(Effect::Unknown { why: why.to_owned() });
+    }
+
+    fn touch(&mut self, access: Access, path: &str, dirs: Directories<'_>) {
+        let target = PathEffect::new(path, dirs);
+        if paths::sink(path) || access == Access::Read && paths::source(path) {
+            return;
+        }
+        self.add(match access {
+            // Agents read the workspace all the time; listing it would bury the rest.
+            Access::Read if !target.outside && !target.secret => return,
+            Access::Read => Effect::Reads(target),
+            Access::Write => Effect::Writes(target),
+            Access::Delete => Effect::Deletes(target),
+            Access::Move => Effect::Moves(target),
+            Access::Rights => Effect::Rights(target),
+        });
+    }
+
+    /// Returns the effects in order of arrival. When there are too many: the worst, followed by the
+    /// counts of those left out.
+    fn finish(mut self) -> Vec<Effect> {
+        let mut all: Vec<(usize, Effect)> = self.by_weight.into_values().flatten().collect();
+        for (_, effect) in all.split_off(all.len().min(MOST)) {
+            *self.left_out.entry(kind(&effect)).or_default() += 1;
+        }
+        // A complete list keeps its order; a shortened one stays sorted by weight.
+        if self.left_out.is_empty() {
+            all.sort_by_key(|(order, _)| *order);
+        }
+        let mut effects: Vec<Effect> = all.into_iter().map(|(_, effect)| effect).collect();
+        if !self.left_out.is_empty() {
+            let counts: Vec<String> =
+                self.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            effects.push(Effect::Unknown { why: format!("not listed: {}", counts.join(", ")) });
+        }
+        effects
+    }
+}
+
+/// Returns the words under which effects of this kind are counted.
+fn kind(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Runs { .. } => "more programs",
+        Effect::Reads(_) => "more reads",
+        Effect::Writes(_) => "more writes",
+        Effect::Deletes(_) => "more deletions",
+        Effect::Moves(_) => "more moves",
+        Effect::Rights(_) => "more changes of rights",
+        Effect::Reaches { .. } => "more hosts",
+        Effect::Publishes { .. } => "more publications",
+        Effect::Privilege { .. } => "more uses of other rights",
+        Effect::Background => "more in the background",
+        Effect::Unknown { .. } => "more that cannot be told",
+    }
+}
+
+// The effects of a shell text, including those behind wrappers and in literal scripts.
+
+/// Depth limit for literal scripts inside each other.
+const MAX_DEPTH: u32 = 4;
+
+/// Adds the effects of every command.
+fn text(scan: &Scan<'_>, dirs: Directories<'_>, list: &mut List, depth: u32) {
+    // Guesses serve deny rules; as effects most of them would be wrong.
+    for command in scan.commands.iter().filter(|c| c.via != Via::Guess) {
+        let at = EffectSite { command, dirs, depth, effort: &Effort::of(&command.argv) };
+        argv(&command.argv, at, list);
+        for redirect in &command.redirects {
+            redirected(redirect, dirs, list);
+        }
+    }
+    if scan.background {
+        list.add(Effect::Background);
+    }
+    if let Some(refusal) = &scan.refusal {
+        list.unknown(&refusal.to_string());
+    }
+}
+
+/// The context of an argument vector.
+#[derive(Clone, Copy)]
+struct EffectSite<'e, 'a> {
+    /// The command itself, or the command that it is behind.
+    command: &'e Command<'a>,
+    dirs: Directories<'e>,
+    depth: u32,
+    effort: &'e Effort,
+}
+
+/// Returns the user as whom a command behind `sudo` or `doas` is certain to run.
+// `sudo -u ana` names another one.
+pub(crate) fn user_of(name: &str, words: &[Word<'_>]) -> Option<&'static str> {
+    let [_, next, ..] = words else { return None };
+    let is_plain = next.literal().is_some_and(|word| !word.starts_with('-'));
+    (is_plain && matches!(name, "sudo" | "doas")).then_some("root")
+}
+
+fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
+    let Some((first, args)) = words.split_first() else { return };
+    let Some(path) = first.literal() else {
+        return list.unknown(&format!("which program {} is", first.text));
+    };
+    let name = base(path);
+    if at.depth > MAX_DEPTH {
+        return list.unknown("commands inside commands are too deep to follow");
+    }
+    if !at.effort.spend(words) {
+        return list.unknown("commands inside commands are too many to follow");
+    }
+    if let Some(found) = unwrap(words) {
+        if is(name, Role::Privilege) {
+            list.add(Effect::Privilege { how: name.to_owned(), user: user_of(name, words) });
+        } else {
+            list.add(Effect::Runs { what: path.to_owned() });
+        }
+        for inner in &found.inner {
+            behind(inner, path, at, list);
+        }
+    } else if !is(name, Role::Quiet) {
+        list.add(Effect::Runs { what: title(path, args) });
+    }
+    for (access, word) in access::of_command(words) {
+        touched(access, &word, at.dirs, list);
+    }
+    if let Some((access, path)) = access::implied(words) {
+        list.touch(access, path, at.dirs);
+    }
+    add(name, args, list);
+}
+
+fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &mut List) {
+    let script = |source: &str, dialect: Dialect, list: &mut List| {
+        if at.depth >= MAX_DEPTH {
+            return list.unknown("commands inside commands are too deep to follow");
+        }
+        text(&scan_as(source, dialect), at.dirs, list, at.depth + 1);
+    };
+    match inner {
+        Inner::Argv { argv: words, open } => {
+            argv(words, EffectSite { depth: at.depth + 1, ..at }, list);
+            if *open {
+                list.unknown(&format!("what {wrapper} appends to the command"));
+            }
+        }
+        Inner::Script { text, dialect } => script(text, *dialect, list),
+        Inner::Input(dialect) => {
+            let texts = at.command.redirects.iter().rev();
+            let body = texts
+                .into_iter()
+                .find(|r| matches!(r.op, RedirectOp::HereDocument | RedirectOp::HereString));
+            match body.and_then(|r| r.target.literal()) {
+                Some(body) => script(body, *dialect, list),
+                None => list.unknown(&format!("the commands that {wrapper} reads from its input")),
+            }
+        }
+        Inner::File | Inner::Unknown => list.unknown(&format!("what {wrapper} runs")),
+    }
+}
+
+fn touched(access: Access, word: &Word<'_>, dirs: Directories<'_>, list: &mut List) {
+    let known = paths::of_word(word, dirs);
+    let path = known.as_deref().unwrap_or(&word.text);
+    let path = path.strip_prefix("of=").or(path.strip_prefix("if=")).unwrap_or(path);
+    if path.is_empty() || path == "-" {
+        return;
+    }
+    list.touch(access, path, dirs);
+    if known.is_none() && access != Access::Read {
+        list.unknown(&format!("which files {} stands for", word.text));
+    }
+}
+
+fn redirected(redirect: &Redirect<'_>, dirs: Directories<'_>, list: &mut List) {
+    let text = &*redirect.target.text;
+    // bash opens a connection for these paths itself; no such file exists.
+    if let Some(rest) = text.strip_prefix("/dev/tcp/").or_else(|| text.strip_prefix("/dev/udp/")) {
+        let host = rest.split('/').next().unwrap_or(rest);
+        return list.add(Effect::Reaches { host: host.to_owned() });
+    }
+    match redirect.op {
+        RedirectOp::HereDocument | RedirectOp::HereString | RedirectOp::Duplicate => {}
+        op if op.writes() => touched(Access::Write, &redirect.target, dirs, list),
+        _ => touched(Access::Read, &redirect.target, dirs, list),
+    }
+}
+
+fn is(name: &str, role: Role) -> bool {
+    programs::exact(name).is_some_and(|program| program.is(role))
+}
+
+// The hosts that a command contacts, and what it publishes.
+
+/// Returns a program's name, with its sub-command where the name alone says little.
+fn title(path: &str, args: &[Word<'_>]) -> String {
+    let many =
+        programs::exact(programs::base(path)).is_some_and(|program| program.is(Role::Titled));
+    let sub = args.iter().find(|w| !w.text.starts_with('-')).filter(|_| many);
+    match sub.and_then(Word::literal) {
+        Some(sub) => format!("{path} {sub}"),
+        None => path.to_owned(),
+    }
+}
+
+/// Adds the hosts and publications of one command.
+fn add(name: &str, args: &[Word<'_>], list: &mut List) {
+    for word in args {
+        if let Some(host) = host(&word.text) {
+            list.add(Effect::Reaches { host });
+        }
+    }
+    let Some(program) = programs::exact(name) else { return };
+    if !program.reaches.is_empty() {
+        let words = operands(args, VALUES);
+        program.reaches.iter().for_each(|reach| one(*reach, name, &words, list));
+    }
+}
+
+fn one(reach: Reach, name: &str, words: &[&Word<'_>], list: &mut List) {
+    let word = |at: usize| words.get(at).map(|w| &*w.text).unwrap_or_default();
+    let mut reaches = |host: &str| list.add(Effect::Reaches { host: host.to_owned() });
+    match reach {
+        Reach::Publishes { sub, second, title, to } => {
+            let fits = listed(sub, word(0)) && (second.is_empty() || listed(second, word(1)));
+            if fits {
+                let what = match title {
+                    Title::Two => format!("{name} {}", word(0)),
+                    Title::Three => format!("{name} {} {}", word(0), word(1)),
+                };
+                list.add(Effect::Publishes { what, to: goal(to, words) });
+            }
+        }
+        Reach::Copies => words.iter().filter_map(|w| remote(&w.text)).for_each(|to| reaches(&to)),
+        Reach::Host if word(0).is_empty() => {}
+        Reach::Host => reaches(word(0).rsplit('@').next().unwrap_or_default()),
+        Reach::Addresses => words
+            .iter()
+            .filter(|w| !w.text.contains("://") && w.text.contains(['.', ':']))
+            .for_each(|w| reaches(w.text.split(['/', '?']).next().unwrap_or_default())),
+        Reach::Repository(subs) if listed(subs, word(0)) => {
+            // A name such as `origin` is shown as it is; its host is in git's settings.
+            let at = word(1);
+            let named = (!at.is_empty() && !at.contains('/')).then(|| at.to_owned());
+            let host = remote(at).or(named);
+            reaches(host.as_deref().unwrap_or("the default remote"));
+        }
+        Reach::Registry(subs) if listed(subs, word(0)) => {
+            reaches(&format!("the package registry of {name}"));
+        }
+        Reach::Repository(_) | Reach::Registry(_) => {}
+    }
+}
+
+/// Returns the destination of a publication.
+fn goal(to: To, words: &[&Word<'_>]) -> String {
+    let text = |word: Option<&&Word<'_>>| word.map(|w| w.text.to_string()).unwrap_or_default();
+    match to {
+        To::Known(goal) => goal.to_owned(),
+        To::Rest(default) if words.len() < 2 => default.to_owned(),
+        To::Rest(_) => {
+            let rest: Vec<&str> = words.iter().skip(1).map(|w| &*w.text).collect();
+            rest.join(" ")
+        }
+        To::Second => text(words.get(1)),
+        To::Last => text(words.last()),
+    }
+}
+
+/// Options of these programs whose value is not an operand.
+const VALUES: &str = "-X -H -d -o -A -u -b -p -i -l -e -m -C -c -n -F -T -w";
+
+/// Returns the host of an address with a scheme.
+fn host(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    // The address may stand behind a name: `--url=https://…`, `user@https://…`.
+    let scheme = scheme.rsplit(['=', '@']).next().unwrap_or(scheme);
+    let plain = !scheme.is_empty()
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // `user:password@host`: only the host belongs on a card.
+    let host = host.rsplit('@').next().unwrap_or_default();
+    (plain && !host.is_empty() && scheme != "file").then(|| host.to_owned())
+}
+
+/// Returns the host of `user@host:path`.
+fn remote(text: &str) -> Option<String> {
+    let (host, _) = text.split_once(':')?;
+    let host = host.rsplit('@').next().unwrap_or(host);
+    (!host.is_empty() && !host.contains('/')).then(|| host.to_owned())
+}
+
+/// Returns whether this effect of a call, as text, only restates others of it: `runs rm` beside
+/// `deletes build`, or `runs git push` beside `publishes to origin main (git push)`.
+// Where anything is unknown, the program's name may be all there is to tell of it.
+#[must_use]
+pub fn is_restated(effect: &str, all: &[String]) -> bool {
+    let Some(program) = effect.strip_prefix("runs ") else { return false };
+    let published = format!(" ({program})");
+    let says = |other: &String| {
+        verb(program).is_some_and(|verb| other.starts_with(verb))
+            || other.starts_with("publishes ") && other.ends_with(&published)
+    };
+    !all.iter().any(|other| other.starts_with("effects unknown")) && all.iter().any(says)
+}
+
+/// The start of the effects that say all that a program does.
+// `./rm` is a program of its own, and no name of ours.
+fn verb(program: &str) -> Option<&'static str> {
+    let program = exact(program).filter(|program| program.is(Role::OnlyFiles))?;
+    match program.files {
+        Files::Each { access, .. } | Files::Transfer(access) => match access {
+            description::Access::Read => None,
+            description::Access::Write => Some("writes "),
+            description::Access::Delete => Some("deletes "),
+            description::Access::Move => Some("moves "),
+            description::Access::Rights => Some("changes the rights of "),
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
