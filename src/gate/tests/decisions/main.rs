@@ -1,0 +1,28 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+//! The table of decisions: what becomes of a call by its kind, the rules, what was granted, the
+//! session's mode, the agent's token, a budget, what was before, and a pause.
+//!
+//! `tests/golden/decisions.txt` is the whole table; `UPDATE_DECISIONS=1` writes it anew. Beside it
+//! stand properties that hold whatever that file says.
+
+mod dimensions;
+mod properties;
+mod table;
+mod world;
+
+use std::{env, fs, path::Path};
+
+#[tokio::test(start_paused = true)]
+async fn every_combination_is_decided_as_the_table_says() {
+    let rows = world::all_rows().await;
+    properties::check(&rows);
+    let text = table::text(&rows);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/decisions.txt");
+    if env::var_os("UPDATE_DECISIONS").is_some() {
+        fs::write(&file, &text).unwrap();
+    }
+    let golden = fs::read_to_string(&file).unwrap();
+    let differs = golden.lines().zip(text.lines()).find(|(golden, now)| golden != now);
+    assert_eq!(differs, None, "the first line that differs, in the golden file and now");
+    assert_eq!(golden.lines().count(), text.lines().count());
+}
