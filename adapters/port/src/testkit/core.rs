@@ -70,7 +70,7 @@ pub trait TestCore: Send + Sync {
     async fn take(&self, received: Received) -> Receipt;
 
     /// A card as it is now.
-    async fn card(&self, _id: &str, _at: Option<&MessageRef>) -> Option<Card> {
+    async fn card(&self, _id: &str) -> Option<Card> {
         None
     }
 
@@ -178,7 +178,7 @@ impl TestCore for ScriptedCore {
         receipts.remove(0)
     }
 
-    async fn card(&self, id: &str, _at: Option<&MessageRef>) -> Option<Card> {
+    async fn card(&self, id: &str) -> Option<Card> {
         let card = self.card.lock().unwrap_or_else(PoisonError::into_inner);
         card.clone().filter(|card| card.id == id)
     }
