@@ -56,6 +56,12 @@ pub(super) fn page(bundle: &Bundle, at: usize, store: &str) -> Card {
     card
 }
 
+/// A view of one of its requests, as its message shows it.
+// INVARIANT: a message shows what carries its own revision or a later one, and no part of it does.
+pub(super) fn view(bundle: &Bundle, card: Card) -> Card {
+    Card { revision: revision(bundle), ..card }
+}
+
 /// The place of an ask in a bundle, as [`page`] counts.
 pub(super) fn place(bundle: &Bundle, card: &str) -> usize {
     let mut shown = bundle.members.iter().filter(|member| member.joined > 0);

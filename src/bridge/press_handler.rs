@@ -24,7 +24,7 @@ use countersign_port::{
     Presses, Receipt, Target, TextReply, async_trait, command_in,
 };
 use countersign_store::{BundleKey, OwedText, Store, StoreError};
-use receipts::{fault, in_one_sentence, receipt, receipt_of};
+use receipts::{asked_back, fault, in_one_sentence, reads_like_yes, receipt, receipt_of};
 use std::sync::Arc;
 
 /// What is told of a card that another store holds.
@@ -131,7 +131,8 @@ impl PressHandler {
         {
             let card = Some(card::choice(ask, origin, chosen));
             let words = if ask.stopped.is_some() { PAUSED } else { "" };
-            return Ok(Receipt { card, ..receipt(Outcome::Noted, words) });
+            let receipt = Receipt { card, ..receipt(Outcome::Noted, words) };
+            return Ok(self.go_on(receipt, &input, &token).await);
         }
         let view = reply.ask.clone().filter(|ask| reviews && ask.is_open());
         let mut receipt = receipt_of(reply, origin);
@@ -173,6 +174,10 @@ impl PressHandler {
         let Some((nonce, ask)) = self.store.ask_at(self.adapter, &at.0).await? else {
             return self.reply_to_bundle(&presser, &at, text).await;
         };
+        if !ask.is_question() && reads_like_yes(&text) {
+            let reply = self.gate.answer(ask, self.who(&presser), Action::Look).await;
+            return Ok(asked_back(reply));
+        }
         let reply = self.gate.answer(ask.clone(), self.who(&presser), said(&ask, text)).await;
         Ok(receipt_of(reply, self.origin(&nonce)))
     }
@@ -192,7 +197,12 @@ impl PressHandler {
         }
     }
 
-    async fn read(&self, id: &str) -> Result<Option<Card>, StoreError> {
+    async fn read(&self, id: &str, at: Option<&MessageRef>) -> Result<Option<Card>, StoreError> {
+        if let Some(at) = at
+            && let Some(bundle) = self.bundle_of_part(id, at).await?
+        {
+            return Ok(Some(bundle::page(&bundle, bundle::place(&bundle, id), self.store.id())));
+        }
         if let Some(ask) = self.store.ask_of_card(id, self.adapter, None).await? {
             return Ok(Some(card::draw(&ask, self.origin(id))));
         }
@@ -285,8 +295,8 @@ impl Presses for PressHandler {
         self.gate.person_in_inbox(id)
     }
 
-    async fn card(&self, id: &str) -> Option<Card> {
-        let card = self.read(id).await;
+    async fn card(&self, id: &str, at: Option<&MessageRef>) -> Option<Card> {
+        let card = self.read(id, at).await;
         card.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?
     }
 }

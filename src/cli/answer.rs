@@ -2,12 +2,16 @@
 
 use super::{Context, Exit, complete, edit, exit::Misused, say, token};
 use anyhow::Result;
+use countersign_bridge::card::terminal;
+use countersign_client::{Client, ClientError};
 use countersign_domain::{
     Decision, Scope,
     question::Question,
-    wire::{AnswerReply, AnswerRequest, AskState},
+    wire::{AnswerReply, AnswerRequest, AskState, AskView},
 };
+use countersign_port::Tone;
 use serde_json::{Map, Value};
+use std::io::{BufRead as _, IsTerminal as _};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproveArgs {
@@ -24,6 +28,9 @@ pub(super) struct ApproveArgs {
     /// A note for the agent, with an approval of this call alone
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    /// Approve a critical call without being asked again
+    #[arg(long)]
+    yes: bool,
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
@@ -80,16 +87,72 @@ pub(super) struct AnswerArgs {
 }
 
 pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit> {
+    has_id(&args.ask)?;
+    let client = token::approver(context)?;
+    let seen = seen(&client, &args.ask).await?;
+    if !args.yes && is_critical(&seen) {
+        say::aside(&shown(&seen));
+        if !confirmed("Approve this critical call? [y/N]")? {
+            say::aside("Nothing is approved.");
+            return Ok(Exit::Pending);
+        }
+    }
     let (scope, rules, reason) = (Some(args.scope), args.rules, args.note);
     let answer = AnswerRequest { scope, rules, reason, ..AnswerRequest::new(Decision::Approve) };
-    send(context, &args.ask, &answer, args.json).await
+    told_of(&seen, &client.answer(&seen.id, &answer).await?, args.json)
+}
+
+/// The ask with its card. A token that may neither read nor answer it is told the latter.
+async fn seen(client: &Client, id: &str) -> Result<AskView, ClientError> {
+    let read = client.card(id).await;
+    if let Err(ClientError::Rejected(_)) = &read {
+        // SECURITY: this answers nothing, whoever sends it: an approval has no digest.
+        let digest = Some(String::new());
+        let nothing = AnswerRequest { digest, ..AnswerRequest::new(Decision::Approve) };
+        if let Err(refused @ ClientError::Refused(_)) = client.answer(id, &nothing).await {
+            return Err(refused);
+        }
+    }
+    read
+}
+
+/// Whether one step must not approve it.
+// FAIL-CLOSED: a card that cannot be read, as that of another version, may be a critical one's.
+fn is_critical(ask: &AskView) -> bool {
+    let open = ask.state == AskState::Open;
+    open && terminal::of(ask.clone()).is_none_or(|card| card.tone == Tone::Critical)
+}
+
+/// What somebody reads before they approve it.
+fn shown(ask: &AskView) -> String {
+    match terminal::of(ask.clone()) {
+        Some(card) => terminal::draw(&card),
+        None => format!("{}\n{}", say::literal(&ask.call.tool), say::literal(&ask.why)),
+    }
+}
+
+/// Asks on the terminal.
+// FAIL-CLOSED: only a `y` that somebody types is a yes.
+pub(super) fn confirmed(question: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        return Err(
+            Misused("nobody can be asked here: read it as shown, then add --yes".into()).into()
+        );
+    }
+    say::aside(question);
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
 pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
     let DenyArgs { ask, reason, stop, skip, explain, json } = args;
     let deny = AnswerRequest::new(Decision::Deny);
     let answer = AnswerRequest { reason, stop, skip, explain, ..deny };
-    send(context, &ask, &answer, json).await
+    has_id(&ask)?;
+    let client = token::approver(context)?;
+    let seen = seen(&client, &ask).await?;
+    told_of(&seen, &client.answer(&seen.id, &answer).await?, json)
 }
 
 #[derive(Debug, clap::Args)]
@@ -112,16 +175,12 @@ pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> 
     if let Some(text) = &args.edit {
         return edit::run(context, &args.ask, text, args.yes, args.json).await;
     }
-    let ask = token::approver(context)?.ask(&args.ask).await?;
+    has_id(&args.ask)?;
+    let client = token::approver(context)?;
+    let ask = client.ask(&args.ask).await?;
     let answers = Some(by_question(&ask.call.questions, &args.answers, args.text)?);
     let answer = AnswerRequest { answers, ..AnswerRequest::new(Decision::Approve) };
-    send(context, &args.ask, &answer, args.json).await
-}
-
-async fn send(context: &Context, id: &str, answer: &AnswerRequest, json: bool) -> Result<Exit> {
-    has_id(id)?;
-    let reply = token::approver(context)?.answer(id, answer).await?;
-    told(&reply, json)
+    told(&client.answer(&ask.id, &answer).await?, args.json)
 }
 
 fn has_id(id: &str) -> Result<()> {
@@ -131,6 +190,14 @@ fn has_id(id: &str) -> Result<()> {
         }
         false => Ok(()),
     }
+}
+
+/// The outcome, behind the first line of what was answered, which is for people alone.
+fn told_of(ask: &AskView, reply: &AnswerReply, json: bool) -> Result<Exit> {
+    if !json && let Some(card) = terminal::of(ask.clone()) {
+        say::aside(&say::literal(&card.title));
+    }
+    told(reply, json)
 }
 
 fn told(reply: &AnswerReply, json: bool) -> Result<Exit> {

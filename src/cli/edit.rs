@@ -1,6 +1,6 @@
 //! `countersign answer ID --edit TEXT`: approves another text than the agent's.
 
-use super::{Context, Exit, exit::Misused, say, token};
+use super::{Context, Exit, answer::confirmed, say, token};
 use anyhow::Result;
 use countersign_domain::{
     Decision,
@@ -8,7 +8,6 @@ use countersign_domain::{
     wire::{AnswerReply, AnswerRequest, EditView},
 };
 use similar::TextDiff;
-use std::io::{BufRead as _, IsTerminal as _};
 
 /// Proposes the text, shows what it changes, and approves it where that is wanted.
 pub(super) async fn run(
@@ -25,7 +24,7 @@ pub(super) async fn run(
     let proposed = client.answer(&ask.id, &propose).await?;
     let Some(edit) = proposed.edit.clone() else { return told(&proposed, json) };
     say::aside(&shown(editable(&ask.call).unwrap_or_default(), text, &edit));
-    if !yes && !confirmed()? {
+    if !yes && !confirmed("Approve this change? [y/N]")? {
         say::aside("Nothing is approved. The change stays proposed on the card.");
         return Ok(Exit::Pending);
     }
@@ -51,17 +50,4 @@ fn shown(old: &str, new: &str, edit: &EditView) -> String {
     }
     lines.push(format!("digest {}", say::literal(&edit.digest)));
     lines.join("\n")
-}
-
-/// FAIL-CLOSED: only a `y` that somebody types is a yes.
-fn confirmed() -> Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        return Err(
-            Misused("nobody can be asked here: look at the change, then add --yes".into()).into()
-        );
-    }
-    say::aside("Approve this change? [y/N]");
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }

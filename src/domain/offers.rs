@@ -2,7 +2,10 @@
 
 use super::{Answer, Body, Scope};
 use crate::PromptChoice;
-use countersign_policy::Rule;
+use countersign_policy::{
+    Rule,
+    tools::{Kind, kind_of},
+};
 
 /// A rule that Always offers, and the part of the call that needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +20,10 @@ impl Body {
     /// Whether its card offers to approve with this scope.
     #[must_use]
     pub fn offers(&self, scope: Scope) -> bool {
+        // A rule on plans would approve every later one, whatever it plans.
+        if self.call.is_plan() && scope != Scope::Once {
+            return false;
+        }
         let choice = match scope {
             Scope::Once => return true,
             Scope::Session => PromptChoice::Session,
@@ -74,10 +81,12 @@ impl Body {
 
     /// Whether an approval of this scope covers more than this very call, so that its button has to
     /// say what.
+    // INVARIANT: a rule on a file that is written covers every text of it, so it is never this call
+    // alone.
     #[must_use]
     pub fn widens(&self, scope: Scope) -> bool {
         let rules = self.remembers(scope);
-        !rules.is_empty() && rules != self.exact
+        !rules.is_empty() && (rules != self.exact || self.call.writes_a_file())
     }
 
     /// What a button of this scope names: its rule, as short as it can be told (`cargo build *`,
@@ -103,7 +112,9 @@ impl Body {
 
 /// A rule as a button names it.
 fn short(rule: &Rule) -> String {
+    let file = matches!(kind_of(&rule.tool), Kind::Write | Kind::Edit);
     match (rule.tool.as_str(), rule.pattern.as_str()) {
+        (_, pattern) if file && pattern != "*" => format!("any edit of {pattern}"),
         (tool, "*") => tool.to_owned(),
         ("shell_exec", pattern) => pattern.to_owned(),
         (tool, pattern) => format!("{tool} {pattern}"),

@@ -3,6 +3,7 @@
 use crate::{
     daemon::{APPROVER, Daemon, shell},
     process::{Process, run, start},
+    terminal::Terminal,
 };
 use serde_json::{Value, json};
 
@@ -45,6 +46,31 @@ async fn an_answer_that_comes_too_late_says_so_and_decides_nothing() {
     assert_eq!(late.code, Some(1));
     assert!(late.stdout.starts_with("Already denied by the approver's token"), "{late:?}");
     assert_eq!(daemon.read(&id).await["answer"]["decision"], "deny");
+}
+
+#[tokio::test]
+async fn a_critical_call_is_not_approved_in_one_step_and_the_answer_names_it() {
+    let daemon = Daemon::start("").await;
+    let command = "sudo rm -rf --no-preserve-root /";
+    let id = daemon.ask(&shell(command)).await;
+    let refused = run(&daemon, &["approve", &id]).await;
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused:?}");
+    assert!(refused.stderr.contains(command) && refused.stderr.contains("--yes"), "{refused:?}");
+    let mut terminal = Terminal::start(&daemon, &["approve", &id], 100);
+    terminal.until("Approve this critical call? [y/N]").await;
+    terminal.types("n\r");
+    terminal.until("Nothing is approved.").await;
+    assert_eq!(terminal.ends().await, Some(8));
+    assert_eq!(daemon.read(&id).await["state"], "open");
+    let mut terminal = Terminal::start(&daemon, &["approve", &id], 100);
+    terminal.until("Approve this critical call? [y/N]").await;
+    terminal.types("y\r");
+    terminal.until("Approved once.").await;
+    assert_eq!(terminal.ends().await, Some(0));
+    let again = daemon.ask(&shell(command)).await;
+    let approved = run(&daemon, &["approve", &again, "--yes"]).await;
+    assert_eq!(approved.short(), (Some(0), "Approved once.\n"));
+    assert!(approved.stderr.contains(command), "{approved:?}");
 }
 
 #[tokio::test]

@@ -209,3 +209,49 @@ async fn a_press_on_a_shared_message_that_discord_reports_twice_counts_once() {
 async fn a_press_on_a_shared_message_that_slack_reports_twice_counts_once() {
     a_press_comes_twice(GroupChat::slack().await).await;
 }
+
+async fn every_button_of_a_page_answers(chat: GroupChat) {
+    let daemon = start(&chat).await;
+    let ask = |n: u32| {
+        let daemon = &daemon;
+        async move {
+            let both = format!("git push origin build-{n} && git push origin tag-{n}");
+            daemon.ask(&shell(&both)).await
+        }
+    };
+    let asks: Vec<String> = stream::iter(1..=40).map(ask).buffered(20).collect().await;
+    let message = chat.until("a message that several share", || shared(&chat)).await;
+    let at = || chat.open().into_iter().find(|it| it.place == message.place);
+    let with = |label: &'static str| {
+        move |it: OpenMessage| it.buttons.iter().any(|(it, _)| it.starts_with(label)).then_some(it)
+    };
+    let shows = async |label: &'static str| chat.until(label, || at().and_then(with(label))).await;
+    chat.press(&message.place, message.button("Review").1).await;
+    let page = shows("Next ›").await;
+    chat.press(&message.place, page.button("Always…").1).await;
+    let choice = shows("Store these 2 rules").await;
+    chat.press(&message.place, choice.button("Back").1).await;
+    let page = shows("Next ›").await;
+    if let Some((_, more)) = page.buttons.iter().find(|(label, _)| label == "More…") {
+        chat.press(&message.place, more).await;
+        let menu = shows("Deny with reason…").await;
+        chat.press(&message.place, menu.button("‹ Back").1).await;
+        shows("Next ›").await;
+    }
+    are_open(&daemon, &asks).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_button_of_a_page_in_telegram_answers() {
+    every_button_of_a_page_answers(GroupChat::telegram().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_button_of_a_page_in_discord_answers() {
+    every_button_of_a_page_answers(GroupChat::discord().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_button_of_a_page_in_slack_answers() {
+    every_button_of_a_page_answers(GroupChat::slack().await).await;
+}

@@ -9,7 +9,7 @@ export function drawButtons(card, act) {
   if (buttons.length === 0 && (card.more ?? []).length === 0) return [];
   const question = isOpen(card) && isQuestion(card);
   const toggles = buttons.some(({ style }) => style === "submit");
-  const keys = shortcuts(buttons, isOpen(card));
+  const keys = shortcuts(buttons, card.more ?? [], isOpen(card));
   const rows = card.buttons.flatMap((row, at) => {
     const drawn = row.filter(({ style }) => style !== "text")
       .map((button) => drawButton(button, keys.get(button), toggles, card, act));
@@ -22,14 +22,14 @@ export function drawButtons(card, act) {
       ...drawn, ...openers);
     return question ? [...forms, line] : [line, ...forms];
   });
-  return [el("div", { className: question ? "buttons question" : "buttons" }, ...rows, ...drawMore(card, act))];
+  return [el("div", { className: question ? "buttons question" : "buttons" }, ...rows, ...drawMore(card, keys, act))];
 }
 
 /** What is behind More…; the fields of its text buttons are below it. */
-function drawMore({ id, more = [] }, act) {
+function drawMore({ id, more = [] }, keys, act) {
   if (more.length === 0) return [];
-  const fields = new Map(more.filter((b) => b.style === "text").map((b) => [b, drawField(b, null, false, act)]));
-  const items = more.map((button) => fields.get(button)?.opener ?? drawButton(button, null, false, { id }, act));
+  const fields = new Map(more.filter((b) => b.style === "text").map((b) => [b, drawField(b, keys.get(b), false, act)]));
+  const items = more.map((button) => fields.get(button)?.opener ?? drawButton(button, keys.get(button), false, { id }, act));
   const menu = el("details", { className: "menu" },
     el("summary", { "data-slot": "More…", textContent: "More…" }), el("div", { className: "items row" }, ...items));
   return [menu, ...[...fields.values()].map(({ form }) => form)];
@@ -80,19 +80,33 @@ function hint(node, key) {
   node.append(el("kbd", { "aria-hidden": "true", textContent: key.toUpperCase() }));
 }
 
-/** One key per button: the first of each kind by its letter, options by their number, Undo by U. */
-function shortcuts(buttons, open) {
-  const letters = { approve: "a", always: "w", deny: "d", submit: "s", text: "t", open: "r" };
+// A key means one thing on every card. What has no style of its own is known by how its label begins.
+const LETTERS = { approve: "a", always: "w", deny: "d", submit: "s", open: "r" };
+const MEANINGS = [
+  ["Deny with reason", "t"], ["Other", "o"], ["Approve with a note", "n"], ["Edit", "e"],
+  ["10 min", "m"], ["Session", "v"], ["This session", "v"], ["24 h", "h"],
+  ["Always this prefix", "p"], ["Always", "y"],
+  ["Skip", "i"], ["Deny and stop", "z"], ["Deny and explain", "l"],
+];
+
+const meaning = ({ label }) => MEANINGS.find(([begin]) => label.startsWith(begin))?.[1];
+
+/** One key per button: those in sight by their style, options by their number, all others by their meaning. */
+function shortcuts(buttons, more, open) {
   if (!open) return new Map(buttons.slice(0, 1).map((button) => [button, "u"]));
   const keys = new Map();
   const taken = new Set();
+  const give = (button, key) => {
+    if (!key || key.length > 1 || taken.has(key)) return;
+    taken.add(key);
+    keys.set(button, key);
+  };
   let options = 0;
   for (const button of buttons) {
     const option = button.style === "choice" || button.style === "chosen";
-    const key = option ? String((options += 1)) : letters[button.style];
-    if (!key || key.length > 1 || taken.has(key)) continue;
-    taken.add(key);
-    keys.set(button, key);
+    const styled = taken.has(LETTERS[button.style]) ? undefined : LETTERS[button.style];
+    give(button, option ? String((options += 1)) : styled ?? meaning(button));
   }
+  for (const button of more) give(button, meaning(button));
   return keys;
 }

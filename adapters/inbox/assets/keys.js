@@ -3,6 +3,7 @@
 import { $, desk } from "./dom.js";
 import { pageName } from "./pages.js";
 import { back, go, route } from "./route.js";
+import { settled } from "./settle.js";
 
 /** `page`: `{current(), currentNode(), order(), open(id), rowOf(id), toggle(id), clear(), release()}`. */
 export function hangKeys(page) {
@@ -46,15 +47,34 @@ function onList(page, key, target) {
   return false;
 }
 
+// SECURITY: letters that come together are words of somebody who believes to be in a field, not presses:
+// a letter answers when none came just before it and none follows at once. Milliseconds.
+const APART = 300;
+const words = { last: -Infinity, pending: 0 };
+
+/** Whether this letter belongs to others; takes back what the one before it would have pressed. */
+function inWord(key) {
+  if (!/^\p{L}$/u.test(key)) return false;
+  const now = performance.now();
+  const together = now - words.last < APART;
+  words.last = now;
+  if (together) clearTimeout(words.pending);
+  return together;
+}
+
 /** Keys of the card that has the focus, or whose row has it. */
 function onCard(key, event) {
+  if (inWord(key)) return;
   const card = event.target.closest(".card");
   const target = card && [...card.querySelectorAll("[aria-keyshortcuts]")]
     .find((node) => node.getAttribute("aria-keyshortcuts") === key);
   if (!target) return;
   event.preventDefault();
-  if (target instanceof HTMLTextAreaElement) target.focus();
-  else target.click();
+  if (target instanceof HTMLTextAreaElement) return target.focus();
+  // What decides nothing, and what is refused as too early, needs no second look.
+  const decides = target.dataset.style !== undefined && target.dataset.style !== "open";
+  if (!decides || !settled(card) || /\d/.test(key)) return target.click();
+  words.pending = setTimeout(() => target.isConnected && target.click(), APART);
 }
 
 /** To the next request or the one before; the first press only takes the focus to what is shown. */

@@ -110,7 +110,7 @@ impl Follower {
 async fn whole(inbox: &InboxState, kept: BoardCard) -> BoardCard {
     let Some(id) = kept.elsewhere() else { return kept };
     let Some(core) = inbox.connected() else { return kept };
-    match core.card(id).await {
+    match core.card(id, None).await {
         Some(card) => kept.with(&card),
         None => kept,
     }

@@ -127,8 +127,9 @@ pub trait Presses: Send + Sync {
     }
 
     /// A card of this adapter as its ask is now, for a platform that would else have to keep
-    /// large cards; `None` where there is none, or it cannot be read.
-    async fn card(&self, _id: &str) -> Option<Card> {
+    /// large cards; `None` where there is none, or it cannot be read. `at` is the message that shows
+    /// it, which may hold other cards too.
+    async fn card(&self, _id: &str, _at: Option<&MessageRef>) -> Option<Card> {
         None
     }
 }

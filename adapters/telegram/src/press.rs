@@ -113,7 +113,10 @@ impl PressReporter {
             (self.api.clone(), Arc::clone(&self.presses), Arc::clone(&self.cards));
         self.telling.spawn(async move {
             let card = match place {
-                Some(place) => presses.card(&card).await.map(|card| (place, card)),
+                Some(place) => {
+                    let shown = presses.card(&card, Some(&place.message_ref())).await;
+                    shown.map(|card| (place, card))
+                }
                 None => None,
             };
             let Some((place, card)) = card else {

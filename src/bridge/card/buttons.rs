@@ -95,7 +95,7 @@ fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
     };
     let first = row([
         maker.button("Approve", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
-        match parts::opens(body) {
+        match remembered::opens(ask) {
             true => {
                 let all = Pressed::ChooseParts(parts::all(body));
                 maker.button("Always…", ButtonStyle::Always, all)

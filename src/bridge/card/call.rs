@@ -101,8 +101,7 @@ fn limits(call: &Call, mut rest: Value, details: &mut Sheet) -> Value {
 
 /// The plan that an agent in plan mode wants to leave it with.
 pub(super) fn plan(call: &Call) -> Option<&str> {
-    let plans = matches!(&*call.tool, "ExitPlanMode" | "exit_plan_mode");
-    call.args.get("plan").filter(|_| plans)?.as_str()
+    call.args.get("plan").filter(|_| call.is_plan())?.as_str()
 }
 
 /// The command text of a call and the argument that holds it, if one does.

@@ -10,15 +10,6 @@ use countersign_gate::ask::{Ask, Body, Scope};
 use countersign_port::line;
 use countersign_port::{Block, Button, ButtonStyle, Card};
 
-/// Whether Always opens the choice: there are several rules, or the one is too long for a button.
-pub(super) fn opens(body: &Body) -> bool {
-    let long = || body.pattern(Scope::Always).is_some_and(|it| line(&it).chars().count() > 26);
-    // Other systems' Always is pressed once, and names no parts.
-    !body.always_from.is_empty()
-        && body.offers(Scope::Always)
-        && (2..=MOST_PARTS).contains(&body.always.len()) | (body.always.len() == 1 && long())
-}
-
 /// All of its rules, as a choice has them.
 pub(super) fn all(body: &Body) -> u32 {
     body.always.iter().take(MOST_PARTS).enumerate().fold(0, |mask, (at, _)| mask | 1 << at)
@@ -29,7 +20,9 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
     let body = &ask.body;
     let mask = mask & all(body);
     let maker = Maker { origin, step: 0 };
-    let chosen = |at: usize| mask & 1 << at != 0;
+    // Other systems' Always is one rule set, of which nothing can be left out.
+    let whole = body.always_from.is_empty() || body.always.len() > MOST_PARTS;
+    let chosen = |at: usize| whole || mask & 1 << at != 0;
     let mut notes = vec!["Always stores what is marked, and nothing else:".to_owned()];
     for (at, part) in body.parts().enumerate() {
         let mark = if chosen(at) { "✓" } else { "–" };
@@ -39,7 +32,8 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
         };
         notes.push(format!("{mark} {} {}{from}", at + 1, line(&part.rule.to_string())));
     }
-    let toggles = body.parts().take(MOST_PARTS).enumerate().filter(|_| body.always.len() > 1);
+    let toggles = body.parts().take(MOST_PARTS).enumerate();
+    let toggles = toggles.filter(|_| !whole && body.always.len() > 1);
     let toggles: Vec<_> = toggles
         .filter_map(|(at, part)| {
             let (mark, style) = match chosen(at) {
@@ -53,13 +47,17 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
         .collect();
     let per_row = toggles.len().div_ceil(4).max(1);
     let mut buttons: Vec<_> = toggles.chunks(per_row).map(<[Button]>::to_vec).collect();
-    let store = match mask.count_ones() {
+    let (count, stores) = match whole {
+        true => (body.always.len(), Pressed::Approve(Scope::Always)),
+        false => (mask.count_ones() as usize, Pressed::StoreParts(mask)),
+    };
+    let store = match count {
         0 => "Store none, approve once".to_owned(),
         1 => "Store this 1 rule".to_owned(),
         many => format!("Store these {many} rules"),
     };
     let last = [
-        maker.button(&store, ButtonStyle::Always, Pressed::StoreParts(mask)),
+        maker.button(&store, ButtonStyle::Always, stores),
         maker.button("Back", ButtonStyle::Choice, Pressed::Back),
     ];
     buttons.push(last.into_iter().flatten().collect());
@@ -72,7 +70,10 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{card, token::ButtonToken};
+    use crate::{
+        card::{self, remembered::opens},
+        token::ButtonToken,
+    };
     use countersign_gate::call::Call;
     use countersign_policy::Rule;
     use serde_json::json;
@@ -103,7 +104,7 @@ mod tests {
     #[test]
     fn always_for_several_commands_lists_its_rules_and_each_can_be_left_out() {
         let ask = ask(&[("cargo test *", "cargo test"), ("git add -A", "git add -A")]);
-        assert!(opens(&ask.body));
+        assert!(opens(&ask));
         let whole = card::choice(&ask, ORIGIN, all(&ask.body));
         assert_eq!(
             labels(&whole),
@@ -128,10 +129,10 @@ mod tests {
 
     #[test]
     fn one_short_rule_needs_no_choice_and_a_long_one_is_read_first() {
-        assert!(!opens(&ask(&[("cargo build *", "cargo build x")]).body));
+        assert!(!opens(&ask(&[("cargo build *", "cargo build x")])));
         let long = "cargo test --package one-with-a-long-name --lib";
         let ask = ask(&[(long, long)]);
-        assert!(opens(&ask.body));
+        assert!(opens(&ask));
         assert_eq!(labels(&card::choice(&ask, ORIGIN, 1)), ["Store this 1 rule", "Back"]);
     }
 

@@ -17,6 +17,11 @@ pub(super) fn label(ask: &Ask, scope: Scope) -> Option<String> {
     if !(body.offers(scope) && is_less) {
         return None;
     }
+    // Every text of a file is more than exactly this one.
+    let (plain, short) = match scope == Scope::Exact && body.widens(scope) {
+        true => (&"Always", &"Always"),
+        false => (plain, short),
+    };
     let names = scope == Scope::Always || body.widens(scope);
     let pattern = body.pattern(scope).filter(|_| names && !short.is_empty());
     let full = pattern.map(|pattern| format!("{short}: {}", line(&pattern)));
@@ -27,8 +32,14 @@ pub(super) fn label(ask: &Ask, scope: Scope) -> Option<String> {
         Some(full) if full.chars().count() <= LABEL => full,
         Some(_) if body.remembers(scope).len() > 1 => count(),
         Some(_) if scope == Scope::Always => format!("{short}…"),
-        Some(_) => format!("{plain}, see below"),
+        Some(_) => format!("{plain}: as named above"),
     })
+}
+
+/// Whether Always opens a choice instead of storing at once: its label does not say all that it
+/// stores.
+pub(super) fn opens(ask: &Ask) -> bool {
+    label(ask, Scope::Always).is_some_and(|label| !names_all(&ask.body, Scope::Always, &label))
 }
 
 /// Writes what the buttons store, those that store the same together: on the card itself where
@@ -43,8 +54,9 @@ pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         let Some(label) = label(ask, *scope) else { continue };
         let rules = ask.body.stores(*scope).into_iter().map(|rule| line(&rule));
         let rules = rules.collect::<Vec<_>>().join(", ");
-        let unsaid =
-            *scope == Scope::Always && !(until.is_empty() && names_all(&ask.body, *scope, &label));
+        let widens = *scope == Scope::Always || ask.body.widens(*scope);
+        let named = names_all(&ask.body, *scope, &label);
+        let unsaid = widens && !(named && (until.is_empty() || *scope != Scope::Always));
         match stored.iter_mut().find(|it| it.rules == rules) {
             Some(same) => same.buttons.push(plain),
             None => stored.push(SameRules { rules, buttons: vec![plain], unsaid }),

@@ -183,8 +183,41 @@ fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
     );
     let text = text(&card);
     let session = "This session stores=shell: git push *, until the session ends";
-    let prefix = "Always this prefix stores=commands that begin with `git push `, until";
+    let prefix = "- Always this prefix stores: commands that begin with `git push `, until";
     assert!(text.contains(session) && text.contains(prefix), "{text}");
+}
+
+#[test]
+fn what_is_remembered_of_an_edit_says_that_it_covers_every_text_of_the_file() {
+    let edit = json!({"file_path": "src/app.ts", "old_string": "a", "new_string": "b"});
+    let mut ask = push();
+    ask.body.call = Call::new("claude-code", "one", "Edit", edit);
+    let file = vec![Rule::allow("edit", "src/app.ts")];
+    (ask.body.always, ask.body.exact) = (vec![Rule::allow("edit", "src/*")], file);
+    let card = draw(&ask, CARD);
+    let labels: Vec<_> =
+        card.buttons.iter().flatten().chain(&card.more).map(|button| &*button.label).collect();
+    for label in [
+        "Always: any edit of src/*",
+        "10 min: any edit of src/app.ts",
+        "Session: any edit of src/*",
+        "24 h: any edit of src/app.ts",
+        "Always: any edit of src/app.ts",
+    ] {
+        assert!(labels.contains(&label), "{label}: {labels:?}");
+    }
+    assert!(!labels.iter().any(|label| label.contains("this") || label.contains("exactly")));
+}
+
+#[test]
+fn a_plan_is_approved_once_and_no_later_one_with_it() {
+    let mut ask = push();
+    ask.body.call = Call::new("claude-code", "one", "ExitPlanMode", json!({"plan": "# Do it"}));
+    ask.body.always = vec![Rule::allow("ExitPlanMode", "*")];
+    let card = draw(&ask, CARD);
+    let all = || card.buttons.iter().flatten().chain(&card.more);
+    assert!(all().all(|button| button.style != ButtonStyle::Always), "{card:?}");
+    assert!(all().any(|button| button.style == ButtonStyle::Approve), "{card:?}");
 }
 
 #[test]
@@ -194,7 +227,7 @@ fn always_that_is_too_long_for_its_button_stands_on_the_card() {
     let shown = text(&draw(&ask, CARD));
     let note = "- Always, 10 minutes, This session and 24 hours store: shell: git push origin \
                 a-very-long-name-of-a-branch *\n";
-    assert!(shown.contains(note) && shown.contains("(Always… w)"), "{shown}");
+    assert!(shown.contains(note) && shown.contains("(Always… i1)"), "{shown}");
 }
 
 #[test]

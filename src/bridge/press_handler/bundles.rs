@@ -2,7 +2,7 @@
 
 use super::{
     Input, NO_CARD, PressHandler,
-    receipts::{receipt, receipt_of},
+    receipts::{asked_back, reads_like_yes, receipt, receipt_of},
 };
 use crate::{
     bundle,
@@ -109,6 +109,12 @@ impl PressHandler {
         if asks.is_empty() {
             return Ok(receipt(Outcome::AlreadyAnswered, ANSWERED));
         }
+        if reads_like_yes(&text) {
+            let Some(first) = asks.into_iter().next() else {
+                return Ok(receipt(Outcome::AlreadyAnswered, ANSWERED));
+            };
+            return Ok(asked_back(self.gate.answer(first, self.who(presser), Action::Look).await));
+        }
         let action = Action::Deny { reason: Some(text), then: None };
         let All { reply, applied, of } = self.answer_all(asks, presser, action).await;
         if !is_over(reply.told) || of == 1 {
@@ -160,29 +166,33 @@ impl PressHandler {
         input: &Input,
         token: &ButtonToken,
     ) -> Receipt {
-        let stays = matches!(receipt.outcome, Outcome::Noted | Outcome::TextWanted);
-        let Some(message) = input.message.as_ref().filter(|_| !stays && receipt.card.is_some())
-        else {
+        let (Some(message), Some(card)) = (input.message.as_ref(), receipt.card.clone()) else {
             return receipt;
         };
-        match self.next_of_bundle(&token.nonce, message).await {
-            Ok(Some(card)) => Receipt { card: Some(card), ..receipt },
-            Ok(None) => receipt,
-            Err(error) => Receipt { card: no_card(&error), ..receipt },
+        let bundle = match self.bundle_of_part(&token.nonce, message).await {
+            Ok(Some(bundle)) => bundle,
+            Ok(None) => return receipt,
+            Err(error) => return Receipt { card: no_card(&error), ..receipt },
+        };
+        if let Err(error) = self.rest(&bundle.row.nonce).await {
+            return Receipt { card: no_card(&error), ..receipt };
         }
+        let stays = matches!(receipt.outcome, Outcome::Noted | Outcome::TextWanted);
+        let card = match stays && token.pressed != Pressed::Back {
+            // A view of one of its requests, such as the choice behind *Always…*.
+            true => bundle::view(&bundle, card),
+            false => bundle::page(&bundle, bundle::place(&bundle, &token.nonce), self.store.id()),
+        };
+        Receipt { card: Some(card), ..receipt }
     }
 
-    /// What the message of a bundle shows after one of its cards was pressed.
-    async fn next_of_bundle(
+    /// The bundle that holds this card, where its message shows it.
+    pub(super) async fn bundle_of_part(
         &self,
         card: &str,
         message: &MessageRef,
-    ) -> Result<Option<Card>, StoreError> {
-        let by = BundleKey::Card { card, message: &message.0 };
-        let Some(bundle) = self.store.find_bundle(by).await? else { return Ok(None) };
-        self.rest(&bundle.row.nonce).await?;
-        let place = bundle::place(&bundle, card);
-        Ok(Some(bundle::page(&bundle, place, self.store.id())))
+    ) -> Result<Option<Bundle>, StoreError> {
+        self.store.find_bundle(BundleKey::Card { card, message: &message.0 }).await
     }
 
     /// Lets the outbox leave a bundle as it is for a while.

@@ -74,6 +74,25 @@ async fn a_notice_of_the_bridge_stands_on_the_page_until_it_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn words_that_somebody_types_beside_a_field_press_nothing() {
+    let mut desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    desk.post(&command("one", "first")).await;
+    page.until("document.title === '(1) countersign'").await;
+    page.until(STILL).await;
+    page.key("j").await;
+    page.until("document.activeElement.dataset.id === 'one'").await;
+    // In one task of the page, as fast as somebody types.
+    let typed = "for (const key of 'what now, always') document.activeElement.dispatchEvent(
+        new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })); true";
+    page.until(typed).await;
+    page.until("performance.now() > (window.after ??= performance.now() + 700)").await;
+    assert!(desk.presses.try_recv().is_err(), "words pressed a button");
+    page.key("v").await;
+    assert_eq!(desk.presses.recv().await.unwrap().token, "one.1.s", "a key alone still does");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn keys_act_on_the_focused_card_alone() {
     let mut desk = Desk::open().await;
     let Some((_browser, page)) = look(&desk).await else { return };

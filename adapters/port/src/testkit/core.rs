@@ -133,7 +133,7 @@ impl<T: TestCore> Presses for T {
         TestCore::signed_in(self, id)
     }
 
-    async fn card(&self, id: &str) -> Option<Card> {
+    async fn card(&self, id: &str, _at: Option<&MessageRef>) -> Option<Card> {
         TestCore::card(self, id).await
     }
 }
