@@ -213,6 +213,7 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     if let Some(problem) = body.rules_problem.as_deref() {
         sheet.note(format!("The last good rules are in force: {}", line(problem)));
     }
+    body.cautions.iter().for_each(|caution| sheet.note(format!("⚠ {}", line(caution))));
 }
 
 #[cfg(test)]

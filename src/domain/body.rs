@@ -42,6 +42,10 @@ pub struct Body {
     /// What is wrong with the rules at the moment, where something is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_problem: Option<String>,
+    /// What makes policy looser than it may seem at the moment: a mode that asks nobody, a rule that
+    /// is void.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<String>,
     /// What its card offers beside Approve and Deny.
     #[serde(default = "every_choice")]
     pub choices: Vec<PromptChoice>,
@@ -105,6 +109,7 @@ impl Body {
             critical: false,
             held: false,
             rules_problem: None,
+            cautions: Vec::new(),
             choices: every_choice(),
             deny: OnDeny::GoOn,
             lasts: GrantLifetime::Durable,

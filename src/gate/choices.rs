@@ -116,6 +116,20 @@ pub struct GateSettings {
     pub limits: Limits,
 }
 
+impl Choices {
+    /// What makes policy looser than it may seem, as sentences for people.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<String> {
+        let yolo = self.settings.mode.as_deref() == Some("yolo");
+        let yolo = yolo.then(|| {
+            "mode = \"yolo\" is in force: what no rule asks for runs without asking anybody"
+                .to_owned()
+        });
+        let void = self.policy.warnings().into_iter();
+        yolo.into_iter().chain(void.map(|warning| format!("the rules file: {warning}"))).collect()
+    }
+}
+
 /// What happens to an ask that nobody answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnTimeout {

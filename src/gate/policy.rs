@@ -112,6 +112,16 @@ impl Policy {
         }
     }
 
+    /// The rules of the file that a person should look at, such as one for a tool that is called
+    /// otherwise: in force, and void.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::Rules(file, _) => file.warnings(),
+            Self::Workers(..) | Self::Native(_) => Vec::new(),
+        }
+    }
+
     /// Adds rules to the file that calls of this worker are ruled by; `None` where no file keeps
     /// what is granted.
     pub(super) fn append(
@@ -324,6 +334,13 @@ impl RulesFile {
     pub fn problem(&self) -> Option<String> {
         let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
         self.current(&granted).problem.clone()
+    }
+
+    /// The rules of the file that a person should look at.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
+        self.current(&granted).rules.warnings().iter().map(ToString::to_string).collect()
     }
 
     /// Adds rules at the end, keeping comments and layout. All or none are written.

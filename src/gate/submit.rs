@@ -149,6 +149,7 @@ impl Gate {
             critical: ruling.critical,
             held: false,
             rules_problem,
+            cautions: self.choices().cautions(),
             choices,
             deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
             lasts: behaviour.always,

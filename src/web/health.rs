@@ -44,12 +44,13 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         }
         Some(_) => Default::default(),
     };
-    let (notes, log) = match trouble {
+    let (mut notes, log) = match trouble {
         None => (notes(&api).await.unwrap_or_default(), api.store.log_troubles().await),
         Some(_) => Default::default(),
     };
     let stopping = api.gate.is_stopping();
     let problems = (api.notices)(&api.adapters.borrow());
+    notes.extend(api.gate.choices().cautions());
     let good = trouble.is_none() && !stopping && problems.is_empty();
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let up = ReadyState::Up(Up::Up);

@@ -186,3 +186,22 @@ async fn status_is_six_lines_where_all_is_well_and_fails_where_something_is_not(
     let none = run(&daemon, &["status"]).await;
     assert!(none.code == Some(1) && none.stderr.contains("no countersign daemon at"), "{none:?}");
 }
+
+#[tokio::test]
+async fn a_mode_that_asks_nobody_and_a_rule_that_is_void_are_told_in_status_doctor_and_on_cards() {
+    let rules = r#"{"*": "ask", "shel_exec": {"git push *": "deny"}}"#;
+    let config = "[policy]\nmode = \"yolo\"\nrules = \"mine.jsonc\"\n";
+    let daemon = Daemon::start_with(config, &[("mine.jsonc", rules)]).await;
+    let status = run(&daemon, &["status"]).await;
+    let doctor = run(&daemon, &["doctor"]).await;
+    let ask = daemon.ask(&shell("sudo rm -rf --no-preserve-root /")).await;
+    let card = run(&daemon, &["pending"]).await;
+    for shown in [&status.stdout, &doctor.stdout, &card.stdout] {
+        for words in
+            ["mode = \"yolo\" is in force", "no tool is called \"shel_exec\"; did you mean"]
+        {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+    }
+    assert!(card.stdout.contains(&ask), "{card:?}");
+}

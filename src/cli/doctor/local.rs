@@ -177,6 +177,10 @@ async fn one_daemon(
             text("fix").unwrap_or_default(),
         ));
     }
+    for note in ready.get("notes").and_then(Value::as_array).into_iter().flatten() {
+        let says = say::literal(note.as_str().unwrap_or_default());
+        findings.push(warn("note", says, "edit the config or the rules, then countersign reload"));
+    }
     if let Some(since) = text("/paused/since") {
         let says = format!("everything is paused since {since}: no call is allowed");
         findings.push(warn("paused", says, "countersign resume"));
