@@ -94,7 +94,6 @@ impl Change {
 }
 
 impl WhilePaused {
-    // FAIL-CLOSED: while something is paused only a denial counts.
     fn of(decision: Decision) -> Self {
         if decision == Decision::Deny { Self::Made } else { Self::Refused }
     }
@@ -169,6 +168,7 @@ impl Store {
             update = update.bind(after.attached.to_string());
         }
         let change = Change {
+            // FAIL-CLOSED: while something is paused only a denial closes an ask.
             while_paused: WhilePaused::of(answer.decision),
             event: Some((answer.at, end.name(), to_value(&answer)?)),
             also: Some(consequences(after.clone(), answer, grants.to_vec())),

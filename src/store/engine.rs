@@ -448,7 +448,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// use did, and other pools reuse a connection that was dropped in the middle of a transaction.
 /// Here a connection is returned only after success.
 #[derive(Debug, Clone)]
-pub(super) struct ConnectionPool {
+struct ConnectionPool {
     options: AnyConnectOptions,
     dialect: SqlDialect,
     rows: Arc<LogRows>,
@@ -487,7 +487,7 @@ impl ConnectionPool {
     }
 
     /// Returns a connection, pinged if it was idle for long.
-    pub(super) async fn acquire(&self) -> Result<PooledConnection, sqlx::Error> {
+    async fn acquire(&self) -> Result<PooledConnection, sqlx::Error> {
         // One timeout for both steps, so that a caller never waits for a permit and a connection in
         // full.
         let pooled = timeout(self.patience, async {
@@ -557,7 +557,7 @@ impl ConnectionPool {
 
 /// A connection in use. If it is dropped without [`give_back`](Self::give_back), it is closed,
 /// which rolls its transaction back.
-pub(super) struct PooledConnection {
+struct PooledConnection {
     pub(super) connection: Tx,
     free: Free,
     _permit: OwnedSemaphorePermit,
@@ -565,7 +565,7 @@ pub(super) struct PooledConnection {
 
 impl PooledConnection {
     /// Returns the connection to the pool after success.
-    pub(super) fn give_back(self) {
+    fn give_back(self) {
         lock(&self.free).push((self.connection, Instant::now()));
     }
 }

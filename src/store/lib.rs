@@ -1,4 +1,11 @@
-//! The store: SQLite or PostgreSQL through sqlx, in one SQL text. Only this module speaks SQL.
+//! The store: SQLite or PostgreSQL through sqlx, in one SQL text. Only this crate speaks SQL.
+//!
+//! - asks: `asks` (their rows), `changes` (every change of one that is stored), `listing`;
+//! - cards: `cards`, `outbox` (what is due, and what became of it), `bundles`, `threads`;
+//! - `grants`, with budgets and reviews; `people`; `agents`, with their sessions; `lease`;
+//! - the log: `log`, `sealer` (its key and what is known of it), `sealing` (what one transaction
+//!   of it does);
+//! - below them: `engine` and its `writer`, `schema`, `database`, `private`, `backup`, `error`.
 //!
 //! INVARIANT: the ask's row is the truth. Every change of an ask is one compare-and-set in one
 //! transaction with its event, its grants and the cards that have to follow; the loser of a race

@@ -154,11 +154,7 @@ impl Store {
     }
 
     /// The events from id `first` to id `last`, both included.
-    pub(super) async fn events_between(
-        &self,
-        first: i64,
-        last: i64,
-    ) -> Result<Vec<Event>, StoreError> {
+    async fn events_between(&self, first: i64, last: i64) -> Result<Vec<Event>, StoreError> {
         let query = sqlx::query(
             "SELECT id, at, kind, ask, data FROM event WHERE id >= $1 AND id <= $2 ORDER BY id",
         );
@@ -166,7 +162,7 @@ impl Store {
     }
 
     /// The id of the newest event before this time; 0 if there is none.
-    pub(super) async fn last_event_before(&self, at: i64) -> Result<i64, StoreError> {
+    async fn last_event_before(&self, at: i64) -> Result<i64, StoreError> {
         // The `+` keeps both engines from using the index on `at`: nearly all events are older, and
         // walking back from the newest id finds one at once.
         let last = sqlx::query("SELECT id FROM event WHERE +at < $1 ORDER BY id DESC LIMIT 1");
@@ -175,11 +171,7 @@ impl Store {
 
     /// The id of the event before the latest `latest` ones; 0 if there are no more. Those that only
     /// the log shows count where `quiet` is true.
-    pub(super) async fn event_before_last(
-        &self,
-        latest: u32,
-        quiet: bool,
-    ) -> Result<i64, StoreError> {
+    async fn event_before_last(&self, latest: u32, quiet: bool) -> Result<i64, StoreError> {
         let kinds = QUIET.map(|kind| format!("'{kind}'")).join(", ");
         let only = if quiet { String::new() } else { format!("WHERE kind NOT IN ({kinds}) ") };
         let before = format!("SELECT id FROM event {only}ORDER BY id DESC LIMIT 1 OFFSET $1");

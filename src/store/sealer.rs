@@ -128,7 +128,7 @@ pub(super) enum KeyChange {
 
 /// What the newest event about a key says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum KeyHistory {
+enum KeyHistory {
     /// Nothing.
     Unknown,
     /// It is meant to sign.
@@ -186,20 +186,20 @@ pub(super) enum StateFile {
 
 impl Store {
     /// The key of the newest checkpoint.
-    pub(super) async fn newest_signer(&self) -> Result<Option<String>, StoreError> {
+    async fn newest_signer(&self) -> Result<Option<String>, StoreError> {
         let newest = "SELECT key FROM log_checkpoint ORDER BY seq DESC LIMIT 1";
         let newest = self.maybe(sqlx::query(newest)).await?;
         Ok(newest.map(|row| row.try_get("key")).transpose()?)
     }
 
     /// Whether this key ever signed, as far as checkpoints are kept.
-    pub(super) async fn has_signer(&self, key: &PublicKey) -> Result<bool, StoreError> {
+    async fn has_signer(&self, key: &PublicKey) -> Result<bool, StoreError> {
         let signed = "SELECT 1 AS one FROM log_checkpoint WHERE key = $1 LIMIT 1";
         Ok(self.maybe(sqlx::query(signed).bind(key.to_string())).await?.is_some())
     }
 
     /// What the newest event about this key says of it.
-    pub(super) async fn key_history(&self, key: &PublicKey) -> Result<KeyHistory, StoreError> {
+    async fn key_history(&self, key: &PublicKey) -> Result<KeyHistory, StoreError> {
         let about = "SELECT data FROM event WHERE kind = $1 ORDER BY id DESC LIMIT $2";
         let rows = self.all(sqlx::query(about).bind(EVENT).bind(LOOKED_AT)).await?;
         let key = key.to_string();
@@ -387,10 +387,8 @@ impl LogSealer {
         let failed = |why: String| StoreError::LogKey { file: self.state.join(KEY), why };
         // Written before anything says that it is the new one: a full disk changes nothing.
         let new = Arc::new(make_key(&next).map_err(failed)?);
-        let mut data = KeyChange::Rotated.data(&new.public(), Some(&old.public().to_string()));
-        if let Some(data) = data.as_object_mut() {
-            data.insert("by".to_owned(), by.clone());
-        }
+        let was = old.public().to_string();
+        let data = KeyChange::Rotated.data_by(&new.public(), &was, by);
         self.store.note(clock::now_ms(), EVENT, None, &data).await?;
         self.seal_all(&mut known).await?;
         // Rows that the old key proves may be written until the new one does.
@@ -413,10 +411,7 @@ impl LogSealer {
         let mut known = self.known.lock().await;
         let key = self.public();
         if let KeyHistory::Unexplained(was) = self.store.key_history(&key).await? {
-            let mut data = KeyChange::Accepted.data(&key, Some(&was));
-            if let Some(data) = data.as_object_mut() {
-                data.insert("by".to_owned(), by.clone());
-            }
+            let data = KeyChange::Accepted.data_by(&key, &was, by);
             self.store.note(clock::now_ms(), EVENT, None, &data).await?;
             self.signing().changed = None;
         }
@@ -541,10 +536,8 @@ impl LogSealer {
         let (state, known, key) = (self.state.clone(), known.clone(), self.key());
         // Synced to the disk, which takes a while.
         let written = tokio::task::spawn_blocking(move || known.write(&state, &key)).await;
-        match written {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the head of the log was not written down"),
-            Err(error) => tracing::warn!(%error, "the head of the log was not written down"),
+        if let Err(error) = written.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            tracing::warn!(%error, "the head of the log was not written down");
         }
     }
 
@@ -662,6 +655,11 @@ impl KeyChange {
     pub(super) fn data(self, key: &PublicKey, was: Option<&str>) -> Value {
         json!({"key": key.to_string(), "was": was, "how": self.word()})
     }
+
+    /// The same where an approver did it.
+    fn data_by(self, key: &PublicKey, was: &str, by: &Value) -> Value {
+        json!({"key": key.to_string(), "was": was, "how": self.word(), "by": by})
+    }
 }
 
 /// Reads the key of this state folder.
@@ -670,7 +668,7 @@ pub(super) fn read_key(state: &Path) -> KeyFile {
 }
 
 /// Reads the key that this one replaced.
-pub(super) fn read_key_before(state: &Path) -> Option<SigningKey> {
+fn read_key_before(state: &Path) -> Option<SigningKey> {
     match read_key_in(&state.join(BEFORE)) {
         KeyFile::Holds(key) => Some(*key),
         KeyFile::Gone | KeyFile::Unusable(_) => None,
@@ -678,7 +676,7 @@ pub(super) fn read_key_before(state: &Path) -> Option<SigningKey> {
 }
 
 /// Keeps the key that is about to be replaced: rows that it proved may not be sealed yet.
-pub(super) fn keep_key(state: &Path) -> io::Result<()> {
+fn keep_key(state: &Path) -> io::Result<()> {
     let text = match fs::read_to_string(state.join(KEY)) {
         Ok(text) => text,
         // A file that is gone cannot be kept; that is a problem of its own.
@@ -689,7 +687,7 @@ pub(super) fn keep_key(state: &Path) -> io::Result<()> {
 }
 
 /// Deletes the key that was replaced: nothing that it proved is left to be sealed.
-pub(super) fn forget_key_before(state: &Path) {
+fn forget_key_before(state: &Path) {
     let _ = fs::remove_file(state.join(BEFORE));
 }
 
@@ -707,7 +705,7 @@ fn read_key_in(file: &Path) -> KeyFile {
 }
 
 /// Makes a key and writes it to this file.
-pub(super) fn make_key(file: &Path) -> Result<SigningKey, String> {
+fn make_key(file: &Path) -> Result<SigningKey, String> {
     let made = SigningKey::generate();
     let made = made.map_err(|_| "the system has no randomness".to_owned())?;
     let text = format!("{}\n", STANDARD.encode(&made));
@@ -716,7 +714,7 @@ pub(super) fn make_key(file: &Path) -> Result<SigningKey, String> {
 }
 
 /// The file of a key that is about to replace the one of this folder.
-pub(super) fn next_key_file(state: &Path) -> PathBuf {
+fn next_key_file(state: &Path) -> PathBuf {
     state.join("log.key.next")
 }
 
@@ -749,7 +747,7 @@ fn other_key(state: &Path) -> LogKeyProblem {
 }
 
 /// What the file says while this key signs.
-pub(super) fn file_problem(state: &Path, signs: &PublicKey) -> Option<LogKeyProblem> {
+fn file_problem(state: &Path, signs: &PublicKey) -> Option<LogKeyProblem> {
     match read_key(state) {
         KeyFile::Holds(key) if key.public() == *signs => None,
         KeyFile::Holds(_) => Some(other_key(state)),
@@ -765,7 +763,7 @@ pub(super) fn file_problem(state: &Path, signs: &PublicKey) -> Option<LogKeyProb
 }
 
 /// That the key changed and nobody said why.
-pub(super) fn unexplained(was: &str, now: &PublicKey) -> LogKeyProblem {
+fn unexplained(was: &str, now: &PublicKey) -> LogKeyProblem {
     let short = |key: &str| key.chars().take(16).collect::<String>();
     LogKeyProblem {
         says: format!(
@@ -825,7 +823,7 @@ pub fn known_head(state: &Path) -> Option<LogHead> {
 }
 
 /// The key with which a daemon with this state folder signed last, as far as its file tells.
-pub(super) fn known_key(state: &Path) -> Option<PublicKey> {
+fn known_key(state: &Path) -> Option<PublicKey> {
     fs::read_to_string(state.join(HEAD)).ok()?.lines().nth(1)?.parse().ok()
 }
 

@@ -584,7 +584,7 @@ pub(super) async fn report(tx: &mut Tx, round: &mut Round) -> Result<(), StoreEr
 }
 
 /// A row says what is forgotten, and is sealed with it.
-pub(super) async fn seal_own(
+async fn seal_own(
     tx: &mut Tx,
     round: &mut Round,
     kind: &str,

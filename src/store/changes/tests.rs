@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Inserted, NewAsk,
+    GrantScope, Inserted, NewAsk,
     engines::on_both,
     tests::{answered, new_ask},
 };
@@ -9,6 +9,7 @@ use countersign_domain::{
     Body, StoppedClock,
     step::{AskStep, StepAction},
 };
+use countersign_policy::Rule;
 
 fn ana() -> By {
     By::Person { platform: "telegram".into(), id: "4211".into(), name: "Ana".into() }
@@ -119,6 +120,51 @@ async fn no_step_is_due_while_everything_is_paused_and_its_time_goes_on_after_th
         let both = store.due_steps(1_060_000).await.unwrap();
         let ids: Vec<_> = both.iter().map(|it| (it.ask.id.as_str(), it.at)).collect();
         assert_eq!(ids, [("one", 1_040_000), ("two", 1_060_000)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_change_of_which_one_part_fails_leaves_the_ask_its_cards_and_the_log_as_they_were() {
+    on_both(async |store| {
+        let card = NewCard { nonce: "n".into(), adapter: "chat".into(), target: "7".into() };
+        let ask = match store.insert_ask(&new_ask("one", None, None), &[card]).await.unwrap() {
+            Inserted::New(ask) => ask,
+            other => panic!("it was known: {other:?}"),
+        };
+        let grant = Grant {
+            id: "g".to_owned(),
+            ask: ask.id.clone(),
+            rule: Rule::allow("shell_exec", "make"),
+            scope: GrantScope::Session,
+            agent: "a".to_owned(),
+            session: "s".to_owned(),
+            owner: None,
+            by: ana(),
+            created_at: 10,
+            expires_at: None,
+            digest: None,
+        };
+        assert!(store.save_grant(&grant).await.unwrap());
+        let before = store.cards_of("one").await.unwrap();
+        let wanted = async || store.time("SELECT wanted FROM card").await.unwrap();
+        let kinds = async || {
+            let events = store.events_after(0, 9).await.unwrap();
+            events.into_iter().map(|event| event.kind).collect::<Vec<_>>()
+        };
+        // A grant of this id is there already, so the last part of the change fails.
+        let yes = answered(Decision::Approve, 20);
+        store.close_ask(&ask, &yes, std::slice::from_ref(&grant)).await.unwrap_err();
+        assert_eq!(store.ask("one").await.unwrap(), Some(ask.clone()));
+        assert_eq!(store.cards_of("one").await.unwrap(), before);
+        assert_eq!(
+            (wanted().await, kinds().await),
+            (Some(1), vec!["asked".into(), "saved".into()])
+        );
+        let closed = store.close_ask(&ask, &yes, &[]).await.unwrap();
+        assert!(matches!(closed, Closed::Won(ask) if ask.version == 2));
+        assert_eq!(wanted().await, Some(2));
+        assert_eq!(kinds().await, ["asked", "saved", "answered"]);
     })
     .await;
 }
