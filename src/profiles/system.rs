@@ -72,8 +72,6 @@ pub struct ModeTurn {
     pub next: String,
 }
 
-// A profile by name, and how to open it.
-
 /// One of the systems, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
@@ -165,8 +163,6 @@ impl fmt::Display for Profile {
         f.write_str(self.name())
     }
 }
-
-// The ways in which a call ends, for the text that a model gets.
 
 /// The way in which a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

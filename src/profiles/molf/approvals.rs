@@ -327,8 +327,6 @@ pub struct Replied {
     pub but: Option<String>,
 }
 
-// The events about approvals that molf's clients get.
-
 /// An event for clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]

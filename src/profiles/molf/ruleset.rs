@@ -251,8 +251,6 @@ impl Matcher {
     }
 }
 
-// One rule in molf's words.
-
 /// Calls of `permission` whose pieces match `pattern` get `action`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionSetting {

@@ -226,8 +226,6 @@ fn behind(argv: &[Word<'_>], depth: u32, found: &mut Vec<String>) {
     }
 }
 
-// One entry of `bash.patterns`.
-
 /// A pattern for commands and its verdict. A `*` stands for any text, including an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BashPattern {

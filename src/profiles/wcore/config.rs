@@ -44,8 +44,6 @@ impl WcoreConfig {
     }
 }
 
-// The kind of tool that a call uses, in wayland-core's four words.
-
 /// The category of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

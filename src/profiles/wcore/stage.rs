@@ -91,8 +91,6 @@ impl fmt::Display for Pass {
     }
 }
 
-// The scope of an approval besides its own call.
-
 /// The scope of an approval, as the wire spells it: `"once"`, `"always"`,
 /// `{"always_prefix":{"prefix":"cargo "}}`, `{"always_path":{"root":"/srv/reports"}}`.
 // FAIL-CLOSED: any other word is an error, never `once`.
