@@ -121,8 +121,6 @@ impl Glob {
     }
 }
 
-// Patterns that cannot be used.
-
 /// The reason why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {

@@ -50,8 +50,6 @@ impl fmt::Display for Rule {
     }
 }
 
-// Problems of a rules file, with their positions.
-
 /// One problem of a rules file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct RuleProblem {

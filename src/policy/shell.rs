@@ -77,8 +77,6 @@ pub enum Dialect {
     Posix,
 }
 
-// Reasons why a scan is uncertain.
-
 /// The reason why a scan is uncertain, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{doubt} (at byte {at})")]

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
-use crate::rule_forms::{flat_rules, rules_of};
-use crate::{EvaluationContext, Grants, Prefix, Profile, System};
+use countersign_policy::call::Call;
 use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::links::Links;
 use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
-use countersign_policy::{argv, call::Call, exact_json};
+use countersign_policy::{argv, exact_json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::rule_forms::{flat_rules, rules_of};
+use crate::{EvaluationContext, Grants, Prefix, Profile, System};
 
 /// Settings for the decisions on lines.
 #[derive(Clone, Debug)]
@@ -220,7 +221,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::Options;
+    use crate::check::Options;
 
     fn check(line: &Value) -> Value {
         serde_json::from_str(&Options::default().line(&line.to_string())).unwrap()

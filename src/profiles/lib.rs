@@ -4,29 +4,23 @@
 //! the profile, then the ask, then the one answer function. Whatever a profile allows, a guardrail
 //! still denies and a question still asks.
 
-mod call_end;
 pub mod check;
 pub mod connectonion;
-mod grants;
 pub mod molf;
 pub mod ohmypi;
-mod profile;
 mod rule_forms;
 pub mod standard;
 mod system;
 pub mod wcore;
-mod worker_files;
 pub mod zeptoclaw;
 
-pub use call_end::CallEnd;
 pub use countersign_domain::{
     DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };
-pub use grants::{Grants, Prefix};
-pub use profile::Profile;
 pub use rule_forms::rules_of;
-pub use system::{EvaluationContext, ModeTurn, System};
-pub use worker_files::WorkerFiles;
+pub use system::{
+    CallEnd, EvaluationContext, Grants, ModeTurn, Prefix, Profile, System, WorkerFiles,
+};
 
 use countersign_policy::agent_mode;
 use countersign_policy::call::Call;

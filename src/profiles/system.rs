@@ -1,12 +1,17 @@
 //! The interface of a profile.
 
-use crate::{CallEnd, Grants, PromptBehaviour};
+use std::fmt;
+use std::str::FromStr;
+
 use countersign_policy::call::Call;
 use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::Rules;
 use countersign_policy::tools::Kind;
-use std::fmt;
+
+use crate::molf::{self, file};
+use crate::wcore::paths::Roots;
+use crate::{OnDeny, PromptBehaviour, connectonion, ohmypi, standard, wcore, zeptoclaw};
 
 /// A profile with its own configuration.
 pub trait System: fmt::Debug + Send + Sync {
@@ -65,4 +70,175 @@ pub struct ModeTurn {
     pub rule: String,
     /// The mode with one turn less.
     pub next: String,
+}
+
+/// One of the systems, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// `permissions.jsonc`, with everything this project adds to it.
+    Standard,
+    /// wayland-core's tool approval manager.
+    Wcore,
+    /// ConnectOnion's tool approval plugin.
+    Connectonion,
+    /// molf's approval gate.
+    Molf,
+    /// oh-my-pi's approval modes.
+    Ohmypi,
+    /// zeptoclaw's approval gate.
+    Zeptoclaw,
+}
+
+impl Profile {
+    /// Reads the profile's own configuration; without a text its system's defaults apply.
+    ///
+    /// # Errors
+    /// Sentences that name each mistake and its place.
+    pub fn open(
+        self,
+        text: Option<&str>,
+        name: &str,
+        home: Option<&str>,
+        compat: bool,
+    ) -> Result<Box<dyn System>, String> {
+        match self {
+            Self::Wcore => wcore::open(text, name, compat),
+            Self::Connectonion => connectonion::open(text, name, compat),
+            Self::Ohmypi => ohmypi::open(text, name, compat),
+            Self::Zeptoclaw => zeptoclaw::open(text, name, compat),
+            Self::Standard => standard::open(text, name, home, compat),
+            Self::Molf => molf::open(text, name, home, compat),
+        }
+    }
+
+    /// Returns how the rules files of workers start and grow; `None` when workers have no file of
+    /// their own.
+    #[must_use]
+    pub fn worker_files(self) -> Option<WorkerFiles> {
+        match self {
+            Self::Molf => Some(file::WORKER_FILES),
+            Self::Standard | Self::Wcore | Self::Connectonion | Self::Ohmypi | Self::Zeptoclaw => {
+                None
+            }
+        }
+    }
+
+    /// Returns the profile's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Wcore => "wcore",
+            Self::Connectonion => "connectonion",
+            Self::Molf => "molf",
+            Self::Ohmypi => "ohmypi",
+            Self::Zeptoclaw => "zeptoclaw",
+        }
+    }
+}
+
+impl FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let all = [
+            Self::Standard,
+            Self::Wcore,
+            Self::Connectonion,
+            Self::Molf,
+            Self::Ohmypi,
+            Self::Zeptoclaw,
+        ];
+        all.into_iter().find(|profile| profile.name() == text).ok_or_else(|| {
+            format!(
+                "there is no profile {text:?}; the profiles are standard, wcore, connectonion, \
+                 molf, ohmypi and zeptoclaw"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The way in which a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd<'a> {
+    /// It may run.
+    Approved {
+        /// The person or grant that approved it.
+        by: &'a str,
+    },
+    /// A person denied it.
+    Denied {
+        /// The person.
+        by: &'a str,
+        /// The person's words.
+        reason: Option<&'a str>,
+        /// The effect of the denial besides denying.
+        then: OnDeny,
+    },
+    /// Policy denied it; nobody was asked.
+    Forbidden {
+        /// The decision's reason.
+        reason: &'a str,
+        /// The rule that decided.
+        rule: Option<&'a str>,
+    },
+    /// Nobody answered in time.
+    TimedOut {
+        /// The time that it waited, in seconds.
+        after_s: u64,
+    },
+    /// Nobody could be asked.
+    Unreachable,
+    /// The agent cancelled the call, or its turn ended.
+    Cancelled {
+        /// The reason.
+        reason: &'a str,
+    },
+    /// An earlier call of the same batch was denied, and with it the rest.
+    BatchStopped {
+        /// The tool of that earlier call.
+        tool: &'a str,
+        /// The words of the person who denied it.
+        reason: Option<&'a str>,
+    },
+}
+
+/// Remembered approvals, in the forms that the five systems use.
+#[derive(Clone, Debug, Default)]
+pub struct Grants {
+    /// Every call of a tool of this name.
+    pub tools: Vec<String>,
+    /// Every call of a tool of this category.
+    pub categories: Vec<String>,
+    /// Shell texts of which every command starts with one of these.
+    pub prefixes: Vec<Prefix>,
+    /// Directories outside the workspace.
+    pub roots: Roots,
+    /// Calls that these rules allow.
+    pub rules: Rules,
+}
+
+/// A granted command prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// The words, as the grant spells them.
+    pub text: String,
+    /// The category of tools that it applies to.
+    pub category: String,
+}
+
+/// The start and growth of such files.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerFiles {
+    /// The text that every worker's file starts with.
+    pub seed: &'static str,
+    /// Returns the text of a file with an allow for each pattern of a tool, as the profile's own
+    /// system writes it. Takes the text, the tool, its patterns and the home folder.
+    pub remember: fn(&str, &str, &[&str], Option<&str>) -> String,
 }

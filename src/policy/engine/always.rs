@@ -235,8 +235,6 @@ fn of_values(subject: &Subject<'_>, width: Width<'_>) -> Option<Vec<Rule>> {
     })
 }
 
-// Patterns for one command.
-
 /// How much a wildcard may cover.
 #[derive(Clone, Copy)]
 pub(crate) enum Width<'d> {

@@ -23,8 +23,6 @@ use crate::shell::{
     self, Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, WordKind, environment,
 };
 
-// The judge of a shell text's commands.
-
 /// The part of a decision that can still change.
 // Ordered: once an ask is found, its reason is fixed; once nothing can be read, only a deny is of
 // interest. Longer texts thus build no sentences that nobody reads.
@@ -89,8 +87,6 @@ impl<'r, 'c> Judge<'r, 'c> {
         PartDecision::of(hit, subject)
     }
 }
-
-// Decides a shell text.
 
 impl<'r> Judge<'r, '_> {
     /// Returns the strictest decision on any command of the text.

@@ -194,7 +194,7 @@ pub(super) fn target(word: &Word<'_>) -> Option<&'static str> {
     }
     let path = paths::of_word(word, NOWHERE)?;
     let path = path.strip_prefix("of=").unwrap_or(&path);
-    let clean = crate::facts::paths::clean(path, NOWHERE);
+    let clean = paths::clean(path, NOWHERE);
     if sensitive::raw_device(&clean) {
         return Some("writes to a raw device");
     }

@@ -1,4 +1,4 @@
-//! The entry points of the engine.
+//! The decision on a call, and everything that a card shows about it: the way into the engine.
 
 use serde::Serialize;
 
@@ -182,8 +182,6 @@ impl Subject<'_> {
     }
 }
 
-// A decision with everything that a card shows about it.
-
 /// A verdict with everything behind it.
 #[derive(Clone, Debug, Serialize)]
 #[must_use]
@@ -324,8 +322,6 @@ pub enum Mode {
     /// about unreadable texts while there are rules that they might break.
     Yolo,
 }
-
-// A call with its text scanned.
 
 /// A call with its text scanned.
 pub(crate) struct Subject<'c> {

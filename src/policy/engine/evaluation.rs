@@ -157,8 +157,6 @@ impl<'c> Subject<'c> {
     }
 }
 
-// The decision on a part of a call, and its sentence.
-
 /// A verdict on a part of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct PartDecision<'r> {

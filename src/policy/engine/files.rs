@@ -30,9 +30,7 @@ pub fn critical(
         // `paths::system` knows no workspace: one in `/srv` is not part of the system.
         let reason = if paths::startup(path, dirs) {
             "writes a file that shells or services run when they start"
-        } else if paths::system(&crate::facts::paths::clean(path, dirs))
-            && paths::outside(path, dirs)
-        {
+        } else if paths::system(&paths::clean(path, dirs)) && paths::outside(path, dirs) {
             "writes a system file"
         } else {
             return None;

@@ -83,8 +83,6 @@ pub enum GuardrailHit {
     Denied(String),
 }
 
-// The bridge's own files, program and addresses.
-
 /// Everything that belongs to the bridge.
 #[derive(Clone, Debug, Default)]
 pub struct Ours {

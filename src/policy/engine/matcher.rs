@@ -22,7 +22,7 @@ use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::call::Call;
 use crate::facts::effects::Effect;
 use crate::facts::links::LinkTarget;
-use crate::facts::paths::{Directories, UNKNOWN, expand_home};
+use crate::facts::paths::{self, Directories, UNKNOWN, expand_home};
 use crate::facts::programs::description::{Files, Role};
 use crate::facts::programs::{self, Words, begins, listed};
 use crate::facts::tools::{Kind, canonical, known_names};
@@ -219,11 +219,7 @@ impl<'c> Matcher<'c> {
 
     fn touches(&self, pattern: &str) -> bool {
         let pattern = tidy(pattern, self.call.home.as_deref());
-        let cwd = self
-            .call
-            .cwd
-            .as_deref()
-            .map(|cwd| crate::facts::paths::clean(cwd, Directories::default()));
+        let cwd = self.call.cwd.as_deref().map(|cwd| paths::clean(cwd, Directories::default()));
         // Relative to the project, as rules usually name files.
         let below = |path: &str| -> Option<String> {
             let rest = path.strip_prefix(&**cwd.as_ref()?)?.strip_prefix('/')?;
@@ -429,7 +425,7 @@ impl<'c> Seen<'c> {
 
     /// Returns a path and where it leads, clean; `None` for a place that cannot be determined.
     fn places(&self, path: &str) -> Vec<Option<String>> {
-        let clean = |path: &str| crate::facts::paths::clean(path, self.dirs).into_owned();
+        let clean = |path: &str| paths::clean(path, self.dirs).into_owned();
         // A path that begins with an unknown part is relative to nothing that is known.
         if path.starts_with(UNKNOWN) {
             return vec![Some(path.to_owned())];
@@ -510,9 +506,7 @@ impl<'c> Seen<'c> {
         for path in written(argv) {
             self.word(&path, false, walks);
             let all = self.spelled(&path, false);
-            self.written.extend(
-                all.iter().map(|(it, _)| crate::facts::paths::clean(it, self.dirs).into_owned()),
-            );
+            self.written.extend(all.iter().map(|(it, _)| paths::clean(it, self.dirs).into_owned()));
         }
         // A program that nobody described may go through whatever folder it is given.
         if matches!(files, Files::Unknown) && !is_wrapper && usage != Usage::Names {
@@ -624,9 +618,7 @@ impl Sink for Seen<'_> {
         self.unread |= assigns(command);
         for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
             let all = self.spelled(&redirect.target.text, false);
-            self.written.extend(
-                all.iter().map(|(it, _)| crate::facts::paths::clean(it, self.dirs).into_owned()),
-            );
+            self.written.extend(all.iter().map(|(it, _)| paths::clean(it, self.dirs).into_owned()));
         }
     }
 
@@ -700,9 +692,7 @@ impl Seen<'_> {
         let operands = args.iter().filter(|_| reads_one);
         for word in by_name.chain(operands) {
             let all = self.spelled(&word.text, word.kind == WordKind::Dynamic);
-            self.ran.extend(
-                all.iter().map(|(it, _)| crate::facts::paths::clean(it, self.dirs).into_owned()),
-            );
+            self.ran.extend(all.iter().map(|(it, _)| paths::clean(it, self.dirs).into_owned()));
         }
     }
 }

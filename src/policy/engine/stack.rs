@@ -277,7 +277,7 @@ fn path<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Cow<'w, str> {
         || text.contains('/') && !text.contains("://")
         || text.starts_with('.');
     match paths::of_word(word, dirs) {
-        Some(path) if looks => crate::facts::paths::clean(&path, dirs).into_owned().into(),
+        Some(path) if looks => paths::clean(&path, dirs).into_owned().into(),
         _ => text.into(),
     }
 }

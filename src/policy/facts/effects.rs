@@ -98,8 +98,6 @@ pub fn of_values(act: Act, values: &[&str], more: bool, dirs: Directories<'_>) -
     list.finish()
 }
 
-// One effect of a call, and its text.
-
 /// One effect of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "effect")]
@@ -219,8 +217,6 @@ impl fmt::Display for Effect {
         }
     }
 }
-
-// The weight of an effect.
 
 /// The weight of an effect or a part, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -120,7 +120,7 @@ fn lists(words: &str, word: &str) -> bool {
     words.split(' ').any(|one| one == word)
 }
 
-// Names the programs that run or follow a file of [`obeyed`](super::obeyed) without asking.
+// The programs that run or follow such a file without asking.
 
 /// The programs, each with words of which one is a part of the file's path or the end of its name.
 const FOLLOWERS: &[(&str, &str)] = &[

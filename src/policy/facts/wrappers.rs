@@ -70,8 +70,6 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
     }
 }
 
-// The commands that a command runs.
-
 /// Something that a command runs.
 #[derive(Debug)]
 pub enum Inner<'w, 'a> {

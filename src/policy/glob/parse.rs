@@ -29,8 +29,6 @@ pub(super) fn tree(pattern: &str) -> Result<Tree, GlobError> {
     Ok(GlobReader::new(pattern).read())
 }
 
-// A parsed pattern as a tree.
-
 /// A parsed pattern.
 #[derive(Debug)]
 pub(super) struct Tree {

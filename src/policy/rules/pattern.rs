@@ -209,8 +209,6 @@ impl Pattern {
     }
 }
 
-// Patterns without wildcards.
-
 /// Returns the text of a pattern without wildcards; `None` when it has one.
 fn without_wildcards(pattern: &str) -> Option<String> {
     if pattern.starts_with('!') {
@@ -392,8 +390,6 @@ impl Coverage {
         if covers { Self::Yes } else { Self::No }
     }
 }
-
-// The first bytes of a command's name, which exclude most rules.
 
 /// The first bytes of a command's name, with its directory and without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

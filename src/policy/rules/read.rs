@@ -1,4 +1,5 @@
-//! Reads a rules file: every rule in source order, every mistake with its position.
+//! Reads a rules file: every rule in source order and the operator's programs, every
+//! mistake with its position.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! An ordered set of rules.
+//! An ordered set of rules, and the index that excludes most of them without reading them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -416,8 +416,6 @@ impl ToolKey {
         }
     }
 }
-
-// A compiled rule and its position in a file.
 
 /// A compiled rule and its position in a file.
 #[derive(Clone, Debug)]

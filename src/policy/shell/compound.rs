@@ -1,4 +1,4 @@
-//! Compound commands: their bodies and redirects, `if`, `case` and functions.
+//! Compound commands: their bodies and redirects, `if`, `case`, loops, `[[ … ]]` and functions.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The scanner's cursor: looks ahead, steps, skips whitespace and comments.
+//! The scanner's cursor: classifies bytes, looks ahead, steps, skips whitespace and comments.
 
 use crate::shell::heredoc::Pending;
 use crate::shell::names::Variables;

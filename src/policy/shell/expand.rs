@@ -1,4 +1,4 @@
-//! Expansions: `$x`, `${x…}`, `$(…)`, `$((…))`, backticks.
+//! Expansions and arithmetic: `$x`, `${x…}`, `$(…)`, `$((…))`, backticks.
 
 use crate::shell::cursor::{Read, Scanner, Stop, is_name, is_name_start};
 use crate::shell::environment::{self, harmless};

@@ -1,4 +1,4 @@
-//! Words of a command.
+//! Words of a command: quotes, escapes, and how exactly a word's text is what the program receives.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -135,8 +135,6 @@ impl<'a> Scanner<'a> {
         if self.heredocs.is_empty() { Ok(()) } else { self.here_documents() }
     }
 }
-
-// The text of a word while it is read.
 
 /// The text of a word while it is read; borrowed as long as it is one piece of the source.
 pub(super) struct Text<'a> {

@@ -1,13 +1,13 @@
 //! Decides how far a permission covers a command that bash would run.
 
-use super::permission::{Permission, PermissionForm, Permissions, command_fits};
 use countersign_policy::builtins::{Builtin, builtin};
 use countersign_policy::call::Call;
-use countersign_policy::obeyed;
-use countersign_policy::options;
-use countersign_policy::paths::{self, Directories};
-use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Word, WordKind};
+use countersign_policy::paths::Directories;
+use countersign_policy::shell::{Command, Redirect, RedirectOp, Word, WordKind};
 use countersign_policy::wrappers::{Inner, Passage, unwrap};
+use countersign_policy::{obeyed, options, paths, shell};
+
+use crate::connectonion::permission::{Permission, PermissionForm, Permissions, command_fits};
 
 /// Depth limit for commands inside commands.
 const MAX_DEPTH: u32 = 4;
@@ -226,4 +226,66 @@ pub(super) fn commandeers(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     !countersign_policy::environment::harmless(&name, Some(""))
         && PARTS.iter().any(|part| name.contains(part))
+}
+
+/// Returns the words; `None` when a quote is not closed or a backslash ends the text.
+pub(super) fn split(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            ' ' | '\t' | '\r' | '\n' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        char => word.push(char),
+                    }
+                }
+            }
+            '"' => double_quoted(&mut chars, word.get_or_insert_default())?,
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            char => word.get_or_insert_default().push(char),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
+    loop {
+        match chars.next()? {
+            '"' => return Some(()),
+            '\\' => match chars.next()? {
+                // Inside double quotes `shlex` unescapes only these two.
+                escaped @ ('"' | '\\') => word.push(escaped),
+                other => word.extend(['\\', other]),
+            },
+            char => word.push(char),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::connectonion::cover::split;
+
+    #[test]
+    fn quotes_join_and_go() {
+        let words = split(r#"a 'b c' "d\"e\x" f\ g '' h"i"'j'"#);
+        assert_eq!(
+            words.as_deref(),
+            Some(&["a", "b c", r#"d"e\x"#, "f g", "", "hij"].map(String::from)[..])
+        );
+        assert_eq!(split("  "), Some(Vec::new()));
+    }
+
+    #[test]
+    fn an_open_quote_is_no_command_line() {
+        for text in ["it's", "a \"b", "a\\"] {
+            assert_eq!(split(text), None, "{text}");
+        }
+    }
 }

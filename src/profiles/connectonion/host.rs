@@ -1,13 +1,12 @@
 //! ConnectOnion's own file, `host.yaml`: its permissions, and what the profile adds.
 
-#[cfg(test)]
-mod tests;
-
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::mode::{FullAccessTurns, PermissionMode};
-use super::permission::{Expires, Permission, PermissionKey, PermissionSource, Permissions};
+use crate::connectonion::permission::{
+    self, Expires, Permission, PermissionKey, PermissionSource, Permissions,
+};
+use crate::connectonion::session::{FullAccessTurns, PermissionMode};
 
 /// The permissions that every ConnectOnion project starts with.
 const TEMPLATE: &str = include_str!("template.yaml");
@@ -207,8 +206,8 @@ fn permission(key: &str, entry: &Value, compat: bool) -> Result<Permission, Stri
     let key = PermissionKey::new(key);
     let mut when = conditions(fields.get("when")).map_err(|error| at(&error))?;
     if compat
-        && let super::permission::PermissionForm::Exact(_)
-        | super::permission::PermissionForm::Prefix(_) = &key.form
+        && let permission::PermissionForm::Exact(_) | permission::PermissionForm::Prefix(_) =
+            &key.form
     {
         // ConnectOnion replaces any other condition by the command itself.
         let command = key.text().trim_start_matches("Bash(").trim_end_matches(')');
@@ -242,3 +241,6 @@ fn expires(value: Option<&Value>) -> Result<Expires, String> {
         _ => Err("expires has the type never, turn_end or session_end".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,21 @@
 //! A call's way through ConnectOnion's checks, in their order.
 
-use super::chain::{self, Chain};
-use super::control;
-use super::host::Era;
-use super::mode::{PermissionMode, Requester};
-use super::permission::{Permission, Permissions, is_bash};
-use super::permit_context::{PermitContext, PermitResult};
-use super::workspace::{self, EDITS, POLICY, WorkspaceDecision};
 use countersign_policy::call::Call;
-use countersign_policy::critical;
-use countersign_policy::files;
 use countersign_policy::paths::Directories;
-use countersign_policy::shell::Scan;
+use countersign_policy::shell::{Scan, Via};
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
+use countersign_policy::{critical, files};
+
+use crate::connectonion::answer;
+use crate::connectonion::bash::{self, Unread};
+use crate::connectonion::cover::CoverCheck;
+use crate::connectonion::host::Era;
+use crate::connectonion::permission::{
+    self, Permission, PermissionSource, Permissions, command_fits, is_bash,
+};
+use crate::connectonion::session::{PermissionMode, Requester};
+use crate::connectonion::workspace::{self, EDITS, POLICY, WorkspaceDecision};
 
 /// Tools that change something. In a plan they are refused; in the first version only they ask.
 const DANGEROUS: &[&str] = &[
@@ -42,7 +44,7 @@ pub(super) fn permit(
     dirs: Directories<'_>,
     context: &PermitContext<'_>,
 ) -> Result<PermitResult, String> {
-    if let Some(refusal) = control::refusal(call) {
+    if let Some(refusal) = workspace::refusal(call) {
         return Ok(PermitResult::new(Verdict::Deny, refusal));
     }
     let found = by_the_rules(call, scan, dirs, context)?;
@@ -69,7 +71,7 @@ fn careful(
     }
     let why = match (&critical, scan) {
         (Some(finding), _) => format!("This {}; that always wants a person.", finding.reason),
-        (None, Some(scan)) if control::nears(scan) => {
+        (None, Some(scan)) if workspace::nears(scan) => {
             "This goes near the files that decide what the agent may do.".to_owned()
         }
         _ => return found,
@@ -83,7 +85,7 @@ fn by_the_rules(
     dirs: Directories<'_>,
     context: &PermitContext<'_>,
 ) -> Result<PermitResult, String> {
-    let stopped = || PermitResult::new(Verdict::Deny, super::told::BATCH_STOPPED);
+    let stopped = || PermitResult::new(Verdict::Deny, answer::BATCH_STOPPED);
     // ConnectOnion lets permitted calls of a stopped batch run.
     if context.stopped && !context.compat {
         return Ok(stopped());
@@ -193,7 +195,7 @@ fn permitted(
     let (Some(text), Some(scan), true) = (text, scan, is_bash(&call.tool)) else {
         return Ok(by_name(call, given, false)?.unwrap_or_else(|| nothing_permits(call)));
     };
-    Ok(match chain::strict(call, text, scan, given, dirs) {
+    Ok(match strict(call, text, scan, given, dirs) {
         Chain::Permitted { commands, key, source } => Permit::Yes(chained(commands, key, source)),
         Chain::Refused(why) => Permit::No(why),
         Chain::Unreadable(why)
@@ -218,7 +220,7 @@ fn literally(
         return Ok(nothing_permits(call));
     }
     if let (Some(text), "bash") = (text, call.tool.as_str()) {
-        match chain::literal(call, text, given)? {
+        match literal(call, text, given)? {
             Chain::Permitted { commands, key, source } => {
                 return Ok(Permit::Yes(chained(commands, key, source)));
             }
@@ -229,11 +231,7 @@ fn literally(
     Ok(by_name(call, given, true)?.unwrap_or_else(|| nothing_permits(call)))
 }
 
-fn chained(
-    commands: usize,
-    key: String,
-    source: super::permission::PermissionSource,
-) -> PermitResult {
+fn chained(commands: usize, key: String, source: permission::PermissionSource) -> PermitResult {
     let reason = match commands {
         0 | 1 => format!("permitted ({})", source.word()),
         _ => format!("safe chain ({commands} commands, {})", source.word()),
@@ -266,4 +264,148 @@ fn by_name(call: &Call, given: &Permissions, literally: bool) -> Result<Option<P
 
 fn nothing_permits(call: &Call) -> Permit {
     Permit::No(format!("Nothing permits {}.", call.tool))
+}
+
+/// The session's state that the checks of a call need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PermitContext<'s> {
+    /// Everything that is permitted: by the file, by skills, by people.
+    pub(super) permissions: &'s Permissions,
+    pub(super) mode: PermissionMode,
+    pub(super) era: Era,
+    pub(super) requester: Requester,
+    /// True when someone could answer.
+    pub(super) reachable: bool,
+    /// A call of this batch was denied, and with it the rest.
+    pub(super) stopped: bool,
+    /// Gives ConnectOnion's own answers, including unsafe ones.
+    pub(super) compat: bool,
+}
+
+/// The result of the checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PermitResult {
+    pub(super) verdict: Verdict,
+    /// The permission or policy that decided.
+    pub(super) rule: Option<String>,
+    pub(super) reason: String,
+    /// The policy's decision, if the policy was consulted.
+    pub(super) policy: Option<WorkspaceDecision>,
+    /// The call matches a critical pattern, which always needs a person.
+    pub(super) critical: bool,
+}
+
+impl PermitResult {
+    pub(super) fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
+        Self { verdict, rule: None, reason: reason.into(), policy: None, critical: false }
+    }
+
+    pub(super) fn by(self, rule: impl Into<String>) -> Self {
+        Self { rule: Some(rule.into()), ..self }
+    }
+}
+
+// Decides whether every command of a shell text is permitted.
+//
+// INVARIANT: after the chain has refused a text, nothing else permits it. Only `compat` brings
+// back ConnectOnion's second check, which compares `Bash(ls *)` with `ls -F && rm -rf /` as a
+// whole.
+
+/// The result of checking a shell text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Chain {
+    /// Every command is permitted.
+    Permitted {
+        /// Number of commands.
+        commands: usize,
+        /// The last permission that was needed.
+        key: String,
+        /// The source of that permission.
+        source: PermissionSource,
+    },
+    /// Some command is not permitted.
+    Refused(String),
+    /// The text cannot be read with certainty.
+    Unreadable(String),
+}
+
+/// Returns ConnectOnion's own answer, by its own reading of the text.
+///
+/// # Errors
+/// When its parser gives up: the agent's tool fails, and no person is asked.
+fn literal(call: &Call, text: &str, given: &Permissions) -> Result<Chain, String> {
+    let commands = bash::read(text).map_err(|unread| format!("{unread}: {}", words_of(unread)))?;
+    let mut last = None;
+    for command in &commands {
+        let text = command.text();
+        let mut found = None;
+        // The first entry that matches counts, whatever its source.
+        for permission in given.allowed() {
+            // Only `command` is checked here, whatever else `when` contains.
+            if permission.key.fits(&text)? && command_fits(permission, &text) {
+                found = Some(permission);
+                break;
+            }
+        }
+        let Some(found) = found else {
+            return Ok(Chain::Refused(format!("Nothing permits `{text}`.")));
+        };
+        last = Some(found);
+    }
+    Ok(match last {
+        Some(last) => chain_permitted(commands.len(), last),
+        None => Chain::Refused(format!("Nothing permits {}.", call.tool)),
+    })
+}
+
+fn chain_permitted(commands: usize, last: &Permission) -> Chain {
+    Chain::Permitted { commands, key: last.key.text().to_owned(), source: last.source }
+}
+
+fn words_of(unread: Unread) -> &'static str {
+    match unread {
+        Unread::Unsupported => "ConnectOnion's parser does not know a construct of the command",
+        Unread::Unmatched => "a quote or bracket of the command is never closed",
+        Unread::Syntax => "ConnectOnion's parser cannot read the command",
+        Unread::Empty => "there is no command in the text",
+    }
+}
+
+/// Returns the safe answer. Both ConnectOnion's parser and our scanner must read the text. Every
+/// command that bash would run must be permitted, with its redirects and everything that it runs in
+/// turn.
+fn strict(
+    call: &Call,
+    text: &str,
+    scan: &Scan<'_>,
+    given: &Permissions,
+    dirs: Directories<'_>,
+) -> Chain {
+    // The tool's own name, without a condition on the command, permits every command.
+    let whole = |one: &&Permission| {
+        one.key.text() == call.tool
+            && one.when.iter().all(|(name, _)| name != "command")
+            && one.fits_args(&call.args, false)
+    };
+    if let Some(tool_wide) = given.allowed().find(whole) {
+        return chain_permitted(scan.commands.len(), tool_wide);
+    }
+    if let Err(unread) = bash::read(text) {
+        return Chain::Unreadable(format!("The command cannot be read: {}.", words_of(unread)));
+    }
+    if let Some(refusal) = &scan.refusal {
+        return Chain::Unreadable(format!("The command cannot be read with certainty: {refusal}."));
+    }
+    let judge = CoverCheck { call, text, given, dirs };
+    let mut last = None;
+    for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
+        match judge.command(command, 0) {
+            Ok(found) => last = found.or(last),
+            Err(reason) => return Chain::Refused(reason),
+        }
+    }
+    match last {
+        Some(last) => chain_permitted(scan.commands.len(), last),
+        None => Chain::Refused("There is no command in the text that a permission names.".into()),
+    }
 }

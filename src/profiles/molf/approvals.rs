@@ -4,15 +4,19 @@
 
 use std::collections::BTreeMap;
 
-pub use super::events::{ApprovalEvent, ApprovalResolution};
-pub use super::pending::{ApprovalReply, Ended, PendingApproval, Replied};
-use super::{approval_id, events::required, file};
-use crate::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 use countersign_policy::call::Call;
 use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Guardrail;
-use countersign_policy::rules::{self, Rule, Rules};
+use countersign_policy::rules;
+use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::verdict::Verdict;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::molf::commands::Piece;
+use crate::molf::ruleset::{PermissionSetting, Ruleset, or_every_call};
+use crate::molf::{approval_id, file};
+use crate::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 
 /// The gate of one molf server.
 #[derive(Debug, Default)]
@@ -255,7 +259,7 @@ impl MolfGate {
         outcome: ApprovalResolution,
     ) -> Ended {
         let end = CallEnd::Denied { by: "a person", reason: words, then: OnDeny::GoOn };
-        self.end(pending, outcome, super::words::told(&pending.call, &end))
+        self.end(pending, outcome, told(&pending.call, &end))
     }
 
     fn end(
@@ -271,4 +275,162 @@ impl MolfGate {
         });
         Ended { id: pending.id.clone(), outcome, message }
     }
+}
+
+// Approvals that wait: what a person replies, and what became of them.
+
+/// A call that waits for a person.
+#[derive(Clone, Debug)]
+pub struct PendingApproval {
+    /// The id that clients know.
+    pub id: String,
+    /// The call.
+    pub call: Call,
+    /// The conversation.
+    pub session: String,
+    /// The worker that would run it.
+    pub worker: String,
+    /// What Always would store.
+    pub(super) always: Vec<Rule>,
+}
+
+/// A person's reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApprovalReply<'a> {
+    /// This call may run.
+    Once,
+    /// This call and every call that the offered patterns cover may run.
+    Always,
+    /// The call may not run; carries words for the model.
+    Reject(Option<&'a str>),
+}
+
+/// An approval that has ended, for its waiter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The id.
+    pub id: String,
+    /// The resolution.
+    pub outcome: ApprovalResolution,
+    /// The text for the model; `None` when the call runs or the turn is over.
+    pub message: Option<String>,
+}
+
+/// The result of a reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Replied {
+    /// The approvals that ended: the answered one first, then those that the new rules cover. Empty
+    /// when the reply applied to nothing.
+    pub ended: Vec<Ended>,
+    /// The reason, if Always does not do what its button says.
+    pub but: Option<String>,
+}
+
+/// An event for clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum ApprovalEvent {
+    /// A call waits for a person.
+    ToolApprovalRequired {
+        /// The id to answer with.
+        approval_id: String,
+        /// The tool.
+        tool_name: String,
+        /// The arguments as a JSON text.
+        arguments: String,
+        /// The conversation.
+        session_id: String,
+    },
+    /// A call no longer waits.
+    ToolApprovalResolved {
+        /// The id.
+        approval_id: String,
+        /// The resolution.
+        outcome: ApprovalResolution,
+        /// The conversation.
+        session_id: String,
+    },
+}
+
+/// The way in which an approval ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalResolution {
+    /// The call may run.
+    Approved,
+    /// The call may not run.
+    Denied,
+    /// Nobody waits for the call any more.
+    Cancelled,
+}
+
+/// Returns the event that opens an approval, which clients get again when they reconnect.
+fn required(id: &str, call: &Call, session: &str) -> ApprovalEvent {
+    ApprovalEvent::ToolApprovalRequired {
+        approval_id: id.to_owned(),
+        tool_name: call.tool.clone(),
+        arguments: match &call.args {
+            Value::Null => "{}".to_owned(),
+            args => args.to_string(),
+        },
+        session_id: session.to_owned(),
+    }
+}
+
+// The exact texts for molf's model.
+
+/// Returns the text for a call that rules deny: the first piece, whichever piece is denied, and the
+/// rules that match any piece. `decided` is the rule behind a denial that molf itself would not
+/// have made.
+///
+/// # Errors
+/// As [`super::ruleset::last`].
+pub fn denied(
+    call: &Call,
+    pieces: &[Piece],
+    layers: &[&Ruleset],
+    decided: Option<PermissionSetting>,
+) -> Result<String, String> {
+    let mut relevant: Vec<PermissionSetting> = Vec::new();
+    let pieces_or_all = or_every_call(pieces);
+    for piece in pieces_or_all.iter() {
+        for layer in layers {
+            for setting in layer.matching(&call.tool, &piece.text)? {
+                if !relevant.contains(setting) {
+                    relevant.push(setting.clone());
+                }
+            }
+        }
+    }
+    relevant.extend(decided.filter(|decided| !relevant.contains(decided)));
+    let mut text = format!("Tool {:?} denied by policy", call.tool);
+    if let Some(first) = pieces.first().filter(|first| !first.text.is_empty()) {
+        text = format!("{text} for pattern: {}", first.text);
+    }
+    if !relevant.is_empty() {
+        text = format!("{text}\nRelevant rules: {}", json!(relevant));
+    }
+    Ok(text)
+}
+
+/// Returns the result that the model gets for a call that did not run; `None` when it runs, or when
+/// the turn is over.
+pub fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
+    let rejected = |feedback: Option<&str>| {
+        let feedback = feedback.filter(|words| !words.is_empty());
+        let base = format!("Tool {:?} rejected by user", call.tool);
+        feedback.map_or(base.clone(), |words| format!("{base}: {words}"))
+    };
+    let by_policy = |why: &str| format!("Tool {:?} denied by policy: {why}", call.tool);
+    Some(match end {
+        CallEnd::Approved { .. } | CallEnd::Cancelled { .. } => return None,
+        CallEnd::Denied { reason, .. } => rejected(*reason),
+        // A denial by a rule already has molf's words; a guardrail has only its reason.
+        CallEnd::Forbidden { reason, rule: Some(_) } => (*reason).to_owned(),
+        CallEnd::Forbidden { reason, rule: None } => by_policy(reason),
+        CallEnd::TimedOut { after_s } => by_policy(&format!("nobody answered within {after_s} s")),
+        CallEnd::Unreachable => by_policy("nobody could be asked"),
+        CallEnd::BatchStopped { tool, .. } => by_policy(&format!("{tool} before it was denied")),
+    })
 }

@@ -4,9 +4,10 @@
 //! It misses redirects of groups, everything behind a broken quote, and assignments.
 //! [`countersign_policy::shell`] covers these; the strict profile consults it as well.
 
-use tree_sitter::{Node, Parser, Tree};
-
 use countersign_policy::always;
+use countersign_policy::call::Call;
+use serde_json::Value;
+use tree_sitter::{Node, Parser, Tree};
 
 /// A part of a call that rules are matched with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,11 +105,39 @@ fn pattern(tokens: &[&str]) -> String {
     named.join(" ") + more
 }
 
+/// Returns the parts of a call that rules are matched with; none for tools that only their name
+/// decides.
+///
+/// # Errors
+/// As [`commands::pieces`].
+pub fn pieces_of_call(call: &Call) -> Result<Vec<Piece>, String> {
+    let text = |key: &str| call.args.get(key).and_then(Value::as_str);
+    // The first key that is present counts, whatever its value.
+    let first = |keys: [&str; 2]| {
+        let key = keys.into_iter().find(|key| call.args.get(key).is_some_and(|v| !v.is_null()));
+        key.and_then(text)
+    };
+    let value = match call.canonical_tool() {
+        "shell_exec" => {
+            return call.command().map_or_else(|| Ok(Vec::new()), pieces);
+        }
+        "read_file" | "write_file" | "edit_file" => first(["path", "file_path"]),
+        "glob" => first(["pattern", "path"]),
+        "grep" => text("path"),
+        "skill" => text("name"),
+        // Only names of the older form carry a value; for others Always stores nothing in molf.
+        _ if call.tool.starts_with("mcp:") => Some(call.tool.as_str()),
+        _ => None,
+    };
+    let piece = |value: &str| Piece { text: value.to_owned(), always: value.to_owned() };
+    Ok(value.map(piece).into_iter().collect())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-    use super::pieces;
+    use crate::molf::commands::pieces;
 
     #[test]
     fn a_very_deep_text_is_taken_apart_without_a_deep_stack() {

@@ -5,13 +5,13 @@
 
 use std::fmt::Write as _;
 
+use countersign_policy::rules::OPTIONS;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::{Map, Value};
 
-use super::lenient;
-use super::ruleset::{PermissionSetting, RuleAction, Ruleset};
-use crate::worker_files::WorkerFiles;
-use countersign_policy::rules::OPTIONS;
+use crate::molf::lenient;
+use crate::molf::ruleset::{PermissionSetting, RuleAction, Ruleset};
+use crate::system::WorkerFiles;
 
 /// The file that every worker starts with.
 pub const DEFAULT: &str = include_str!("default.jsonc");

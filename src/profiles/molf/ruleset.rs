@@ -1,14 +1,16 @@
 //! molf's rules as molf evaluates them: one flat list with picomatch's globs, where the last match
 //! wins.
 
-use serde_json::{Map, Value, json};
+use std::fmt;
 
-use super::commands::Piece;
-pub use super::setting::{PermissionSetting, RuleAction};
 use countersign_policy::glob::{Glob, GlobError};
 use countersign_policy::paths::expand_home;
-use countersign_policy::rules::Rules;
+use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::molf::commands::Piece;
 
 /// Rules in order.
 #[derive(Clone, Debug, Default)]
@@ -245,6 +247,69 @@ impl Matcher {
             Self::Unread(source, _) if **source == *value => Ok(true),
             Self::Unread(_, error) => Err(error.to_string()),
             Self::Empty => Err("a rule has an empty pattern, which fails every call".to_owned()),
+        }
+    }
+}
+
+/// Calls of `permission` whose pieces match `pattern` get `action`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionSetting {
+    /// The tool's name or a glob over names.
+    pub permission: String,
+    /// The pattern for the call's pieces.
+    pub pattern: String,
+    /// The action.
+    pub action: RuleAction,
+}
+
+/// The action of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RuleAction {
+    /// One of the three words.
+    Known(Verdict),
+    /// Any other word. molf keeps it, and it is neither a deny nor an ask.
+    Odd(String),
+}
+
+impl RuleAction {
+    /// Returns the verdict.
+    // FAIL-CLOSED: an unknown word denies.
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Self::Known(verdict) => *verdict,
+            Self::Odd(_) => Verdict::Deny,
+        }
+    }
+
+    /// Reads the action in a file.
+    pub(super) fn of(value: &Value) -> Self {
+        let word = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        Verdict::from_word(&word).map_or(Self::Odd(word), Self::Known)
+    }
+}
+
+impl From<&Rule> for PermissionSetting {
+    fn from(rule: &Rule) -> Self {
+        Self {
+            permission: rule.tool.clone(),
+            pattern: rule.pattern.clone(),
+            action: RuleAction::Known(rule.verdict),
+        }
+    }
+}
+
+impl fmt::Display for PermissionSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:?}: {}", self.permission, self.pattern, self.action)
+    }
+}
+
+impl fmt::Display for RuleAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(verdict) => verdict.fmt(f),
+            Self::Odd(word) => write!(f, "{word:?}"),
         }
     }
 }

@@ -1,16 +1,18 @@
 //! molf's decision combined with that of the engine of the profile `standard`; the stricter one
 //! counts.
 
-use super::commands::Piece;
-use super::ruleset::{self, Covers, PermissionSetting, Ruleset, RulesetEntry, or_every_call};
-use super::{Molf, words};
-use crate::EvaluationContext;
 use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision, Layers, Mode};
+use countersign_policy::decision;
+use countersign_policy::decision::{Decision, Layers, Mode};
 use countersign_policy::glob::escape;
 use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
+
+use crate::EvaluationContext;
+use crate::molf::commands::Piece;
+use crate::molf::ruleset::{self, Covers, PermissionSetting, Ruleset, RulesetEntry, or_every_call};
+use crate::molf::{Molf, approvals};
 
 /// Makes both decisions over the same layers.
 struct Both<'a> {
@@ -51,7 +53,7 @@ impl Molf {
             let decided = ours.rule.as_deref().and_then(|name| named(&layers, name));
             // After a veto, only the agent's own rules decided.
             let deciding = if theirs.veto { sets.get(..1).unwrap_or(&sets) } else { &sets };
-            ours.reason = words::denied(call, pieces, deciding, decided)?;
+            ours.reason = approvals::denied(call, pieces, deciding, decided)?;
         }
         ours.always = match ours.verdict {
             Verdict::Ask => both.always(&ours)?,

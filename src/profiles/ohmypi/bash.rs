@@ -1,15 +1,19 @@
 //! The declaration of oh-my-pi's bash tool for a command: `bash.patterns`, then the critical
 //! shapes.
 
-use super::chain::{Link, chain, controls};
-use super::critical;
-use super::declare::{Declared, Tier};
-use super::pattern::{BashPattern, Star, normal};
-use super::segments::segments;
+use std::iter::Peekable;
+use std::str::Chars;
+use std::sync::LazyLock;
+
 use countersign_policy::always::spoken;
-use countersign_policy::shell::{self, Word};
+use countersign_policy::shell;
+use countersign_policy::shell::Word;
 use countersign_policy::verdict::Verdict;
 use countersign_policy::wrappers::{Inner, Passage, base, unwrap};
+use regex::Regex;
+
+use crate::ohmypi::critical;
+use crate::ohmypi::declare::{Declared, Tier};
 
 /// The tool's name.
 pub const TOOL: &str = "bash";
@@ -219,5 +223,385 @@ fn behind(argv: &[Word<'_>], depth: u32, found: &mut Vec<String>) {
             Inner::Script { text, .. } => found.extend(commands(&text, depth + 1)),
             Inner::Input(_) | Inner::File | Inner::Unknown => {}
         }
+    }
+}
+
+/// A pattern for commands and its verdict. A `*` stands for any text, including an empty one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BashPattern {
+    text: String,
+    verdict: Verdict,
+}
+
+/// The reach of a star.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Star {
+    /// Any text.
+    Everything,
+    /// The rest of the line, as in the system.
+    OneLine,
+}
+
+impl BashPattern {
+    /// Creates a pattern; `None` for an empty one.
+    #[must_use]
+    pub fn new(text: &str, verdict: Verdict) -> Option<Self> {
+        let text = normal(text);
+        (!text.is_empty()).then_some(Self { text, verdict })
+    }
+
+    /// Returns the pattern as it is matched, with single blanks.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the verdict for matching commands.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// Returns true when the pattern names one command and no others.
+    fn is_exact(&self) -> bool {
+        !self.text.contains('*')
+    }
+
+    /// Matches a whole text that has single blanks already.
+    pub(super) fn covers(&self, text: &str, star: Star) -> bool {
+        let mut parts = self.text.split('*');
+        let Some(rest) = parts.next().and_then(|head| text.strip_prefix(head)) else {
+            return false;
+        };
+        // No star: the whole text has to match.
+        let Some(tail) = parts.next_back() else { return rest.is_empty() };
+        let Some(mut rest) = rest.strip_suffix(tail) else { return false };
+        if star == Star::OneLine && rest.contains(['\n', '\r', '\u{2028}', '\u{2029}']) {
+            return false;
+        }
+        // The first occurrence is always good enough, because only stars lie between the parts.
+        parts.all(|part| match rest.split_once(part) {
+            Some((_, after)) => {
+                rest = after;
+                true
+            }
+            None => false,
+        })
+    }
+}
+
+/// Returns a text with single blanks and none at its ends.
+fn normal(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+// Splits a shell text into commands as oh-my-pi does: coarsely, for deny and prompt patterns.
+
+/// Characters that a backslash escapes between double quotes.
+const ESCAPABLE: [char; 4] = ['"', '\\', '$', '`'];
+
+/// Returns the words of every command without quotes, joined with single blanks. Parentheses,
+/// pipes, `;`, `&` and line ends separate commands. Substitutions, here-documents and arithmetic
+/// are not recognized.
+fn segments(text: &str) -> Vec<String> {
+    let mut found = Cutter::default();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => found.word.extend(chars.by_ref().take_while(|&c| c != '\'')),
+            '"' => found.double(&mut chars),
+            '\\' => found.word.push(chars.next().unwrap_or('\\')),
+            ' ' | '\t' => found.end_word(),
+            '\n' | ';' | '&' | '|' | '(' | ')' => found.end_segment(),
+            _ => found.word.push(c),
+        }
+    }
+    found.end_segment();
+    found.segments
+}
+
+#[derive(Default)]
+struct Cutter {
+    segments: Vec<String>,
+    words: Vec<String>,
+    word: String,
+}
+
+impl Cutter {
+    fn double(&mut self, chars: &mut Peekable<Chars<'_>>) {
+        while let Some(c) = chars.next().filter(|&c| c != '"') {
+            let escaped = (c == '\\').then(|| chars.next_if(|next| ESCAPABLE.contains(next)));
+            self.word.push(escaped.flatten().unwrap_or(c));
+        }
+    }
+
+    fn end_word(&mut self) {
+        if !self.word.is_empty() {
+            self.words.push(std::mem::take(&mut self.word));
+        }
+    }
+
+    fn end_segment(&mut self) {
+        self.end_word();
+        if !self.words.is_empty() {
+            self.segments.push(std::mem::take(&mut self.words).join(" "));
+        }
+    }
+}
+
+// Decides for which texts an allow pattern may vouch.
+
+/// One command of a flat chain.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    /// The text as written.
+    pub(super) text: String,
+    /// The words without quotes.
+    pub(super) argv: Vec<String>,
+}
+
+const CONTROLS: [char; 11] = ['\n', '\r', ';', '&', '|', '<', '>', '`', '$', '(', ')'];
+
+/// Returns true when a text does more than run one command with the words that it shows: unquoted
+/// control characters, expansions, or quoted control characters beside an option that evaluates its
+/// argument (`-c`, `-e`, `--command`, `--eval`).
+fn controls(text: &str) -> bool {
+    let mut quoted = false;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('\''), c) => quoted |= CONTROLS.contains(&c),
+            (_, '\\') => quoted |= chars.next().is_some_and(|c| CONTROLS.contains(&c)),
+            // Substitutions also run inside double quotes.
+            (Some(_), '`' | '$') => return true,
+            (Some(_), c) => quoted |= CONTROLS.contains(&c),
+            (None, '\'' | '"') => quote = Some(c),
+            (None, c) if CONTROLS.contains(&c) => return true,
+            (None, _) => {}
+        }
+    }
+    // Quoted control characters matter only if an option evaluates its argument again.
+    quoted && REREAD.as_ref().is_none_or(|reread| reread.is_match(text))
+}
+
+/// Matches an option that evaluates its argument, or a cluster of options that ends in one.
+/// FAIL-CLOSED: if the expression could not be compiled, quoted control characters alone would
+/// count.
+static REREAD: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?:^|[ \t])(?:-[^-]*[ce]|--(?:command|eval))(?:[= \t]|$)").ok());
+
+/// Splits a text into two or more commands of literal words joined with `&&`. Returns `None` for
+/// any other text, also for commands that change the shell itself or run others.
+fn chain(text: &str) -> Option<Vec<Link>> {
+    if text.chars().any(|c| (c < ' ' && c != '\t') || c == '\u{7f}') {
+        return None;
+    }
+    let mut links = Vec::new();
+    let mut reader = ChainReader { chars: text.char_indices().peekable(), argv: Vec::new() };
+    let mut start = 0;
+    loop {
+        let end = reader.link()?;
+        let written = text.get(start..end.unwrap_or(text.len()))?;
+        let argv = std::mem::take(&mut reader.argv);
+        if !is_plain(&argv) {
+            return None;
+        }
+        links.push(Link { text: written.trim().to_owned(), argv });
+        let Some(end) = end else { break };
+        start = end + "&&".len();
+    }
+    (links.len() > 1).then_some(links)
+}
+
+struct ChainReader<'t> {
+    chars: std::iter::Peekable<std::str::CharIndices<'t>>,
+    argv: Vec<String>,
+}
+
+impl ChainReader<'_> {
+    /// Reads to the next `&&` and returns its offset; `Some(None)` at the end of the text.
+    fn link(&mut self) -> Option<Option<usize>> {
+        let mut word: Option<String> = None;
+        while let Some((at, c)) = self.chars.next() {
+            match c {
+                ' ' | '\t' => self.argv.extend(word.take()),
+                '\'' => self.single(word.get_or_insert_default())?,
+                '"' => self.double(word.get_or_insert_default())?,
+                '\\' => word.get_or_insert_default().push(self.chars.next()?.1),
+                '&' => {
+                    // A single `&` starts a background job, which is no flat chain.
+                    self.chars.next_if(|(_, next)| *next == '&')?;
+                    self.argv.extend(word);
+                    return Some(Some(at));
+                }
+                // A comment: bash would not run what follows.
+                '#' if word.is_none() => return None,
+                // The shell may expand these, so the words are not literal.
+                '*' | '?' | '[' | ']' | '{' | '}' | '~' => return None,
+                c if CONTROLS.contains(&c) => return None,
+                c => word.get_or_insert_default().push(c),
+            }
+        }
+        self.argv.extend(word);
+        Some(None)
+    }
+
+    fn single(&mut self, word: &mut String) -> Option<()> {
+        loop {
+            match self.chars.next()?.1 {
+                '\'' => return Some(()),
+                c => word.push(c),
+            }
+        }
+    }
+
+    fn double(&mut self, word: &mut String) -> Option<()> {
+        loop {
+            match self.chars.next()?.1 {
+                '"' => return Some(()),
+                '$' | '`' => return None,
+                '\\' => {
+                    let (_, next) = *self.chars.peek()?;
+                    let escaped = self.chars.next_if(|(_, next)| ESCAPABLE.contains(next));
+                    word.push(if escaped.is_some() { next } else { '\\' });
+                }
+                c => word.push(c),
+            }
+        }
+    }
+}
+
+/// Returns true for a program that neither changes the shell nor runs what its words say.
+fn is_plain(argv: &[String]) -> bool {
+    let Some((program, args)) = argv.split_first() else { return false };
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    !program.is_empty()
+        && !argv.iter().any(|word| is_assignment(word))
+        && !args.iter().any(|word| has_code(word))
+        && !STATEFUL.contains(&name)
+        && !INTERPRETERS.contains(&name)
+}
+
+/// Returns true for an option whose argument is code: `-c`, `-xe`, `--eval`, `--command=…`.
+fn has_code(word: &str) -> bool {
+    let short = word.strip_prefix('-').is_some_and(|name| !name.contains('-'));
+    let long = word.split('=').next().unwrap_or(word);
+    (short && word.ends_with(['c', 'e'])) || matches!(long, "--command" | "--eval")
+}
+
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Commands and reserved words of bash and zsh that change the shell or evaluate their words.
+#[rustfmt::skip]
+const STATEFUL: &[&str] = &[
+    "!", "-", ".", "[", "[[", "alias", "autoload", "bg", "bindkey", "break", "builtin", "bye",
+    "case", "cd", "chdir", "command", "continue", "coproc", "declare", "dirs", "disable",
+    "disown", "do", "done", "elif", "else", "emulate", "enable", "esac", "eval", "exec", "exit",
+    "export", "fc", "fg", "fi", "for", "function", "functions", "getopts", "hash", "history",
+    "if", "in", "jobs", "let", "limit", "local", "logout", "mapfile", "popd", "print", "printf",
+    "pushd", "read", "readarray", "readonly", "rehash", "return", "sched", "select", "set",
+    "setopt", "shift", "shopt", "source", "suspend", "test", "then", "time", "times", "trap",
+    "typeset", "ulimit", "umask", "unalias", "unfunction", "unhash", "unlimit", "unset",
+    "unsetopt", "until", "vared", "wait", "while", "zle", "zmodload", "zparseopts", "zstyle",
+];
+
+/// Programs that run the commands in their words.
+#[rustfmt::skip]
+const INTERPRETERS: &[&str] = &[
+    "ash", "bash", "busybox", "csh", "dash", "env", "fish", "ksh", "nocorrect", "noglob", "sh",
+    "sudo", "tcsh", "zsh",
+];
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use crate::ohmypi::bash::{BashPattern, Link, Star, Verdict, chain, controls, segments};
+
+    #[test]
+    fn a_flat_chain_of_literal_words_is_read_and_nothing_else() {
+        let link = |text: &str, argv: &[&str]| Link {
+            text: text.to_owned(),
+            argv: argv.iter().map(|&word| word.to_owned()).collect(),
+        };
+        assert_eq!(
+            chain("cmp \"a b\" c && rm -f 'a b'").unwrap(),
+            [
+                link("cmp \"a b\" c", &["cmp", "a b", "c"]),
+                link("rm -f 'a b'", &["rm", "-f", "a b"])
+            ]
+        );
+        for text in [
+            "ls",
+            "a || b",
+            "a & b",
+            "a && b\nc",
+            "a && $b",
+            "a && \"$b\"",
+            "a && b > c",
+            "a && ''",
+            "a && X=1 b",
+            "a && b # c",
+            "a && ~/b",
+            "a && b 'c",
+            "a && perl -e x",
+            "a &&",
+            "cd x && b",
+        ] {
+            assert_eq!(chain(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn control_characters_count_where_something_reads_them() {
+        for text in ["a; b", "a \"$x\"", "git -c 'a=!b; c' x", "sh -c \"a;b\"", "a\\;b --eval"] {
+            assert!(controls(text), "{text}");
+        }
+        for text in ["cargo bench '^a/(10|100)$'", "a '$x'", "git -c a=b x", "a \"b;c\""] {
+            assert!(!controls(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_any_text_between_its_neighbours() {
+        let covers = |pattern: &str, text: &str| {
+            BashPattern::new(pattern, Verdict::Deny).unwrap().covers(text, Star::Everything)
+        };
+        for (pattern, text) in [
+            ("git *", "git status"),
+            ("git *", "git "),
+            ("*", ""),
+            ("* && rm *", "a && b && rm c"),
+            ("a*a", "aa"),
+            ("rm  -rf\t*", "rm -rf x"),
+        ] {
+            assert!(covers(pattern, text), "{pattern} does not match {text}");
+        }
+        for (pattern, text) in [("git *", "git"), ("a*a", "a"), ("git", "git status"), ("*b*", "a")]
+        {
+            assert!(!covers(pattern, text), "{pattern} matches {text}");
+        }
+    }
+
+    #[test]
+    fn the_systems_own_star_ends_with_the_line() {
+        let rm = BashPattern::new("rm *", Verdict::Deny).unwrap();
+        assert!(rm.covers("rm a\nb", Star::Everything));
+        assert!(!rm.covers("rm a\nb", Star::OneLine));
+    }
+
+    #[test]
+    fn commands_are_cut_at_every_boundary_and_quotes_hide_none() {
+        assert_eq!(segments("cd /tmp && \"rm\" -rf 'a b'"), ["cd /tmp", "rm -rf a b"]);
+        assert_eq!(segments("(rm x); a|b & c\nd"), ["rm x", "a", "b", "c", "d"]);
+        assert_eq!(segments("echo \"a\\\"b\\n\" '' \\;"), ["echo a\"b\\n ;"]);
+        assert_eq!(segments("echo 'open ; rm x"), ["echo open ; rm x"]);
     }
 }

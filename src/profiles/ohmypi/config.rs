@@ -1,13 +1,12 @@
 //! oh-my-pi's `config.yml`, as far as approvals are concerned.
 
-use serde_json::{Map, Value};
-
-use super::bash::Bash;
-use super::declare::from_word;
-use super::mode::ApprovalMode;
-use super::pattern::BashPattern;
 use countersign_policy::rules::suggest::nearest;
 use countersign_policy::verdict::Verdict;
+use serde_json::{Map, Value};
+
+use crate::ohmypi::bash::{Bash, BashPattern};
+use crate::ohmypi::declare::from_word;
+use crate::ohmypi::mode::ApprovalMode;
 
 /// The settings of a `config.yml` for approvals. Everything else in the file is left to the system.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //!
 //! A grant that these refuse never counts; where they accept too much, [`super::prefix`] refuses.
 
-use super::category::Category;
 use crate::Prefix;
+use crate::wcore::config::Category;
 
 /// Returns true when every piece of the command starts with one of the prefixes granted to the
 /// category.

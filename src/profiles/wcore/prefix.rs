@@ -1,14 +1,14 @@
 //! Checks granted prefixes against what the shell would really run: every command, in whole words,
 //! without redirects, and nothing behind a wrapper that no prefix names.
 
-use super::category::Category;
-use super::literal::infer_prefix;
-use crate::Prefix;
-use countersign_policy::always;
 use countersign_policy::builtins::{Builtin, builtin};
-use countersign_policy::paths;
-use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Scan, Via, Word, WordKind};
+use countersign_policy::shell::{Command, Redirect, RedirectOp, Scan, Via, Word, WordKind};
 use countersign_policy::wrappers::{Inner, Passage, unwrap};
+use countersign_policy::{always, paths, shell};
+
+use crate::Prefix;
+use crate::wcore::config::Category;
+use crate::wcore::literal::infer_prefix;
 
 /// Depth limit for commands inside commands.
 const MAX_DEPTH: u32 = 4;
@@ -130,7 +130,7 @@ fn alternatives(word: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::wcore::prefix::*;
 
     fn granted(prefix: &str, command: &str) -> bool {
         let prefix = Prefix { text: prefix.to_owned(), category: "exec".to_owned() };

@@ -307,8 +307,6 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-// The address under which people reach the inbox through a proxy.
-
 /// A public address. Other names are never taken for it, because anything on the web has a port
 /// like its own.
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
-//! Walks through a call of any tool.
+//! Walks through a call of any tool and passes what it names to a sink: its commands and everything
+//! that runs behind them, its paths, its texts.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -656,8 +657,6 @@ fn walks_here(call: &Call) -> bool {
             _ => false,
         })
 }
-
-// The use that programs make of the paths they are given, as far as the guardrail needs it.
 
 /// The use that a program makes of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

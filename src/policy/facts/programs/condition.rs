@@ -113,8 +113,6 @@ pub(crate) fn why(cases: &[Case], args: &Arguments<'_, '_>) -> Option<&'static s
     })
 }
 
-// Conditions on the arguments of a program.
-
 /// A condition on a command. Words of a list are separated by blanks.
 #[derive(Clone, Copy)]
 pub(crate) enum When {

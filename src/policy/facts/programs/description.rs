@@ -188,8 +188,6 @@ pub(crate) enum Role {
     ObeysFolder,
 }
 
-// The programs that a program runs, and their position among its words.
-
 /// The part that inner commands play in the decision on the whole. An inner deny always denies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
@@ -298,8 +296,6 @@ pub(crate) enum RunsPart {
     Texts { behind: &'static str },
 }
 
-// The forms of a program that only read.
-
 /// A form of a program that only reads, with all options allowed in it.
 ///
 /// Options that run a program, write a file, contact a host, follow links out of the workspace or
@@ -381,8 +377,6 @@ pub(crate) enum Operands {
     Setting,
 }
 
-// The access of a program to the files and folders among its operands.
-
 /// The access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -436,8 +430,6 @@ pub(crate) enum Depth {
     /// Walks, and goes through the working directory with one of these words.
     WalksHereWith(Words),
 }
-
-// The hosts that a program contacts, and its role in a pipeline.
 
 /// The hosts that a program contacts, and what it publishes.
 #[derive(Clone, Copy)]
@@ -508,8 +500,6 @@ impl Pipe {
         Self { tells: Some(when), ..self }
     }
 }
-
-// The number of words that Always stores for a program, and whether it stores any.
 
 /// The rule that Always stores for a program: how many of its words name the action, and whether
 /// such a rule may be stored at all.

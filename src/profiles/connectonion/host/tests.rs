@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use super::{Expires, PermissionMode, PermissionSource, read};
+use crate::connectonion::host::{Expires, PermissionMode, PermissionSource, read};
 
 #[test]
 fn the_shipped_template_has_its_87_permissions() {

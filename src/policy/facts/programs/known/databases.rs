@@ -108,8 +108,6 @@ fn dot_command(args: &Arguments<'_, '_>) -> bool {
     })
 }
 
-// Statements that drop or empty a database.
-
 /// Returns true when a statement among the words or in the input does so.
 fn runs_such(args: &Arguments<'_, '_>) -> bool {
     args.texts().any(destroys) || args.input().any(destroys)

@@ -104,8 +104,6 @@ pub(super) static SHELLS: &[Program] = &[
         .grant(AlwaysRule::NEVER),
 ];
 
-// Programs given on an interpreter's command line.
-
 /// Checks programs given on an interpreter's command line, for the plainest patterns only.
 fn code(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let given = args.words.windows(2).filter_map(|pair| match pair {

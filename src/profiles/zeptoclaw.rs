@@ -10,19 +10,20 @@ pub mod messages;
 pub mod policy;
 pub mod replies;
 
+use countersign_policy::call::Call;
+use countersign_policy::decision;
+use countersign_policy::decision::Decision;
+use countersign_policy::verdict::Verdict;
 use serde_json::Value;
 
-use super::{
+use crate::zeptoclaw::agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};
+use crate::zeptoclaw::config::ZeptoclawSettings;
+use crate::zeptoclaw::ending::ApprovalResponse;
+use crate::zeptoclaw::policy::ApprovalPolicy;
+use crate::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
     PromptBehaviour, System,
 };
-use agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};
-use config::ZeptoclawSettings;
-use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision};
-use countersign_policy::verdict::Verdict;
-use ending::ApprovalResponse;
-use policy::ApprovalPolicy;
 
 /// zeptoclaw's parsed configuration.
 #[derive(Debug)]

@@ -6,33 +6,29 @@
 //! wayland-core's text rules and by the scanner.
 
 pub mod card;
-mod category;
 mod config;
 pub mod literal;
-mod mode;
 pub mod paths;
 pub mod prefix;
 pub mod question;
-mod scope;
 mod stage;
-mod words;
 
-pub use category::Category;
-pub use mode::{ModeChange, ModeChangeSource, SessionMode, change};
-pub use scope::{ApprovalScope, RememberedApproval, asks_every_time};
-pub use words::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
-
-use super::{
-    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
-    PromptBehaviour, PromptChoice, System,
-};
-use config::WcoreConfig;
 use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision};
+use countersign_policy::decision;
+use countersign_policy::decision::Decision;
 use countersign_policy::rules::Rule;
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
-use stage::Stage;
+
+pub use crate::wcore::card::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
+use crate::wcore::config::WcoreConfig;
+pub use crate::wcore::config::{Category, ModeChange, ModeChangeSource, SessionMode, change};
+use crate::wcore::stage::Stage;
+pub use crate::wcore::stage::{ApprovalScope, RememberedApproval, asks_every_time};
+use crate::{
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
+};
 
 /// Seconds that an approval waits before it is denied.
 pub const PATIENCE_S: u32 = 300;

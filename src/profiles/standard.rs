@@ -1,12 +1,14 @@
 //! The profile `standard`: `permissions.jsonc`, with everything that this project adds to it.
 
-use super::{
+use countersign_policy::call::Call;
+use countersign_policy::decision;
+use countersign_policy::decision::{Decision, Layers, Mode};
+use countersign_policy::rules::{DEFAULT_RULES, Rules, sentences};
+
+use crate::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
     PromptBehaviour, PromptChoice, System,
 };
-use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision, Layers, Mode};
-use countersign_policy::rules::{DEFAULT_RULES, Rules, sentences};
 
 /// The rules of a `permissions.jsonc`.
 #[derive(Clone, Debug)]

@@ -6,32 +6,30 @@
 //! own. There is therefore one order here: [`resolve`].
 
 pub mod bash;
-mod chain;
 pub mod config;
 pub mod critical;
 pub mod declare;
 pub mod mode;
-pub mod pattern;
 pub mod prompt;
 pub mod resolve;
-mod segments;
 
-use serde_json::Value;
-
-use super::{
-    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, Grants, OnDeny, OnDisconnect,
-    PromptBehaviour, PromptChoice, System,
-};
-use config::OhMyPiSettings;
 use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision};
+use countersign_policy::decision;
+use countersign_policy::decision::Decision;
 use countersign_policy::glob::escape;
 use countersign_policy::rules::Rule;
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
-use declare::Declared;
-use mode::ApprovalMode;
-use resolve::{ApprovalSource, Resolved};
+use serde_json::Value;
+
+use crate::ohmypi::config::OhMyPiSettings;
+use crate::ohmypi::declare::Declared;
+use crate::ohmypi::mode::ApprovalMode;
+use crate::ohmypi::resolve::{ApprovalSource, Resolved};
+use crate::{
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, Grants, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
+};
 
 /// oh-my-pi's parsed configuration.
 #[derive(Debug)]

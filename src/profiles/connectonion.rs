@@ -3,42 +3,39 @@
 
 mod answer;
 mod bash;
-mod chain;
-mod control;
 mod cover;
 mod fnmatch;
 mod host;
-mod mode;
 mod permission;
 mod permit;
-mod permit_context;
 mod session;
-mod told;
-mod words;
 mod workspace;
 
-pub use answer::{Mailbox, PromptAnswer, PromptScope};
-pub use control::is_control_file;
-pub use mode::{FullAccessTurns, PermissionMode, Requester};
-pub use permission::{Expires, Permission, PermissionKey, PermissionSource, Permissions};
-pub use session::{AgentSession, AnswerOutcome, CheckOutcome};
-pub use workspace::{POLICY, WorkspaceDecision};
-
-use super::{
-    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, ModeTurn, OnDeny, OnDisconnect,
-    PromptBehaviour, PromptChoice, System,
-};
 use countersign_policy::call::Call;
 use countersign_policy::decision::Decision;
-use countersign_policy::effects::{self, Act};
+use countersign_policy::effects::Act;
 use countersign_policy::paths::Directories;
 use countersign_policy::rules::Rule;
-use countersign_policy::shell::{self, Scan, Via};
+use countersign_policy::shell::{Scan, Via};
 use countersign_policy::tools::Kind;
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
-use host::HostFile;
-use permit_context::{PermitContext, PermitResult};
+use countersign_policy::{effects, shell};
+
+pub use crate::connectonion::answer::{Mailbox, PromptAnswer, PromptScope};
+use crate::connectonion::host::HostFile;
+pub use crate::connectonion::permission::{
+    Expires, Permission, PermissionKey, PermissionSource, Permissions,
+};
+use crate::connectonion::permit::{PermitContext, PermitResult};
+pub use crate::connectonion::session::{
+    AgentSession, AnswerOutcome, CheckOutcome, FullAccessTurns, PermissionMode, Requester,
+};
+pub use crate::connectonion::workspace::{POLICY, WorkspaceDecision, is_control_file};
+use crate::{
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, ModeTurn, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
+};
 
 /// A `host.yaml`, and how literally it is taken.
 #[derive(Clone, Debug)]
@@ -60,7 +57,7 @@ impl ConnectOnion {
     #[must_use]
     pub fn workspace(&self, call: &Call) -> WorkspaceDecision {
         let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
-        if control::refusal(call).is_some() {
+        if workspace::refusal(call).is_some() {
             return workspace::rewrites_control();
         }
         workspace::decide(call, scan_of(call).as_ref().filter(|_| !self.compat), dirs)
@@ -126,7 +123,7 @@ impl System for ConnectOnion {
     }
 
     fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String> {
-        told::told(call, end)
+        answer::told(call, end)
     }
 
     fn has_mode(&self, word: &str) -> bool {

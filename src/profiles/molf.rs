@@ -8,29 +8,25 @@
 
 pub mod approvals;
 pub mod commands;
-mod events;
 pub mod file;
 mod lenient;
-mod pending;
 pub mod ruleset;
-mod setting;
 mod strict;
-mod subject;
-mod words;
 
+use countersign_policy::call::Call;
+use countersign_policy::decision;
+use countersign_policy::decision::{Decision, Layers, Mode};
+use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
+use countersign_policy::verdict::Verdict;
 use jsonc_parser::parse_to_serde_value;
 use serde_json::Value;
 
-use super::{
+use crate::molf::commands::Piece;
+use crate::molf::ruleset::{RuleAction, Ruleset};
+use crate::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
     PromptBehaviour, PromptChoice, System,
 };
-use commands::Piece;
-use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision, Layers, Mode};
-use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
-use countersign_policy::verdict::Verdict;
-use ruleset::{RuleAction, Ruleset};
 
 /// molf's gate with a worker's rules.
 #[derive(Clone, Debug)]
@@ -84,7 +80,7 @@ impl System for Molf {
     fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         // molf reads every command as bash's grammar says.
         let call = &Call { agent: Some("molf".to_owned()), ..call.clone() };
-        let pieces = subject::pieces(call)?;
+        let pieces = commands::pieces_of_call(call)?;
         let on = match context.mode {
             None | Some("on" | "default") => true,
             // molf's `approval: false` allows every call, even denied reads.
@@ -121,7 +117,7 @@ impl System for Molf {
     }
 
     fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String> {
-        words::told(call, end)
+        approvals::told(call, end)
     }
 
     fn has_mode(&self, word: &str) -> bool {
@@ -157,7 +153,7 @@ impl Molf {
         decision.verdict = verdict;
         (decision.rule, decision.deciding_rule) = (None, None);
         decision.reason = match verdict {
-            Verdict::Deny => words::denied(call, pieces, deciding, None)?,
+            Verdict::Deny => approvals::denied(call, pieces, deciding, None)?,
             Verdict::Ask => "No rule allows it.".to_owned(),
             Verdict::Allow => "The rules allow it.".to_owned(),
         };
