@@ -7,7 +7,6 @@ mod due;
 mod kinds;
 mod lines;
 mod saving;
-pub mod schedule;
 mod summary;
 
 pub use kinds::{AskDigest, AskKind, DigestScope};

@@ -3,7 +3,6 @@
 
 use super::{
     Policy, SubmitError, Workers,
-    answer_rules::SeenCall,
     approvers::Approvers,
     ask::{Ask, By, Decision, State},
     call::Call,
@@ -15,6 +14,7 @@ use super::{
     layers::{self, Runtime},
     review_grants,
     routes::Moment,
+    rules::SeenCall,
 };
 use crate::links;
 use countersign_policy::{self as policy, Layers, Matcher, Mode, Rule, Rules, Verdict};

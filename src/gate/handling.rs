@@ -2,10 +2,10 @@
 //! while nobody answers. Pure.
 
 use super::{
-    answer_rules::{AnswerRule, SeenCall, requirements},
+    approvers::People,
     ask::{Body, Silence, plan::RoutePlan, requirement::Requirement, step::AskStep},
-    people::People,
     routes::{Moment, Routes},
+    rules::{AnswerRule, SeenCall, requirements},
 };
 
 /// What the config says of an ask.

@@ -4,7 +4,7 @@ use super::{
     Audience, GateSettings, Policy, Routes,
     approvers::{Approver, Approvers, Stranger, Who},
     ask::plan::RoutePlan,
-    review_rules::ReviewRule,
+    rules::ReviewRule,
 };
 use countersign_profiles::System;
 use countersign_store::NewCard;

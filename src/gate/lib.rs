@@ -7,16 +7,11 @@
 //! the row is the truth: the oneshot carries it as it was committed, or only wakes.
 //! INVARIANT: an answer is committed before its presser is told.
 
-mod action;
 mod agent_limits;
 mod agent_names;
 mod agent_tokens;
 mod allowed;
-pub mod answer;
-pub mod answer_rules;
-pub mod answerers;
 mod answers;
-pub mod approvers;
 mod attach;
 mod budget_grants;
 mod budgets;
@@ -36,7 +31,6 @@ mod granted_rules;
 mod grants;
 mod handing_over;
 mod handling;
-pub mod hours;
 mod in_force;
 mod inner_repository;
 mod judged_edits;
@@ -53,24 +47,18 @@ mod outranking;
 mod pairings;
 mod passkeys;
 mod pause;
-pub mod people;
 mod policy;
 mod presence;
-pub mod quorum;
 mod rate;
 mod reconsider;
-mod refusal;
 mod remote;
 mod reply;
 mod reports;
 mod retention;
 mod review_answers;
 mod review_grants;
-pub mod review_rules;
 mod reviews;
 mod role_source;
-pub mod rota;
-pub mod routes;
 mod rules_file;
 mod saving;
 mod sessions;
@@ -87,7 +75,6 @@ mod undo;
 mod uses;
 mod wait;
 mod waiters;
-mod who;
 mod who_answers;
 mod workers;
 
@@ -106,10 +93,9 @@ pub use pairings::{KnockOutcome, Knocker, PairingState};
 pub use passkeys::{ByPasskey, PasskeyRemoval, PersonPasskeys};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
-pub use presence::{DutyTurn, NotNamed};
+pub use presence::NotNamed;
 pub use reply::{Reply, Told, fault_sentence, lasting};
 pub use role_source::RoleSource;
-pub use routes::Routes;
 pub use rules_file::RulesFile;
 pub use saving::RuleSaved;
 pub use sessions::{ModeError, ModeSet, SESSION_ENDED, WORKER_GONE};
@@ -122,6 +108,7 @@ pub use workers::Workers;
 use allowed::AllowedCalls;
 use answers::Answers;
 use attach::Callers;
+use countersign_people::{answer, answerers, approvers, quorum, routes, routes::Routes, rules};
 use countersign_store::Store;
 use doors::InboxDoor;
 use evaluate::Evaluator;
@@ -284,3 +271,6 @@ impl Gate {
         self.open.changed();
     }
 }
+
+#[cfg(test)]
+mod vote_tests;

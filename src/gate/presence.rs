@@ -4,22 +4,12 @@ use super::{
     Gate,
     approvers::Who,
     ask::{Ask, plan::PlannedTarget},
+    routes::{DutyTurn, Moment},
 };
 use countersign_port::Mention;
 use countersign_store::{Absence, StoreError};
 use countersign_tokens::clock;
 use jiff::tz::TimeZone;
-
-/// Who is on duty by a rota.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DutyTurn {
-    /// The rota.
-    pub rota: String,
-    /// Who; `None` where all are away.
-    pub person: Option<String>,
-    /// Until when; Unix milliseconds.
-    pub until: Option<i64>,
-}
 
 /// Somebody who has no name in the config; a sentence for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,12 +64,7 @@ impl Gate {
     pub async fn duty(&self) -> Result<Vec<DutyTurn>, StoreError> {
         let (now, choices) = (clock::now_ms(), self.in_force.now());
         let absent = self.open.store.absent(now).await?;
-        let turn = |rota: &super::rota::Rota| DutyTurn {
-            rota: rota.name.clone(),
-            person: rota.on_duty(now, &absent.away).map(str::to_owned),
-            until: rota.next_change(now),
-        };
-        Ok(choices.routes.rotas.iter().map(turn).collect())
+        Ok(choices.routes.on_duty(Moment { now_ms: now, absent: &absent }))
     }
 
     /// Whom a reminder of this ask mentions at a target: nobody in direct messages. `None`: they

@@ -1,8 +1,8 @@
 //! The reply to an attempt to answer: what really happened, in one word and one sentence.
 
 use super::{
+    answer::Refusal,
     ask::{Answer, Ask, Decision, Scope, State},
-    refusal::Refusal,
 };
 use countersign_profiles::{GrantLifetime, OnDeny};
 use countersign_store::StoreError;

@@ -3,7 +3,6 @@
 //! nothing that fails here changes what became of the call. A crash loses those of the last moment.
 
 use super::{
-    answer_rules::SeenCall,
     ask::{
         Body,
         requirement::Requirement,
@@ -17,7 +16,8 @@ use super::{
     large,
     open_asks::{OpenAsks, to_the_end},
     review_grants::rule_for,
-    review_rules::{AllowedBy, ReviewRate, is_sampled, most_often, rate},
+    rules::SeenCall,
+    rules::{AllowedBy, ReviewRate, is_sampled, most_often, rate},
     submit_error::SubmitError,
 };
 use countersign_policy::{Decision, Matcher, effects};

@@ -1,6 +1,6 @@
 //! Signing in to the inbox, at the gate.
 
-use super::{Gate, NoSignIn, approvers::Who, ask::By, in_force::INBOX, people::OIDC};
+use super::{Gate, NoSignIn, approvers::OIDC, approvers::Who, ask::By, in_force::INBOX};
 use countersign_port::Presser;
 use countersign_tokens::clock;
 use serde_json::json;

@@ -1,13 +1,6 @@
 //! What the token of an agent is for: a profile, and where its asks are shown.
 
-use super::{
-    Choices, SubmitError,
-    ask::{plan::RoutePlan, step::AskStep},
-    evaluate::Evaluator,
-    handling::Handling,
-    people::People,
-    routes::{Moment, Routes},
-};
+use super::{Choices, SubmitError, evaluate::Evaluator, handling::Handling, routes::Moment};
 use countersign_policy::Decision;
 use countersign_port::line;
 use countersign_store::AgentScope;
@@ -37,42 +30,6 @@ impl Choices {
                     line(name)
                 ))
             }
-        }
-    }
-}
-
-impl Routes {
-    /// Whether a target or a route has this name.
-    fn knows(&self, name: &str) -> bool {
-        self.known().contains(&name)
-    }
-
-    /// What a token can be for.
-    fn known(&self) -> Vec<&str> {
-        let routes = self.list.iter().filter(|it| !it.to.is_empty()).map(|it| it.name.as_str());
-        let chats = self.chats.keys().map(String::as_str);
-        std::iter::once("inbox").chain(chats).chain(routes).collect()
-    }
-
-    /// Where an ask is shown, and what happens while nobody answers, at this target or by this
-    /// route alone.
-    fn only(
-        &self,
-        name: &str,
-        people: &People,
-        critical: bool,
-        at: Moment<'_>,
-    ) -> (Option<RoutePlan>, Vec<AskStep>) {
-        let one = |targets| RoutePlan { route: name.to_owned(), targets, ..RoutePlan::default() };
-        if let Some(target) = self.chats.get(name) {
-            return (Some(one(vec![target.clone()])), Vec::new());
-        }
-        match self.list.iter().find(|route| route.name == name) {
-            Some(route) => (
-                self.plan_of(&[route], people, critical, at),
-                self.steps_of(route, people, critical, at),
-            ),
-            None => (Some(one(Vec::new())), Vec::new()),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Who is away or wants no messages for a while.
 
+pub use countersign_domain::plan::AbsentPeople;
+
 use super::{Store, StoreError, events};
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
-use std::collections::BTreeSet;
 
 /// Why a person gets no direct messages for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,23 +13,6 @@ pub enum Absence {
     Away,
     /// They want quiet.
     Snoozed,
-}
-
-/// Who is not there at a moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AbsentPeople {
-    /// Who is away.
-    pub away: BTreeSet<String>,
-    /// Who wants quiet.
-    pub snoozed: BTreeSet<String>,
-}
-
-impl AbsentPeople {
-    /// Whether somebody is neither away nor wants quiet.
-    #[must_use]
-    pub fn lacks(&self, name: &str) -> bool {
-        !self.away.contains(name) && !self.snoozed.contains(name)
-    }
 }
 
 impl Absence {

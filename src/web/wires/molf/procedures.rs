@@ -11,7 +11,8 @@ use axum::{
     body::Bytes,
     extract::{State, rejection::BytesRejection},
 };
-use countersign_gate::{Told, answer::Action, ask::Scope};
+use countersign_gate::{Told, ask::Scope};
+use countersign_people::answer::Action;
 use serde::Deserialize;
 use serde_json::{Value, json as value};
 
