@@ -4,10 +4,10 @@
 //! call that needs a person becomes an **ask**; asks appear as **cards** in chats; a **press** by
 //! an **approver** becomes the ask's **answer**, which the agent receives.
 //!
-//! Arrows run one way: `cli → daemon → api, bridge → gate → profiles → policy, store`,
+//! Arrows run one way: `cli → daemon → api, bridge → gate → people, profiles, store → domain`,
 //! `cli → agents → client`, and `bridge → port ← adapters`. The code keeps these promises:
 //!
-//! - [`policy`] and [`gate::answer`] are pure. Only [`store`] contains SQL. Only an adapter crate
+//! - [`policy`] and [`people`] are pure. Only [`store`] contains SQL. Only an adapter crate
 //!   knows its platform; adapters never decide.
 //! - A verdict is never a bool and has no default. An error during evaluation is ask or deny, never
 //!   allow.
@@ -28,6 +28,7 @@ pub use countersign_domain as ask;
 pub use countersign_domain::log as audit;
 pub use countersign_domain::wire as protocol;
 pub use countersign_gate as gate;
+pub use countersign_people as people;
 pub use countersign_policy as policy;
 pub use countersign_profiles as profiles;
 pub use countersign_store as store;

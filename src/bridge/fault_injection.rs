@@ -40,11 +40,14 @@ mod undo;
 
 use super::{PressHandler, Term, card, deliver};
 use countersign_gate::{
-    Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, Routes, SubmitOutcome,
-    answer::Action,
-    approvers::{Approvers, Local, Members, Who},
+    Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, SubmitOutcome,
     ask::{Ask, Scope},
     call::Call,
+};
+use countersign_people::{
+    answer::Action,
+    approvers::{Approvers, Local, Members, Who},
+    routes::Routes,
 };
 use countersign_policy::Guardrail;
 use countersign_port::{

@@ -12,11 +12,10 @@ use super::{
     receiving::Adapters,
     token::{ButtonToken, Pressed},
 };
-use countersign_gate::{
-    Gate, Told,
+use countersign_gate::{Gate, Told, ask::Ask};
+use countersign_people::{
     answer::{Action, TextPurpose},
     approvers::Who,
-    ask::Ask,
 };
 use countersign_port::line;
 use countersign_port::{

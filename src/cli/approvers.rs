@@ -4,12 +4,11 @@ use super::{Context, Exit, caller, exit::Misused, policy, say};
 use crate::{config::Config, daemon};
 use anyhow::{Context as _, Result};
 use countersign_domain::exact_json;
-use countersign_gate::{
-    answer_rules::{SeenCall, requirements},
+use countersign_gate::{call::Call, links};
+use countersign_people::{
     answerers::{AnswerCounts, Answerers, PossibleAnswerer},
-    call::Call,
-    links,
     routes::Moment,
+    rules::{SeenCall, requirements},
 };
 use countersign_policy::Matcher;
 use countersign_policy::{Decision, Layers, Mode, Rules, Verdict};

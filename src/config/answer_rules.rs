@@ -4,9 +4,9 @@ use super::conditions;
 use super::node::ConfigNode;
 use super::people::{ConfigEntries, group_name};
 use super::section::{Section, flag, nearest, number, text};
-use countersign_gate::{
-    answer_rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
-    people::People,
+use countersign_people::{
+    approvers::People,
+    rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
 };
 
 /// More votes than this nobody waits for.

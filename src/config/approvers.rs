@@ -4,7 +4,7 @@ use super::model::ApproverSettings;
 use super::node::ConfigNode;
 use super::section::{Section, flag, id_of, list, number, text};
 use crate::platforms::Registered;
-use countersign_gate::{approvers::Members, people::People};
+use countersign_people::approvers::{Members, People};
 use countersign_port::{ApproverList, Description, Names};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 
 use super::node::{ConfigNode, ConfigValue};
 use super::section::{Section, flag, nearest, text};
-use countersign_gate::answer_rules::{AskConditions, Criticality, EFFECTS};
+use countersign_people::rules::{AskConditions, Criticality, EFFECTS};
 use countersign_policy::{Rule, Rules, glob::Glob};
 
 /// Reads the conditions of an entry.

@@ -3,7 +3,7 @@
 use super::conditions::texts;
 use super::node::ConfigNode;
 use super::section::{Section, text};
-use countersign_gate::hours::Hours;
+use countersign_people::duty::Hours;
 use jiff::{
     civil::{Time, Weekday},
     tz::TimeZone,

@@ -6,8 +6,10 @@ use super::otel::OtelSettings;
 use super::provider::OidcSettings;
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Server};
-use countersign_gate::{
-    Routes, answer_rules::AnswerRule, approvers::Members, people::People, review_rules::ReviewRule,
+use countersign_people::{
+    approvers::{Members, People},
+    routes::Routes,
+    rules::{AnswerRule, ReviewRule},
 };
 use countersign_port::{Platform, Settings, Target};
 use countersign_profiles::Profile;

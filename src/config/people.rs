@@ -7,9 +7,9 @@ use super::provider::OidcSettings;
 use super::section::{Section, id_of, list, number, text};
 use super::values::token;
 use crate::platforms::Registered;
-use countersign_gate::{
-    hours::Hours,
-    people::{NamedPerson, OIDC, People, QuietException, QuietHours, RoleGroup},
+use countersign_people::{
+    approvers::{NamedPerson, OIDC, People, QuietException, QuietHours, RoleGroup},
+    duty::Hours,
 };
 use countersign_port::line;
 use countersign_port::{IdForm, Names};

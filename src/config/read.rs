@@ -15,7 +15,7 @@ use super::{
 };
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Places, Server};
-use countersign_gate::Routes;
+use countersign_people::routes::Routes;
 use countersign_profiles::Profile;
 use countersign_store::Database;
 use std::{

@@ -5,10 +5,7 @@ use super::node::ConfigNode;
 use super::people::{ConfigEntries, group_name};
 use super::section::{Section, number, text};
 use super::values::length;
-use countersign_gate::{
-    answer_rules::AskConditions,
-    review_rules::{AllowedBy, ReviewRule},
-};
+use countersign_people::rules::{AllowedBy, AskConditions, ReviewRule};
 use std::{num::NonZeroU32, time::Duration};
 
 /// How long a card waits for somebody, where nothing is said.

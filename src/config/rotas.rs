@@ -4,7 +4,7 @@ use super::hours::zone;
 use super::node::ConfigNode;
 use super::people::{ConfigEntries, group_name};
 use super::section::{Section, list, text};
-use countersign_gate::{people::People, rota::Rota};
+use countersign_people::{approvers::People, duty::Rota};
 use jiff::civil::DateTime;
 
 /// Reads the rotas of these people.

@@ -9,14 +9,12 @@ use super::people::{ConfigEntries, group_name};
 use super::rotas;
 use super::section::{Section, nearest};
 use super::values::length;
-use countersign_gate::{
-    Routes,
-    answer_rules::AskConditions,
-    ask::plan::PlannedTarget,
-    digests::schedule::DigestTime,
-    people::{NamedPerson, People},
-    rota::Rota,
-    routes::{RouteEscalation, RouteTarget, ScheduledDigest, TargetRoute},
+use countersign_gate::ask::plan::PlannedTarget;
+use countersign_people::{
+    approvers::{NamedPerson, People},
+    duty::{DigestTime, Rota},
+    routes::{RouteEscalation, RouteTarget, Routes, ScheduledDigest, TargetRoute},
+    rules::AskConditions,
 };
 use countersign_port::Target;
 use std::{

@@ -6,15 +6,12 @@
 )]
 use super::{read, *};
 use crate::platforms::{BUILT_IN, Registered};
-use countersign_gate::{
-    Routes,
-    answer_rules::{AnswerRule, AskConditions, Criticality, Excluded, VoteUnit},
-    approvers::Members,
-    ask::plan::PlannedTarget,
-    hours::Hours,
-    people::{NamedPerson, People, RoleGroup},
-    review_rules::{AllowedBy, ReviewRule},
-    routes::{RouteEscalation, RouteTarget, ScheduledDigest, TargetRoute},
+use countersign_gate::ask::plan::PlannedTarget;
+use countersign_people::{
+    approvers::{Members, NamedPerson, People, RoleGroup},
+    duty::Hours,
+    routes::{RouteEscalation, RouteTarget, Routes, ScheduledDigest, TargetRoute},
+    rules::{AllowedBy, AnswerRule, AskConditions, Criticality, Excluded, ReviewRule, VoteUnit},
 };
 use countersign_port::{Setting, Settings, Target};
 use countersign_store::Database;

@@ -3,10 +3,8 @@
 use super::{listen, ours::guardrail};
 use crate::config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout};
 use anyhow::{Result, bail};
-use countersign_gate::{
-    Audience, Choices, Gate, GateSettings, OnTimeout, Policy,
-    approvers::{Approvers, Local},
-};
+use countersign_gate::{Audience, Choices, Gate, GateSettings, OnTimeout, Policy};
+use countersign_people::approvers::{Approvers, Local};
 use countersign_profiles::DefaultTimeout;
 use countersign_store::Store;
 use std::{

@@ -4,11 +4,11 @@ use super::{gate::approvers, listen};
 use crate::config::{Config, Profile};
 use countersign_gate::{
     Gate, SubmitOutcome,
-    approvers::{Approvers, Local, Members},
     ask::{Ask, Decision, State},
     call::Call,
 };
 use countersign_inbox::Inbox;
+use countersign_people::approvers::{Approvers, Local, Members};
 use countersign_port::{Adapter, NamedAdapter, Receiving};
 use countersign_tokens::clock;
 use serde_json::json;

@@ -1,6 +1,8 @@
-//! Where an ask is shown, as a route of the config said when it was asked. Pure.
+//! Where an ask is shown, as a route of the config said when it was asked, and who was not there
+//! then. Pure.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Where an ask is shown. It is stored with the ask: a route that changes later moves no card.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,5 +56,22 @@ impl RoutePlan {
     #[must_use]
     pub fn next(&self, has: impl Fn(&PlannedTarget) -> bool) -> Option<&PlannedTarget> {
         self.fallback.iter().find(|target| !has(target))
+    }
+}
+
+/// Who is not there at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AbsentPeople {
+    /// Who is away.
+    pub away: BTreeSet<String>,
+    /// Who wants quiet.
+    pub snoozed: BTreeSet<String>,
+}
+
+impl AbsentPeople {
+    /// Whether somebody is neither away nor wants quiet.
+    #[must_use]
+    pub fn lacks(&self, name: &str) -> bool {
+        !self.away.contains(name) && !self.snoozed.contains(name)
     }
 }

@@ -1,10 +1,11 @@
 //! What the operator has chosen, as it is in force now. A reload replaces all of it at once.
 
 use super::{
-    Gate, Limits, Policy, Routes,
+    Gate, Limits, Policy,
     approvers::{Approver, Approvers, Stranger, Who, person},
     ask::{By, plan::RoutePlan},
-    review_rules::ReviewRule,
+    routes::Routes,
+    rules::ReviewRule,
 };
 use countersign_port::line;
 use countersign_profiles::System;

@@ -2,7 +2,6 @@
 //! Making one changes nothing.
 
 mod saving;
-pub mod schedule;
 
 pub use saving::{CoveredCall, RuleSuggestion};
 

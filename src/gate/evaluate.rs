@@ -4,8 +4,8 @@
 use super::{
     Gate, Policy, SubmitError, Workers,
     agents::not_for_this,
-    answer_rules::{AnswerRule, SeenCall, requirements},
     approvers::Approvers,
+    approvers::People,
     ask::{
         Ask, Body, By, Decision, Silence, State, plan::RoutePlan, requirement::Requirement,
         step::AskStep,
@@ -13,10 +13,10 @@ use super::{
     call::{Batch, Call, Malformed},
     grants::{self, grants_of, is_of},
     links,
-    people::People,
     policy::Loaded,
     reviews,
     routes::{Moment, Routes},
+    rules::{AnswerRule, SeenCall, requirements},
 };
 use countersign_policy::{
     self as policy, BriefDecision, Call as Facts, Layers, Matcher, Mode, Rule, RuleFit, Rules,

@@ -7,13 +7,8 @@
 //! the row is the truth: the oneshot carries it as it was committed, or only wakes.
 //! INVARIANT: an answer is committed before its presser is told.
 
-mod action;
 mod agents;
-pub mod answer;
-pub mod answer_rules;
-pub mod answerers;
 mod answering;
-pub mod approvers;
 mod budgets;
 mod choices;
 mod deadline;
@@ -21,25 +16,18 @@ pub mod digests;
 mod evaluate;
 mod executions;
 mod grants;
-pub mod hours;
 pub mod links;
 mod load;
 mod pairing;
 mod pause;
-pub mod people;
 mod policy;
-pub mod quorum;
-mod refusal;
-pub mod review_rules;
 mod reviews;
-pub mod rota;
-pub mod routes;
 mod steps;
 mod submit;
-mod token_scopes;
 mod undo;
+#[cfg(test)]
+mod vote_tests;
 mod waiting;
-mod who;
 mod who_answers;
 
 pub use agents::{
@@ -55,13 +43,13 @@ pub use load::{Limits, TooMuch};
 pub use pairing::{ByPasskey, KnockOutcome, Knocker, NoSignIn, PairingState, PasskeyRemoval};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::{Policy, RulesFile, Workers};
-pub use routes::Routes;
-pub use steps::{DutyTurn, NotNamed};
+pub use steps::NotNamed;
 pub use submit::{SubmitError, SubmitOutcome};
 pub use waiting::AttachedCaller;
 
 use answering::RecentDenials;
 use ask::{Ask, Body, State};
+use countersign_people::{answer, answerers, approvers, quorum, routes, rules};
 use countersign_store::{Closed, NewAsk, Store, StoreError};
 use countersign_tokens::{clock, ids};
 use deadline::MonotonicWaits;

@@ -3,10 +3,10 @@
 
 use super::{
     Gate,
+    approvers::OIDC,
     approvers::{Stranger, Who},
     ask::By,
     choices::INBOX,
-    people::OIDC,
 };
 use countersign_port::Presser;
 use countersign_store::{PasskeyStored, PasskeyUse, StoreError, StoredPasskey};

@@ -5,7 +5,6 @@
 
 use super::{
     Gate, Reply, SubmitError, Told,
-    answer_rules::SeenCall,
     answering::reply,
     ask::{
         Answer, Ask, Body, Decision as AnswerDecision,
@@ -14,7 +13,8 @@ use super::{
     call::Call,
     evaluate::{Handling, HasVerdict, bytes},
     grants::is_of,
-    review_rules::{AllowedBy, ReviewRate, is_sampled, most_often, rate},
+    rules::SeenCall,
+    rules::{AllowedBy, ReviewRate, is_sampled, most_often, rate},
     to_the_end,
 };
 use countersign_policy::{

@@ -9,7 +9,7 @@ use super::{
     approvers::Who,
     ask::{Ask, plan::PlannedTarget, requirement::Requirement, step::StepAction},
     choices::{INBOX, new_card},
-    rota::Rota,
+    routes::{DutyTurn, Moment},
 };
 use countersign_port::{Mention, brief, line};
 use countersign_store::{Absence, Delivery, DueStep, NewCard, StoreError, TakenStep};
@@ -27,17 +27,6 @@ const MENTIONED: usize = 10;
 const REASON: usize = 160;
 const NAMELESS: NotNamed =
     NotNamed("Only people with a name in the config ([[people]]) can be away.");
-
-/// Who is on duty by a rota.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DutyTurn {
-    /// The rota.
-    pub rota: String,
-    /// Who; `None` where all are away.
-    pub person: Option<String>,
-    /// Until when; Unix milliseconds.
-    pub until: Option<i64>,
-}
 
 /// Somebody who has no name in the config; a sentence for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,12 +197,7 @@ impl Gate {
     pub async fn duty(&self) -> Result<Vec<DutyTurn>, StoreError> {
         let (now, choices) = (clock::now_ms(), self.choices());
         let absent = self.store.absent(now).await?;
-        let turn = |rota: &Rota| DutyTurn {
-            rota: rota.name.clone(),
-            person: rota.on_duty(now, &absent.away).map(str::to_owned),
-            until: rota.next_change(now),
-        };
-        Ok(choices.routes.rotas.iter().map(turn).collect())
+        Ok(choices.routes.on_duty(Moment { now_ms: now, absent: &absent }))
     }
 
     /// Whom a reminder of this ask mentions at a target: nobody in direct messages. `None`: they

@@ -1,5 +1,7 @@
 //! People: their passkeys, and who is away or wants no messages for a while.
 
+pub use countersign_domain::plan::AbsentPeople;
+
 use super::{
     Store, StoreError,
     engine::{ReadQuery, Tx},
@@ -8,7 +10,6 @@ use super::{
 use countersign_domain::By;
 use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
-use std::collections::BTreeSet;
 
 /// A passkey as its row has it. Bytes are in base64url.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,15 +73,6 @@ pub enum Absence {
     Away,
     /// They want quiet.
     Snoozed,
-}
-
-/// Who is not there at a moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AbsentPeople {
-    /// Who is away.
-    pub away: BTreeSet<String>,
-    /// Who wants quiet.
-    pub snoozed: BTreeSet<String>,
 }
 
 impl Store {
@@ -286,14 +278,6 @@ fn passkey(row: &AnyRow) -> Result<StoredPasskey, StoreError> {
         created_at: row.try_get("created_at")?,
         used_at: row.try_get("used_at")?,
     })
-}
-
-impl AbsentPeople {
-    /// Whether somebody is neither away nor wants quiet.
-    #[must_use]
-    pub fn lacks(&self, name: &str) -> bool {
-        !self.away.contains(name) && !self.snoozed.contains(name)
-    }
 }
 
 impl Absence {

@@ -17,10 +17,8 @@ use axum::{
 use countersign_domain::wire::{
     AnswerersReply, AnswerersRequest, CountsView, PossibleAnswererView,
 };
-use countersign_gate::{
-    answerers::{AnswerCounts, Answerers, PossibleAnswerer},
-    call::Call,
-};
+use countersign_gate::call::Call;
+use countersign_people::answerers::{AnswerCounts, Answerers, PossibleAnswerer};
 use countersign_policy::Verdict;
 
 pub(super) async fn explain(

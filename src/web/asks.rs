@@ -24,9 +24,11 @@ use countersign_domain::wire::{
 };
 use countersign_gate::{
     Told,
+    ask::{Ask, Decision, Scope},
+};
+use countersign_people::{
     answer::{Action, EditStep, TextPurpose},
     approvers::Who,
-    ask::{Ask, Decision, Scope},
 };
 use countersign_profiles::OnDeny;
 use countersign_store::{ListCursor, Listed};

@@ -4,7 +4,7 @@ use super::error::ApiError;
 use crate::connections::Connection;
 use axum::extract::Request;
 use countersign_domain::owner::Owner;
-use countersign_gate::approvers::Who;
+use countersign_people::approvers::Who;
 use countersign_port::Presser;
 use countersign_store::Reads;
 use countersign_tokens::{proof::Nonces, secret::TokenHash};

@@ -15,7 +15,7 @@ use axum::{
     http::StatusCode,
 };
 use countersign_domain::wire::{LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply};
-use countersign_gate::answer::person;
+use countersign_people::answer::person;
 use countersign_store::LogPage;
 
 // SECURITY: for approvers: it tells what every agent did.

@@ -24,11 +24,14 @@ mod telegram;
 use countersign::{
     bridge::{Term, deliver},
     gate::{
-        Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome,
-        answer::Action,
-        approvers::{Approvers, Local, Who},
+        Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, SubmitOutcome,
         ask::{Ask, Scope},
         call::Call,
+    },
+    people::{
+        answer::Action,
+        approvers::{Approvers, Local, Who},
+        routes::Routes,
     },
     policy::Guardrail,
     profiles::Profile,

@@ -2,11 +2,13 @@
 //! rule.
 
 use countersign::gate::{
-    answer::{Action, Change, Refusal, already, apply},
-    approvers::{Approver, Approvers, Local, Who},
     ask::{Answer, Ask, Body, By, Decision, Scope, State},
     attached::AttachedDaemons,
     question::Progress,
+};
+use countersign::people::{
+    answer::{Action, Change, Refusal, already, apply},
+    approvers::{Approver, Approvers, Local, Who},
 };
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -149,7 +151,7 @@ impl End {
     pub fn state(&self) -> State {
         match *self {
             Self::Answered { by, decision, at } => {
-                let by = countersign::gate::answer::person(&presser(by));
+                let by = countersign::people::answer::person(&presser(by));
                 State::Answered(Answer::new(decision, by, at))
             }
             Self::Expired { at } => State::Expired(Answer::new(Decision::Deny, By::Timeout, at)),

@@ -2,15 +2,14 @@
 //! config that is loaded anew, crashes and a deadline. What a press comes to is said by the real
 //! functions; who counts is said by a plain table.
 
-use countersign::gate::{
+use countersign::gate::ask::{
+    Answer, Ask, By, Decision, Scope,
+    requirement::{Exclusion, Requirement, VoteCount},
+    votes::{self, Vote},
+};
+use countersign::people::{
     answer::{Action, Change, apply},
-    approvers::{Approvers, Who},
-    ask::{
-        Answer, Ask, By, Decision, Scope,
-        requirement::{Exclusion, Requirement, VoteCount},
-        votes::{self, Vote},
-    },
-    people::{NamedPerson, People, RoleGroup},
+    approvers::{Approvers, NamedPerson, People, RoleGroup, Who},
     quorum::{Weighed, may_answer, weigh},
 };
 use serde_json::json;

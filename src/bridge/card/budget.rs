@@ -7,10 +7,10 @@ use super::{
     sheet::Sheet,
 };
 use countersign_gate::{
-    answer::TextPurpose,
     ask::{Ask, Scope, budget::Budget},
     lasting,
 };
+use countersign_people::answer::TextPurpose;
 use countersign_port::ButtonStyle;
 
 /// The first line.

@@ -8,10 +8,8 @@ use super::{
     parts, question, remembered, resumption, reviewed,
     rows::{Buttons, row},
 };
-use countersign_gate::{
-    answer::TextPurpose,
-    ask::{Ask, Scope, edit::editable},
-};
+use countersign_gate::ask::{Ask, Scope, edit::editable};
+use countersign_people::answer::TextPurpose;
 use countersign_port::brief;
 use countersign_port::{Button, ButtonStyle};
 use countersign_profiles::{OnDeny, PromptChoice as Way};

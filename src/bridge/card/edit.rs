@@ -4,13 +4,13 @@ use super::{
     super::token::Pressed, change, maker::Maker, named::first, origin::Origin, sheet::Sheet,
 };
 use countersign_gate::{
-    answer::EditStep,
     ask::{
         Ask,
         edit::{ProposedEdit, editable, edited_text},
     },
     call::Accepts,
 };
+use countersign_people::answer::EditStep;
 use countersign_policy::argument_names::FILES;
 use countersign_port::line;
 use countersign_port::{Button, ButtonStyle};

@@ -1,6 +1,7 @@
 //! `/login`: a link that signs a person with a name in to the inbox.
 
-use countersign_gate::{Gate, approvers::Who};
+use countersign_gate::Gate;
+use countersign_people::approvers::Who;
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
 use countersign_tokens::{clock, ids};
 

@@ -4,7 +4,8 @@ use super::{
     reading::first_word,
     run::{CommandRun, words},
 };
-use countersign_gate::{DutyTurn, NotNamed};
+use countersign_gate::NotNamed;
+use countersign_people::routes::DutyTurn;
 use countersign_port::line;
 use countersign_port::{CommandReply, Outcome};
 use countersign_store::{Absence, StoreError};

@@ -1,9 +1,7 @@
 //! What a person's words at a card mean. Pure.
 
-use countersign_gate::{
-    answer::{Action, TextPurpose},
-    ask::Ask,
-};
+use countersign_gate::ask::Ask;
+use countersign_people::answer::{Action, TextPurpose};
 
 /// A plain reply to the card of this ask: the answer to its question, or why it is denied.
 // FAIL-CLOSED: words alone never approve anything.

@@ -12,10 +12,12 @@ use super::{
 };
 use countersign_gate::{
     Gate, PauseOutcome, Reply,
-    answer::{Action, TextPurpose},
-    approvers::Who,
     ask::{Ask, Scope, pause::PauseMode},
     pause_sentence,
+};
+use countersign_people::{
+    answer::{Action, TextPurpose},
+    approvers::Who,
 };
 use countersign_port::line;
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};

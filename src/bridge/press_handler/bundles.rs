@@ -10,10 +10,8 @@ use crate::{
     token::{ButtonToken, Pressed},
 };
 use countersign_domain::{Ask, Scope};
-use countersign_gate::{
-    Reply, Told,
-    answer::{Action, TextPurpose},
-};
+use countersign_gate::{Reply, Told};
+use countersign_people::answer::{Action, TextPurpose};
 use countersign_port::{Card, MessageRef, Outcome, Presser, Receipt};
 use countersign_store::{Bundle, BundleKey, StoreError};
 use countersign_tokens::clock;

@@ -1,6 +1,7 @@
 //! What is told to people who send a pairing code, or only greet the bot.
 
-use countersign_gate::{Gate, KnockOutcome, Knocker, approvers::Who};
+use countersign_gate::{Gate, KnockOutcome, Knocker};
+use countersign_people::approvers::Who;
 use countersign_port::line;
 use countersign_port::{Knock, Outcome, Target, UNKNOWN_CODE};
 

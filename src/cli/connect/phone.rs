@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result, bail};
 use countersign_agents::AGENTS;
 use countersign_client::Client;
 use countersign_domain::wire::{PairingKnock, PairingProgress};
-use countersign_gate::approvers::Members;
+use countersign_people::approvers::Members;
 use countersign_port::{PairingPlace, Settings, Target};
 use std::io::{self, IsTerminal};
 use toml::Value;

@@ -5,10 +5,7 @@ use crate::{
     config::{ChatAccount, Config},
     daemon,
 };
-use countersign_gate::{
-    approvers::{Approvers, Members},
-    people::NamedPerson,
-};
+use countersign_people::approvers::{Approvers, Members, NamedPerson};
 
 /// Checks the people, and the lists of `[approvers]`.
 pub(super) fn all(config: &Config) -> Vec<DoctorCheck> {

@@ -5,12 +5,15 @@ use countersign::profiles::Profile;
 use countersign::{
     bridge::{PressHandler, Term, deliver},
     gate::{
-        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Routes, SubmitOutcome,
-        approvers::{Approvers, Local},
+        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome,
         ask::{Body, State},
         call::Call,
     },
     ids,
+    people::{
+        approvers::{Approvers, Local},
+        routes::Routes,
+    },
     policy::Guardrail,
     store::{Closed, Database, Inserted, NewAsk, NewCard, Store},
 };

@@ -10,11 +10,13 @@ use countersign_domain::{
 };
 use countersign_gate::{
     Audience, Choices, Gate, GateSettings, Limits, OnTimeout, PauseOutcome, Policy, Revoked,
-    Routes, SubmitOutcome, TokenOutcome, Told,
+    SubmitOutcome, TokenOutcome, Told,
+};
+use countersign_people::{
     answer::Action,
-    answer_rules::{AnswerRule, AskConditions, VoteUnit},
-    approvers::{Approvers, Who},
-    people::{NamedPerson, People},
+    approvers::{Approvers, NamedPerson, People, Who},
+    routes::Routes,
+    rules::{AnswerRule, AskConditions, VoteUnit},
 };
 use countersign_policy::{Guardrail, Ours, Rule as PolicyRule, Verdict, file, tools::canonical};
 use countersign_profiles::Profile;

@@ -9,10 +9,9 @@ use crate::state::Api;
 use axum::extract::ws::WebSocket;
 use countersign_gate::{
     Gate, ModeSet, Told,
-    answer::Action,
-    approvers::Who,
     ask::{Ask, Scope},
 };
+use countersign_people::{answer::Action, approvers::Who};
 use countersign_profiles::{
     OnDeny,
     connectonion::{Mailbox, PromptAnswer, PromptScope as Covers},

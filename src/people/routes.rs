@@ -1,18 +1,15 @@
 //! Which targets an ask goes to: routes of the config, the first that fits. Pure.
 
-use super::{
-    answer_rules::{AskConditions, Fitting, SeenCall, fitting},
-    ask::{
-        plan::{PlannedTarget, RoutePlan},
-        step::{AskStep, StepAction},
-    },
-    digests::schedule::DigestTime,
-    hours::Hours,
-    people::People,
-    rota::Rota,
+use crate::{
+    approvers::People,
+    duty::{DigestTime, Hours, Rota},
+    rules::{AskConditions, Fitting, SeenCall, fitting},
+};
+use countersign_domain::{
+    plan::{AbsentPeople, PlannedTarget, RoutePlan},
+    step::{AskStep, StepAction},
 };
 use countersign_policy::RuleFit;
-use countersign_store::AbsentPeople;
 use std::collections::BTreeMap;
 
 /// All routes, and where people are written to.
@@ -103,7 +100,7 @@ impl Routes {
     }
 
     /// Where these routes lead.
-    pub(super) fn plan_of(
+    pub fn plan_of(
         &self,
         routes: &[&TargetRoute],
         people: &People,
@@ -133,7 +130,7 @@ impl Routes {
     }
 
     /// What a route does while nobody answers.
-    pub(super) fn steps_of(
+    pub fn steps_of(
         &self,
         route: &TargetRoute,
         people: &People,
@@ -230,5 +227,172 @@ impl Routes {
     }
 }
 
+impl Routes {
+    /// Whether a target or a route has this name.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.known().contains(&name)
+    }
+
+    /// What a token can be for.
+    #[must_use]
+    pub fn known(&self) -> Vec<&str> {
+        let routes = self.list.iter().filter(|it| !it.to.is_empty()).map(|it| it.name.as_str());
+        let chats = self.chats.keys().map(String::as_str);
+        std::iter::once("inbox").chain(chats).chain(routes).collect()
+    }
+
+    /// Where an ask is shown, and what happens while nobody answers, at this target or by this
+    /// route alone.
+    #[must_use]
+    pub fn only(
+        &self,
+        name: &str,
+        people: &People,
+        critical: bool,
+        at: Moment<'_>,
+    ) -> (Option<RoutePlan>, Vec<AskStep>) {
+        let one = |targets| RoutePlan { route: name.to_owned(), targets, ..RoutePlan::default() };
+        if let Some(target) = self.chats.get(name) {
+            return (Some(one(vec![target.clone()])), Vec::new());
+        }
+        match self.list.iter().find(|route| route.name == name) {
+            Some(route) => (
+                self.plan_of(&[route], people, critical, at),
+                self.steps_of(route, people, critical, at),
+            ),
+            None => (Some(one(Vec::new())), Vec::new()),
+        }
+    }
+}
+
+/// Who is on duty by a rota.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DutyTurn {
+    /// The rota.
+    pub rota: String,
+    /// Who; `None` where all are away.
+    pub person: Option<String>,
+    /// Until when; Unix milliseconds.
+    pub until: Option<i64>,
+}
+
+impl Routes {
+    /// Who is on duty now by each rota.
+    #[must_use]
+    pub fn on_duty(&self, at: Moment<'_>) -> Vec<DutyTurn> {
+        let turn = |rota: &Rota| DutyTurn {
+            rota: rota.name.clone(),
+            person: rota.on_duty(at.now_ms, &at.absent.away).map(str::to_owned),
+            until: rota.next_change(at.now_ms),
+        };
+        self.rotas.iter().map(turn).collect()
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::approvers::tests::named;
+    use countersign_domain::call::Call;
+    use countersign_policy::Matcher;
+    use jiff::{Timestamp, civil::time, tz::TimeZone};
+    use serde_json::json;
+
+    fn planned(name: &str) -> PlannedTarget {
+        let (adapter, target) = ("letters".to_owned(), format!("@{name}"));
+        PlannedTarget { adapter, target, name: name.to_owned() }
+    }
+
+    fn route(name: &str, command: &str, to: &[RouteTarget]) -> TargetRoute {
+        let command = if command.is_empty() { Vec::new() } else { vec![command.to_owned()] };
+        let when = AskConditions { command, ..AskConditions::default() };
+        TargetRoute { name: name.to_owned(), when, to: to.to_vec(), ..TargetRoute::default() }
+    }
+
+    fn people() -> People {
+        let people =
+            [named("Ana", &[], &["ops"]), named("Ben", &[], &["ops"]), named("Cid", &[], &[])];
+        People { named: people.to_vec(), groups: Vec::new() }
+    }
+
+    /// Routes to people, of whom Cid cannot be written to.
+    fn routes(list: &[TargetRoute]) -> Routes {
+        let direct = ["Ana", "Ben"].map(|name| (name.to_owned(), vec![planned(name)]));
+        Routes { list: list.to_vec(), direct: direct.into(), ..Routes::default() }
+    }
+
+    fn plan_at(routes: &Routes, command: &str, now: &str) -> Option<(String, Vec<String>)> {
+        let call = Call::new("claude-code", "one", "Bash", json!({"command": command}));
+        let facts = call.for_policy(Some("/home/ana"));
+        let decided = countersign_policy::decision::facts(&facts);
+        let (facts, critical) = (&Matcher::new(&facts, &decided.effects), decided.critical);
+        let seen = SeenCall { call: &call, facts, critical };
+        let now = now.parse::<Timestamp>().unwrap().as_millisecond();
+        let absent = AbsentPeople::default();
+        let plan = routes.plan(&people(), seen, Moment { now_ms: now, absent: &absent })?;
+        Some((plan.route, plan.targets.into_iter().map(|target| target.name).collect()))
+    }
+
+    fn plan(routes: &Routes, command: &str) -> Option<(String, Vec<String>)> {
+        plan_at(routes, command, "2026-07-01T12:00:00Z")
+    }
+
+    fn to(route: &str, names: &[&str]) -> Option<(String, Vec<String>)> {
+        Some((route.to_owned(), names.iter().map(|&name| name.to_owned()).collect()))
+    }
+
+    #[test]
+    fn the_first_route_that_certainly_fits_leads_and_one_that_may_fit_leads_too() {
+        let room = RouteTarget::Chat(planned("room"));
+        let routes = routes(&[
+            route("push", "git push *", &[RouteTarget::Group("ops".to_owned())]),
+            route("make", "make *", &[room, RouteTarget::Person("Ana".to_owned())]),
+        ]);
+        assert_eq!(plan(&routes, "git push origin"), to("push", &["Ana", "Ben"]));
+        assert_eq!(plan(&routes, "make all"), to("make", &["room", "Ana"]));
+        let both = to("push and make", &["Ana", "Ben", "room"]);
+        assert_eq!(plan(&routes, "make all && git push origin"), both);
+        assert_eq!(plan(&routes, "ls"), None);
+    }
+
+    #[test]
+    fn a_route_that_is_not_certain_to_be_meant_hides_the_ask_from_nobody() {
+        let room = RouteTarget::Chat(planned("room"));
+        let routes = routes(&[route("push", "git push *", &[room])]);
+        let everywhere = |command: &str| {
+            let call = Call::new("claude-code", "one", "Bash", json!({"command": command}));
+            let facts = call.for_policy(Some("/home/ana"));
+            let seen = SeenCall { call: &call, facts: &Matcher::new(&facts, &[]), critical: false };
+            let absent = AbsentPeople::default();
+            let plan = routes.plan(&people(), seen, Moment { now_ms: 0, absent: &absent });
+            plan.map(|plan| plan.everywhere)
+        };
+        assert_eq!(everywhere("git push origin"), Some(false));
+        for command in ["git push origin; rm x", "env -S 'git push'", "python3 -c 'x'"] {
+            assert_eq!(everywhere(command), Some(true), "{command}");
+        }
+        assert_eq!(everywhere("rm x"), None);
+    }
+
+    #[test]
+    fn a_route_that_reaches_nobody_leads_nowhere_unless_the_inbox_is_meant() {
+        let cid = RouteTarget::Person("Cid".to_owned());
+        assert_eq!(plan(&routes(&[route("cid", "", std::slice::from_ref(&cid))]), "ls"), None);
+        let quiet = routes(&[route("quiet", "", &[cid, RouteTarget::Inbox])]);
+        assert_eq!(plan(&quiet, "ls"), to("quiet", &[]));
+    }
+
+    #[test]
+    fn a_route_leads_in_its_hours_only() {
+        let zone = TimeZone::get("Europe/Rome").unwrap();
+        let (from, until) = (time(22, 0, 0, 0), time(6, 0, 0, 0));
+        let hours = Hours { from, until, days: Vec::new(), zone };
+        let ana = RouteTarget::Person("Ana".to_owned());
+        let night = TargetRoute { during: Some(hours), ..route("night", "", &[ana]) };
+        let routes = routes(&[night, route("day", "", &[RouteTarget::Chat(planned("room"))])]);
+        assert_eq!(plan_at(&routes, "ls", "2026-07-01T21:00:00Z"), to("night", &["Ana"]));
+        assert_eq!(plan_at(&routes, "ls", "2026-07-01T12:00:00Z"), to("day", &["room"]));
+    }
+}

@@ -1,14 +1,13 @@
 //! What an approver's answer comes to where it matters whose answers they are. Pure.
 
-use super::{
+use crate::{
     answer::{Action, Refusal, TextPurpose},
-    approvers::{Approver, Approvers},
-    ask::{
-        Answer, Ask, Decision,
-        requirement::{Exclusion, Ineligible, Requirement},
-        votes::{self, Vote},
-    },
-    people::People,
+    approvers::{Approver, Approvers, People},
+};
+use countersign_domain::{
+    Answer, Ask, Decision,
+    requirement::{Exclusion, Ineligible, Requirement},
+    votes::{self, Vote},
 };
 
 const NO_EDIT: &str = "Several people have to agree to this call, so nobody changes it here: deny \
@@ -61,7 +60,7 @@ fn who_can(people: &People, required: &Requirement) -> String {
 /// # Errors
 /// [`Refusal`], with words for the presser.
 // SECURITY: everybody who approves has approved the same call.
-pub(super) fn fits(ask: &Ask, action: &Action) -> Result<(), Refusal> {
+pub fn fits(ask: &Ask, action: &Action) -> Result<(), Refusal> {
     let edits = matches!(
         action,
         Action::Propose(_) | Action::Edit { .. } | Action::Words { wanted: TextPurpose::Edit, .. }
@@ -101,7 +100,7 @@ pub fn weigh(ask: &Ask, approvers: &Approvers, by: &Approver, answer: Answer) ->
 /// The requirements of an ask as they count now.
 // SECURITY: the requester is a person and not a name: one who got another name meanwhile is known
 // by their agent or machine, and one who is not known any more may be anybody who approves.
-pub(super) fn as_they_count(ask: &Ask, people: &People) -> Vec<Requirement> {
+pub fn as_they_count(ask: &Ask, people: &People) -> Vec<Requirement> {
     let mut requirements = ask.body.requirements.clone();
     for requirement in &mut requirements {
         let Exclusion::Requester { person: Some(requester) } = &requirement.exclude else {
@@ -126,7 +125,7 @@ fn again(approvers: &Approvers, vote: &Vote) -> Option<Vote> {
 }
 
 /// What a voter is told whose vote decides nothing yet.
-pub(super) fn sentence(ask: &Ask, people: &People) -> String {
+pub fn sentence(ask: &Ask, people: &People) -> String {
     let Some(last) = ask.votes.last() else { return String::new() };
     let denies = last.answer.decision == Decision::Deny;
     let requirements = as_they_count(ask, people);
@@ -142,4 +141,97 @@ pub(super) fn sentence(ask: &Ask, people: &People) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::{
+        answer::EditStep,
+        approvers::{NamedPerson, Who, person},
+    };
+    use countersign_domain::{Body, call::Call, requirement::VoteCount};
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    /// Somebody with an account and a machine.
+    fn somebody(name: &str, id: &str, host: Option<&str>) -> NamedPerson {
+        NamedPerson {
+            name: name.to_owned(),
+            identities: BTreeMap::from([("letters".to_owned(), [id.to_owned()].into())]),
+            hosts: host.into_iter().map(str::to_owned).collect(),
+            ..NamedPerson::default()
+        }
+    }
+
+    #[test]
+    fn a_requester_with_another_name_still_does_not_answer_and_one_who_left_may_be_anybody() {
+        let call = Call::new("a", "s", "shell_exec", json!({"command": "make"}));
+        let call = Call { host: Some("ana-laptop".to_owned()), ..call };
+        let mut ask = Ask::opened("ask", "digest", Body::new(call, "no rule"), 0);
+        ask.body.requirements = vec![Requirement {
+            rule: "four-eyes".to_owned(),
+            group: None,
+            also: Vec::new(),
+            approvals: 1,
+            deny: 1,
+            count: VoteCount::People,
+            exclude: Exclusion::Requester { person: Some("Ana".to_owned()) },
+        }];
+        let with = |first| {
+            let people = People { named: vec![first, somebody("Ben", "2", None)], groups: vec![] };
+            Approvers { people, ..Approvers::default() }
+        };
+        let by = |approvers: &Approvers, id: &str| {
+            let (id, name) = (id.to_owned(), String::new());
+            approvers.admit(Who { platform: "letters", id, name, roles: vec![] }).unwrap()
+        };
+        let may = |approvers: &Approvers, id| {
+            may_answer(&ask, &approvers.people, &by(approvers, id)).is_ok()
+        };
+        let decides = |approvers: &Approvers, id| {
+            let by = by(approvers, id);
+            let yes = Answer::new(Decision::Approve, person(&by), 1);
+            matches!(weigh(&ask, approvers, &by, yes), Weighed::Answer(_))
+        };
+        for name in ["Ana", "Anna"] {
+            let known = with(somebody(name, "1", Some("ana-laptop")));
+            assert_eq!([may(&known, "1"), may(&known, "2")], [false, true], "{name}");
+            assert!(decides(&known, "2"), "{name}");
+        }
+        // Whose machine it was is not known any more: either may be them, so both have to agree.
+        let gone = with(somebody("Dora", "1", None));
+        assert_eq!([may(&gone, "1"), may(&gone, "2")], [true, true]);
+        assert_eq!([decides(&gone, "1"), decides(&gone, "2")], [false, false]);
+    }
+
+    #[test]
+    fn nobody_changes_a_call_on_which_several_votes_count() {
+        let of = |approvals, deny| {
+            let call = Call::new("a", "s", "shell_exec", json!({"command": "make"}));
+            let mut ask = Ask::opened("ask", "digest", Body::new(call, "no rule"), 0);
+            ask.body.requirements = vec![Requirement {
+                rule: "two".to_owned(),
+                group: None,
+                also: Vec::new(),
+                approvals,
+                deny,
+                count: VoteCount::People,
+                exclude: Exclusion::Nobody,
+            }];
+            ask
+        };
+        let edits = [
+            Action::Words { wanted: TextPurpose::Edit, text: Some("make check".to_owned()) },
+            Action::Words { wanted: TextPurpose::Edit, text: None },
+            Action::Edit { nth: 1, step: EditStep::Approve },
+        ];
+        for edit in &edits {
+            for several in [of(2, 1), of(1, 2)] {
+                let refused = fits(&several, edit);
+                assert_eq!(refused, Err(Refusal::Unfit(NO_EDIT.to_owned())), "{edit:?}");
+            }
+            assert_eq!(fits(&of(1, 1), edit), Ok(()), "{edit:?}");
+        }
+        let deny = Action::Words { wanted: TextPurpose::Reason, text: Some("no".to_owned()) };
+        assert_eq!(fits(&of(2, 1), &deny), Ok(()));
+    }
+}

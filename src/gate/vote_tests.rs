@@ -5,14 +5,15 @@
 mod events;
 mod reference;
 
-use super::*;
 use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome, Told,
-    answer_rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
-    approvers::Who,
-    ask::{Scope, State},
-    people::{NamedPerson, RoleGroup},
-    routes::{RouteEscalation, RouteTarget, TargetRoute},
+    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, SubmitOutcome, Told,
+};
+use countersign_domain::{Ask, Decision, Scope, State};
+use countersign_people::{
+    answer::Action,
+    approvers::{Approvers, NamedPerson, People, RoleGroup, Who},
+    routes::{RouteEscalation, RouteTarget, Routes, TargetRoute},
+    rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
@@ -263,94 +264,4 @@ proptest! {
         let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
         runtime.block_on(run(first, rules, known_host, events));
     }
-}
-
-/// Somebody with an account and a machine.
-fn somebody(name: &str, id: &str, host: Option<&str>) -> NamedPerson {
-    NamedPerson {
-        name: name.to_owned(),
-        identities: BTreeMap::from([("letters".to_owned(), [id.to_owned()].into())]),
-        hosts: host.into_iter().map(str::to_owned).collect(),
-        ..NamedPerson::default()
-    }
-}
-
-#[test]
-fn a_requester_with_another_name_still_does_not_answer_and_one_who_left_may_be_anybody() {
-    use crate::{
-        approvers::person,
-        ask::{Body, call::Call, requirement::VoteCount},
-    };
-    let call = Call::new("a", "s", "shell_exec", json!({"command": "make"}));
-    let call = Call { host: Some("ana-laptop".to_owned()), ..call };
-    let mut ask = Ask::opened("ask", "digest", Body::new(call, "no rule"), 0);
-    ask.body.requirements = vec![Requirement {
-        rule: "four-eyes".to_owned(),
-        group: None,
-        also: Vec::new(),
-        approvals: 1,
-        deny: 1,
-        count: VoteCount::People,
-        exclude: Exclusion::Requester { person: Some("Ana".to_owned()) },
-    }];
-    let with = |first| {
-        let people = People { named: vec![first, somebody("Ben", "2", None)], groups: vec![] };
-        Approvers { people, ..Approvers::default() }
-    };
-    let by = |approvers: &Approvers, id: &str| {
-        let (id, name) = (id.to_owned(), String::new());
-        approvers.admit(Who { platform: "letters", id, name, roles: vec![] }).unwrap()
-    };
-    let may =
-        |approvers: &Approvers, id| may_answer(&ask, &approvers.people, &by(approvers, id)).is_ok();
-    let decides = |approvers: &Approvers, id| {
-        let by = by(approvers, id);
-        let yes = Answer::new(Decision::Approve, person(&by), 1);
-        matches!(weigh(&ask, approvers, &by, yes), Weighed::Answer(_))
-    };
-    for name in ["Ana", "Anna"] {
-        let known = with(somebody(name, "1", Some("ana-laptop")));
-        assert_eq!([may(&known, "1"), may(&known, "2")], [false, true], "{name}");
-        assert!(decides(&known, "2"), "{name}");
-    }
-    // Whose machine it was is not known any more: either may be them, so both have to agree.
-    let gone = with(somebody("Dora", "1", None));
-    assert_eq!([may(&gone, "1"), may(&gone, "2")], [true, true]);
-    assert_eq!([decides(&gone, "1"), decides(&gone, "2")], [false, false]);
-}
-
-#[test]
-fn nobody_changes_a_call_on_which_several_votes_count() {
-    use crate::{
-        answer::EditStep,
-        ask::{Body, call::Call, requirement::VoteCount},
-    };
-    let of = |approvals, deny| {
-        let call = Call::new("a", "s", "shell_exec", json!({"command": "make"}));
-        let mut ask = Ask::opened("ask", "digest", Body::new(call, "no rule"), 0);
-        ask.body.requirements = vec![Requirement {
-            rule: "two".to_owned(),
-            group: None,
-            also: Vec::new(),
-            approvals,
-            deny,
-            count: VoteCount::People,
-            exclude: Exclusion::Nobody,
-        }];
-        ask
-    };
-    let edits = [
-        Action::Words { wanted: TextPurpose::Edit, text: Some("make check".to_owned()) },
-        Action::Words { wanted: TextPurpose::Edit, text: None },
-        Action::Edit { nth: 1, step: EditStep::Approve },
-    ];
-    for edit in &edits {
-        for several in [of(2, 1), of(1, 2)] {
-            let refused = fits(&several, edit);
-            assert_eq!(refused, Err(Refusal::Unfit(NO_EDIT.to_owned())), "{edit:?}");
-        }
-        assert_eq!(fits(&of(1, 1), edit), Ok(()), "{edit:?}");
-    }
-    let deny = Action::Words { wanted: TextPurpose::Reason, text: Some("no".to_owned()) };
-    assert_eq!(fits(&of(2, 1), &deny), Ok(()));
 }

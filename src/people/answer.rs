@@ -1,0 +1,692 @@
+//! What an attempt to answer comes to. Pure: no clock, no store; the store's compare-and-set has
+//! the last word.
+
+pub use crate::approvers::person;
+
+use crate::approvers::Approver;
+use countersign_domain::{
+    Answer, Ask, By, Decision, OnDeny, Scope, StoredRules, Undone,
+    call::Accepts,
+    edit::{ProposedEdit, UpdatedInput, editable, edited_text},
+    question::{Progress, Question, QuestionAnswer, all_at_once},
+};
+use countersign_tokens::clock;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What an approver wants to do to an ask.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Let the call run.
+    Approve {
+        /// What that covers.
+        scope: Scope,
+    },
+    /// Let the call run, and store these of the rules that Always offers, by their places.
+    ApproveParts(Vec<usize>),
+    /// Revoke what the answer stored.
+    Undo,
+    /// Look at a further step of an open ask; nothing changes.
+    Look,
+    /// Do not let it run; or, for questions, do not answer them.
+    Deny {
+        /// Words for the agent.
+        reason: Option<String>,
+        /// What else that does; as the ask says where `None`.
+        then: Option<OnDeny>,
+    },
+    /// Press an option of a question.
+    Choose {
+        /// Which question, by index.
+        question: usize,
+        /// Which option, by index.
+        option: usize,
+    },
+    /// End a multiple choice.
+    Submit {
+        /// Which question, by index.
+        question: usize,
+    },
+    /// End a multiple choice with these options, whatever was chosen before.
+    SubmitOptions {
+        /// Which question, by index.
+        question: usize,
+        /// The options, by index.
+        options: BTreeSet<usize>,
+    },
+    /// Announce free text, or give it.
+    Text {
+        /// Which question, by index.
+        question: usize,
+        /// The text; `None` only announces it.
+        text: Option<String>,
+    },
+    /// Answer all questions at once, by question text.
+    Answers(Map<String, Value>),
+    /// Propose an edit that policy has looked at. Nothing runs because of that.
+    Propose(Box<ProposedEdit>),
+    /// Do something about the proposed edit.
+    Edit {
+        /// Which edit of the ask, from 1.
+        nth: usize,
+        /// What.
+        step: EditStep,
+    },
+    /// Announce words for the agent, or give them.
+    Words {
+        /// What they are for.
+        wanted: TextPurpose,
+        /// The words; `None` only announces them.
+        text: Option<String>,
+    },
+}
+
+/// What a person's words for the agent are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextPurpose {
+    /// A denial with this reason.
+    Reason,
+    /// An approval of this call with a note.
+    Note,
+    /// The text that the call is to have instead.
+    Edit,
+}
+
+/// What is done about a proposed edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditStep {
+    /// The first of the two steps that a critical one takes.
+    Review,
+    /// Approve it.
+    Approve,
+    /// Approve it by its digest, which is both steps: a person who names it has read the change.
+    Confirm,
+    /// Drop it: the call is again as it was submitted.
+    Drop,
+}
+
+/// Why an attempt changes nothing; its words are for the presser.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Not open any more.
+    #[error("{0}")]
+    Closed(String),
+    /// The deadline has passed, even if the row does not say so yet.
+    #[error("Too late: the deadline passed at {0}, and the agent was told that nobody answered.")]
+    Late(String),
+    /// The answer cannot be undone any more.
+    #[error("{0}")]
+    Over(String),
+    /// This cannot be done to this ask.
+    #[error("{0}")]
+    Unfit(String),
+}
+
+/// What a valid attempt comes to.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub enum Change {
+    /// The ask is answered.
+    Close(Box<Answer>),
+    /// The ask stays open with more answered.
+    Go(Progress),
+    /// Nothing changes yet; the person is asked for text with these words.
+    WantText(String),
+    /// What the answer stored is revoked.
+    Undo(Undone),
+    /// Nothing changes.
+    Nothing,
+}
+
+const NO_APPROVAL: &str = "This is a question: choose an answer, or decline to answer.";
+/// How a person is asked for words.
+const REASON: &str = "Why not? The agent reads your words as they are.";
+const EDIT: &str =
+    "What should it be instead? Send the whole text. You see the change before it counts.";
+pub const NO_EDIT: &str = "There is no command or new text here that could be changed.";
+const NOTE: &str = "What should the agent know? Your text approves the call, once.";
+
+/// Decides what an approver's attempt comes to.
+///
+/// # Errors
+/// [`Refusal`], with words for the presser.
+pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Change, Refusal> {
+    if action == Action::Undo {
+        return undo(ask, by, now).map(Change::Undo);
+    }
+    if let Some(answer) = ask.answer() {
+        let closed = match ask.body.review {
+            Some(_) => reviewed_already(answer),
+            None => already(answer),
+        };
+        return Err(Refusal::Closed(closed));
+    }
+    if let Some(deadline) = ask.deadline_at.filter(|deadline| *deadline <= now) {
+        return Err(Refusal::Late(clock::short(deadline)));
+    }
+    let new = |decision| Answer::new(decision, person(by), now);
+    let approve = |scope| Answer { scope: Some(scope), ..new(Decision::Approve) };
+    let questions = &ask.body.call.questions;
+    let step = |progress: Progress| {
+        if progress.current() < questions.len() {
+            return Ok(Change::Go(progress));
+        }
+        let answers = Some(progress.answers(questions));
+        close(Answer { answers, ..new(Decision::Answer) })
+    };
+    match action {
+        Action::Deny { reason, then } => {
+            let then = then.unwrap_or(ask.body.deny);
+            close(Answer { reason, then, ..new(Decision::Deny) })
+        }
+        // FAIL-CLOSED: a person who approves while a change is proposed may mean the change.
+        Action::Approve { .. }
+        | Action::ApproveParts(_)
+        | Action::Words { wanted: TextPurpose::Note, .. }
+            if ask.progress.edit.is_some() =>
+        {
+            unfit("A change is proposed: approve that, or drop it first. The card shows it.")
+        }
+        // FAIL-CLOSED: approving a question would make up an answer to it.
+        Action::Approve { .. } | Action::ApproveParts(_) if ask.is_question() => unfit(NO_APPROVAL),
+        Action::Approve { scope } if !ask.body.offers(scope) => {
+            unfit("There is no rule to remember for this call: approve it once, or deny it.")
+        }
+        Action::Approve { scope } => close(approve(scope)),
+        Action::Words { wanted, text: None } => match wanted {
+            TextPurpose::Note if ask.is_question() => unfit(NO_APPROVAL),
+            TextPurpose::Reason => Ok(Change::WantText(REASON.to_owned())),
+            TextPurpose::Note => Ok(Change::WantText(NOTE.to_owned())),
+            TextPurpose::Edit if editable(&ask.body.call).is_none() => unfit(NO_EDIT),
+            TextPurpose::Edit => Ok(Change::WantText(EDIT.to_owned())),
+        },
+        Action::Words { text: Some(text), .. } if text.trim().is_empty() => {
+            unfit("The text is empty; nothing was changed.")
+        }
+        Action::Words { wanted: TextPurpose::Reason, text } => {
+            close(Answer { reason: text, then: ask.body.deny, ..new(Decision::Deny) })
+        }
+        Action::Words { wanted: TextPurpose::Note, .. } if ask.is_question() => unfit(NO_APPROVAL),
+        // FAIL-CLOSED: an edit counts only once policy has looked at it.
+        Action::Words { wanted: TextPurpose::Edit, .. } => unfit(NO_EDIT),
+        Action::Propose(edit) => {
+            let edits = ask.progress.edits + 1;
+            let edit = Some(ProposedEdit { nth: edits, reviewed: false, ..*edit });
+            Ok(Change::Go(Progress { edit, edits, ..ask.progress.clone() }))
+        }
+        Action::Edit { nth, step } => {
+            let Some(edit) = ask.progress.edit.as_ref().filter(|edit| edit.nth == nth) else {
+                return unfit("That change is not proposed any more; look at the card.");
+            };
+            edit_step(ask, edit, step, new)
+        }
+        Action::Words { wanted: TextPurpose::Note, text } => {
+            close(Answer { reason: text, ..approve(Scope::Once) })
+        }
+        Action::ApproveParts(parts) => store_parts(ask, parts, new(Decision::Approve)),
+        Action::Look => Ok(Change::Nothing),
+        Action::Undo => unfit("It is not answered yet: approve it or deny it."),
+        Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
+            Ok(progress) => step(progress),
+            Err(malformed) => unfit(&malformed.0),
+        },
+        Action::Answers(_) => unfit("This is no question: approve it or deny it."),
+        Action::Choose { question, option } => {
+            let asked = current(ask, question)?;
+            let Some(choice) = asked.options.get(option) else {
+                return unfit("There is no such option.");
+            };
+            let progress = ask.progress.clone();
+            if asked.multi_select {
+                return Ok(Change::Go(progress.toggle(option)));
+            }
+            step(progress.answer(QuestionAnswer::Labels(vec![choice.label.clone()])))
+        }
+        Action::Submit { question } => {
+            step(submitted(ask, current(ask, question)?, ask.progress.chosen.iter())?)
+        }
+        Action::SubmitOptions { question, options } => {
+            let asked = current(ask, question)?;
+            // FAIL-CLOSED: one option that is none spoils the answer; it is not left out.
+            if !asked.multi_select || options.iter().any(|at| *at >= asked.options.len()) {
+                return unfit("There is no such option.");
+            }
+            step(submitted(ask, asked, options.iter())?)
+        }
+        Action::Text { question, text: None } => {
+            Ok(Change::WantText(current(ask, question)?.question.clone()))
+        }
+        Action::Text { question, text: Some(text) } => {
+            current(ask, question)?;
+            if text.trim().is_empty() {
+                return unfit("The answer is empty; nothing was changed.");
+            }
+            step(ask.progress.clone().answer(QuestionAnswer::Text(text)))
+        }
+    }
+}
+
+/// The progress once these options answer a question.
+fn submitted<'a>(
+    ask: &Ask,
+    asked: &Question,
+    chosen: impl Iterator<Item = &'a usize>,
+) -> Result<Progress, Refusal> {
+    let options = chosen.filter_map(|at| asked.options.get(*at));
+    let labels: Vec<_> = options.map(|option| option.label.clone()).collect();
+    if labels.is_empty() {
+        return unfit("Nothing is chosen yet: press one or more options, then Submit.");
+    }
+    Ok(ask.progress.clone().answer(QuestionAnswer::Labels(labels)))
+}
+
+/// What a person's step with the proposed edit comes to.
+fn edit_step(
+    ask: &Ask,
+    edit: &ProposedEdit,
+    step: EditStep,
+    new: impl Fn(Decision) -> Answer,
+) -> Result<Change, Refusal> {
+    let go = |edit| Ok(Change::Go(Progress { edit, ..ask.progress.clone() }));
+    match step {
+        EditStep::Drop => go(None),
+        EditStep::Review => go(Some(ProposedEdit { reviewed: true, ..edit.clone() })),
+        EditStep::Approve if edit.critical && !edit.reviewed => {
+            unfit("The changed call is critical: review it first.")
+        }
+        EditStep::Approve | EditStep::Confirm => close(as_edited(ask, edit, new)),
+    }
+}
+
+/// The answer that an approved edit is.
+// FAIL-CLOSED: an agent that does not say that it takes changed input is told no, with the text as
+// the reason; the others get a decision of its own, which nobody can take for a plain yes.
+fn as_edited(ask: &Ask, edit: &ProposedEdit, new: impl Fn(Decision) -> Answer) -> Answer {
+    let ProposedEdit { args, digest, .. } = edit.clone();
+    let accepts = ask.body.call.accepts.contains(&Accepts::UpdatedInput);
+    let text = edited_text(&ask.body.call, &args);
+    let (decision, updated) = match accepts {
+        true => (Decision::Edit, Some(UpdatedInput { args, digest })),
+        false => (Decision::Deny, None),
+    };
+    Answer {
+        scope: accepts.then_some(Scope::Once),
+        reason: (!accepts).then(|| format!("not like this; do this instead:\n{text}")),
+        updated,
+        ..new(decision)
+    }
+}
+
+/// Approves with the chosen ones of the rules that Always offers; with none of them, once.
+// FAIL-CLOSED: a part that does not exist is refused, never left out.
+fn store_parts(ask: &Ask, mut parts: Vec<usize>, approval: Answer) -> Result<Change, Refusal> {
+    if !ask.body.offers(Scope::Always) {
+        return unfit("There is no rule to remember for this call: approve it once, or deny it.");
+    }
+    if let Some(wrong) = parts.iter().find(|at| **at >= ask.body.always.len()) {
+        return Err(Refusal::Unfit(format!(
+            "There is no rule {}: this call has {}.",
+            wrong.saturating_add(1),
+            ask.body.always.len()
+        )));
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    let scope = if parts.is_empty() { Scope::Once } else { Scope::Always };
+    let parts = Some(parts).filter(|parts| (1..ask.body.always.len()).contains(&parts.len()));
+    let stored = StoredRules { parts, ..StoredRules::default() };
+    close(Answer { scope: Some(scope), stored, ..approval })
+}
+
+/// The sentence for somebody who presses after the end.
+#[must_use]
+pub fn already(answer: &Answer) -> String {
+    let at = clock::short(answer.at);
+    match (&answer.by, answer.decision) {
+        (By::Timeout | By::NoApprover, Decision::Deny) => {
+            format!("Too late: nobody answered by {at}, and the agent was told so.")
+        }
+        (By::Timeout | By::NoApprover, Decision::Approve | Decision::Answer | Decision::Edit) => {
+            format!("Too late: it was approved by the deadline at {at}, as configured.")
+        }
+        (By::Caller, _) => format!("This is no longer pending: its caller cancelled it at {at}."),
+        (by, Decision::Answer) => format!("Already answered by {by} at {at}."),
+        (by, Decision::Approve) => format!("Already approved by {by} at {at}."),
+        (by, Decision::Edit) => format!("Already approved with a change by {by} at {at}."),
+        (by, Decision::Deny) => format!("Already denied by {by} at {at}."),
+    }
+}
+
+/// The same of a review.
+fn reviewed_already(answer: &Answer) -> String {
+    let at = clock::short(answer.at);
+    match (&answer.by, answer.decision) {
+        (By::Timeout | By::NoApprover, _) => format!("Too late: nobody reviewed it by {at}."),
+        (By::Caller, _) => format!("This review was cancelled at {at}."),
+        (by, Decision::Deny) => format!("Already reviewed by {by} at {at}: should have asked."),
+        (by, _) => format!("Already reviewed by {by} at {at}: fine."),
+    }
+}
+
+fn current(ask: &Ask, question: usize) -> Result<&Question, Refusal> {
+    let Some(asked) = ask.body.call.questions.get(question) else {
+        return unfit("There is no such question.");
+    };
+    if ask.progress.current() != question {
+        return unfit("That question has been answered already; the card shows the next one.");
+    }
+    Ok(asked)
+}
+
+fn close(answer: Answer) -> Result<Change, Refusal> {
+    Ok(Change::Close(Box::new(answer)))
+}
+
+fn unfit<T>(sentence: &str) -> Result<T, Refusal> {
+    Err(Refusal::Unfit(sentence.to_owned()))
+}
+
+/// Decides what an approver's attempt to undo an answer comes to.
+///
+/// # Errors
+/// [`Refusal`], with words for the presser.
+fn undo(ask: &Ask, by: &Approver, now: i64) -> Result<Undone, Refusal> {
+    let Some(answer) = ask.answer() else {
+        return Err(Refusal::Unfit("It is not answered yet: approve it or deny it.".to_owned()));
+    };
+    if let Some(undone) = &answer.stored.undone {
+        let (by, at) = (&undone.by, clock::short(undone.at));
+        return Err(Refusal::Closed(format!("Already undone by {by} at {at}.")));
+    }
+    if stored_nothing(ask, answer) {
+        let nothing = "This answer stored no rule, so there is nothing to undo.";
+        return Err(Refusal::Unfit(nothing.to_owned()));
+    }
+    match answer.stored.undo_until {
+        Some(until) if now < until => Ok(Undone { by: person(by), at: now }),
+        _ => Err(Refusal::Over(
+            "Too late: an answer can be undone for 10 minutes. Its rules still hold; `countersign \
+             grants revoke` takes them back."
+                .to_owned(),
+        )),
+    }
+}
+
+fn stored_nothing(ask: &Ask, answer: &Answer) -> bool {
+    ask.body.call.budget.is_none() && ask.body.stored_rules(answer).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::approvers::{Approvers, Local, Who};
+    use countersign_domain::{Body, State, call::Call};
+    use countersign_policy::{Rule, Verdict};
+    use serde_json::json;
+
+    /// For how long an answer that stored something can be undone.
+    const UNDO_MS: i64 = 600_000;
+
+    fn approver() -> Approver {
+        let approvers = Approvers { local: Local::On, ..Approvers::default() };
+        let who = Who { platform: "inbox", id: "local".into(), name: "Ana".into(), roles: vec![] };
+        approvers.admit(who).unwrap()
+    }
+
+    fn ask(call: Value, always: bool) -> Ask {
+        let call: Call = serde_json::from_value(call).unwrap();
+        let rule = Rule { tool: "t".into(), pattern: "*".into(), verdict: Verdict::Allow };
+        let digest = call.digest();
+        let body = Body {
+            always: always.then_some(rule).into_iter().collect(),
+            ..Body::new(call.spell_out().unwrap(), "no rule")
+        };
+        Ask { deadline_at: Some(1_000), ..Ask::opened("a", digest, body, 0) }
+    }
+
+    fn permission(always: bool) -> Ask {
+        ask(json!({"agent": "a", "session": "s", "tool": "t", "args": {}}), always)
+    }
+
+    fn questions() -> Ask {
+        ask(
+            json!({"agent": "a", "session": "s", "tool": "AskUserQuestion", "args": {"questions": [
+                {"question": "One?", "options": [{"label": "A"}, {"label": "B"}]},
+                {"question": "Many?", "multiSelect": true, "options": [{"label": "C"}, {"label": "D"}]}
+            ]}}),
+            false,
+        )
+    }
+
+    fn unfit(ask: &Ask, action: Action) -> String {
+        match apply(ask, &approver(), action, 10) {
+            Err(Refusal::Unfit(sentence)) => sentence,
+            other => format!("not unfit: {other:?}"),
+        }
+    }
+
+    fn go(ask: &Ask, action: Action) -> Ask {
+        match apply(ask, &approver(), action, 10).unwrap() {
+            Change::Go(progress) => Ask { progress, ..ask.clone() },
+            other => Ask { id: format!("{other:?}"), ..ask.clone() },
+        }
+    }
+
+    #[test]
+    fn an_approval_closes_the_ask_and_names_its_approver() {
+        let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
+        let change =
+            apply(&permission(false), &approver(), Action::Approve { scope: Scope::Once }, 10);
+        let answer = Answer { scope: Some(Scope::Once), ..Answer::new(Decision::Approve, by, 10) };
+        assert_eq!(change, Ok(Change::Close(Box::new(answer))));
+    }
+
+    #[test]
+    fn what_remembers_needs_a_rule_to_remember() {
+        for scope in [Scope::Session, Scope::Always, Scope::Timed(600)] {
+            let refused = unfit(&permission(false), Action::Approve { scope });
+            assert!(refused.starts_with("There is no rule to remember"), "{refused}");
+            let taken = apply(&permission(true), &approver(), Action::Approve { scope }, 10);
+            assert!(matches!(taken, Ok(Change::Close(_))));
+        }
+    }
+
+    #[test]
+    fn at_the_deadline_it_is_too_late_even_if_the_row_is_still_open() {
+        let approve = || Action::Approve { scope: Scope::Once };
+        assert!(apply(&permission(false), &approver(), approve(), 999).is_ok());
+        let late = apply(&permission(false), &approver(), approve(), 1_000);
+        assert_eq!(late, Err(Refusal::Late(clock::short(1_000))));
+    }
+
+    #[test]
+    fn a_question_is_never_approved_and_a_permission_never_answered() {
+        let approved = unfit(&questions(), Action::Approve { scope: Scope::Once });
+        assert!(approved.starts_with("This is a question"), "{approved}");
+        let answered = unfit(&permission(false), Action::Answers(Map::new()));
+        assert_eq!(answered, "This is no question: approve it or deny it.");
+        let chosen = unfit(&permission(false), Action::Choose { question: 0, option: 0 });
+        assert_eq!(chosen, "There is no such question.");
+    }
+
+    #[test]
+    fn questions_are_answered_one_after_the_other_and_the_last_closes_the_ask() {
+        let asked = go(&questions(), Action::Choose { question: 0, option: 1 });
+        assert_eq!(asked.progress.current(), 1);
+        let stale = unfit(&asked, Action::Choose { question: 0, option: 0 });
+        assert!(stale.starts_with("That question has been answered already"), "{stale}");
+        let nothing = unfit(&asked, Action::Submit { question: 1 });
+        assert!(nothing.starts_with("Nothing is chosen yet"), "{nothing}");
+        let asked = go(&asked, Action::Choose { question: 1, option: 1 });
+        let asked = go(&asked, Action::Choose { question: 1, option: 0 });
+        let asked = go(&asked, Action::Choose { question: 1, option: 1 });
+        let Change::Close(answer) =
+            apply(&asked, &approver(), Action::Submit { question: 1 }, 10).unwrap()
+        else {
+            panic!("the last answer closes the ask")
+        };
+        assert_eq!(Value::from(answer.answers.unwrap()), json!({"One?": "B", "Many?": ["C"]}));
+    }
+
+    #[test]
+    fn ticked_options_count_as_they_were_ticked_and_none_of_them_may_be_wrong() {
+        let asked = go(&questions(), Action::Choose { question: 0, option: 1 });
+        // Chosen on another surface, where nobody submitted it.
+        let asked = go(&asked, Action::Choose { question: 1, option: 0 });
+        let submit = |question, options: &[usize]| Action::SubmitOptions {
+            question,
+            options: options.iter().copied().collect(),
+        };
+        assert_eq!(unfit(&asked, submit(1, &[1, 99])), "There is no such option.");
+        assert!(unfit(&asked, submit(1, &[])).starts_with("Nothing is chosen yet"));
+        let single = unfit(&questions(), submit(0, &[0]));
+        assert_eq!(single, "There is no such option.", "it takes one choice");
+        let Change::Close(answer) = apply(&asked, &approver(), submit(1, &[1]), 10).unwrap() else {
+            panic!("the last answer closes the ask")
+        };
+        assert_eq!(Value::from(answer.answers.unwrap()), json!({"One?": "B", "Many?": ["D"]}));
+    }
+
+    #[test]
+    fn free_text_is_asked_for_and_then_taken_and_never_empty() {
+        let asked = apply(&questions(), &approver(), Action::Text { question: 0, text: None }, 10);
+        assert_eq!(asked, Ok(Change::WantText("One?".into())));
+        let empty = unfit(&questions(), Action::Text { question: 0, text: Some(" \n".into()) });
+        assert_eq!(empty, "The answer is empty; nothing was changed.");
+        let asked = go(&questions(), Action::Text { question: 0, text: Some("neither".into()) });
+        assert_eq!(asked.progress.answered, [QuestionAnswer::Text("neither".into())]);
+    }
+
+    #[test]
+    fn a_denial_does_what_the_ask_says_unless_the_presser_says_otherwise() {
+        let mut ask = permission(false);
+        ask.body.deny = OnDeny::Stop;
+        let denied = |then| match apply(&ask, &approver(), Action::Deny { reason: None, then }, 10)
+        {
+            Ok(Change::Close(answer)) => answer.then,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(denied(None), OnDeny::Stop);
+        assert_eq!(denied(Some(OnDeny::GoOn)), OnDeny::GoOn);
+        assert_eq!(denied(Some(OnDeny::Explain)), OnDeny::Explain);
+    }
+
+    #[test]
+    fn a_scope_that_the_profile_does_not_offer_is_refused() {
+        let mut ask = permission(true);
+        ask.body.choices = vec![];
+        let always = Action::Approve { scope: Scope::Always };
+        assert!(matches!(apply(&ask, &approver(), always, 10), Err(Refusal::Unfit(_))));
+    }
+
+    /// The ask as an approval of this kind left it at 10, with its rules stored.
+    fn stored(action: Action) -> Ask {
+        let ask = permission(true);
+        match apply(&ask, &approver(), action, 10) {
+            Ok(Change::Close(mut answer)) => {
+                let any = !ask.body.stored_rules(&answer).is_empty();
+                answer.stored.undo_until = any.then_some(10 + UNDO_MS);
+                Ask { state: State::Answered(*answer), ..ask }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_undone_once_and_in_time_and_only_where_it_stored_something() {
+        let undo = |ask: &Ask, now| apply(ask, &approver(), Action::Undo, now);
+        let always = stored(Action::Approve { scope: Scope::Always });
+        let undone = Undone { by: person(&approver()), at: 20 };
+        assert_eq!(undo(&always, 20), Ok(Change::Undo(undone.clone())));
+        let late = undo(&always, 10 + UNDO_MS).unwrap_err();
+        assert!(late.to_string().starts_with("Too late: an answer can be undone for 10 minutes."));
+        let mut twice = always.clone();
+        if let State::Answered(answer) = &mut twice.state {
+            answer.stored.undo_until = None;
+            answer.stored.undone = Some(undone);
+        }
+        let again = undo(&twice, 30).unwrap_err().to_string();
+        assert!(again.starts_with("Already undone by Ana at "), "{again}");
+        let nothing = undo(&stored(Action::Approve { scope: Scope::Once }), 20).unwrap_err();
+        let sentence = "This answer stored no rule, so there is nothing to undo.";
+        assert_eq!(nothing, Refusal::Unfit(sentence.into()));
+        assert!(matches!(undo(&permission(true), 20), Err(Refusal::Unfit(_))));
+    }
+
+    #[test]
+    fn chosen_parts_are_stored_alone_and_one_that_does_not_exist_is_refused() {
+        let mut ask = permission(true);
+        ask.body.always.push(Rule::allow("t", "two"));
+        let parts =
+            |parts: &[usize]| apply(&ask, &approver(), Action::ApproveParts(parts.into()), 10);
+        let scope_and_parts = |change| match change {
+            Ok(Change::Close(answer)) => (answer.scope, answer.stored.parts.clone()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(scope_and_parts(parts(&[1])), (Some(Scope::Always), Some(vec![1])));
+        assert_eq!(scope_and_parts(parts(&[1, 0, 1])), (Some(Scope::Always), None), "all of them");
+        assert_eq!(scope_and_parts(parts(&[])), (Some(Scope::Once), None));
+        for wrong in [&[2][..], &[0, usize::MAX]] {
+            assert!(matches!(parts(wrong), Err(Refusal::Unfit(_))), "{wrong:?}");
+        }
+        let none = apply(&permission(false), &approver(), Action::ApproveParts(vec![]), 10);
+        assert!(matches!(none, Err(Refusal::Unfit(_))));
+        assert_eq!(apply(&ask, &approver(), Action::Look, 10), Ok(Change::Nothing));
+    }
+
+    /// A call with a proposed change, as policy looked at it.
+    fn with_edit(critical: bool, reviewed: bool) -> Ask {
+        let call = json!({"agent": "a", "session": "s", "tool": "shell_exec",
+        "args": {"command": "make deploy"}, "accepts": ["updated_input"]});
+        let mut ask = ask(call, true);
+        ask.progress.edit = Some(ProposedEdit {
+            nth: 1,
+            args: json!({"command": "make check"}),
+            digest: "d2".to_owned(),
+            by: "Ana".to_owned(),
+            effects: Vec::new(),
+            critical,
+            reviewed,
+        });
+        ask
+    }
+
+    #[test]
+    fn while_a_change_is_proposed_the_call_as_it_was_is_not_approved() {
+        let proposed = with_edit(false, false);
+        for action in [
+            Action::Approve { scope: Scope::Once },
+            Action::Approve { scope: Scope::Always },
+            Action::ApproveParts(vec![0]),
+            Action::Words { wanted: TextPurpose::Note, text: Some("go".to_owned()) },
+            Action::Words { wanted: TextPurpose::Note, text: None },
+        ] {
+            let refused = unfit(&proposed, action);
+            assert!(refused.starts_with("A change is proposed"), "{refused}");
+        }
+        let deny = apply(&proposed, &approver(), Action::Deny { reason: None, then: None }, 10);
+        assert!(matches!(deny, Ok(Change::Close(_))), "{deny:?}");
+        // Without it, it is.
+        let mut dropped = proposed;
+        dropped.progress.edit = None;
+        let approve = apply(&dropped, &approver(), Action::Approve { scope: Scope::Once }, 10);
+        assert!(matches!(approve, Ok(Change::Close(_))), "{approve:?}");
+    }
+
+    #[test]
+    fn a_critical_change_is_approved_only_after_its_review_and_no_other_than_the_one_that_was_seen()
+    {
+        let step = |nth, step| Action::Edit { nth, step };
+        let refused = unfit(&with_edit(true, false), step(1, EditStep::Approve));
+        assert!(refused.contains("review it first"), "{refused}");
+        let reviewed = go(&with_edit(true, false), step(1, EditStep::Review));
+        assert!(reviewed.progress.edit.as_ref().unwrap().reviewed);
+        for ask in [reviewed, with_edit(false, false)] {
+            let closed = apply(&ask, &approver(), step(1, EditStep::Approve), 10).unwrap();
+            let Change::Close(answer) = closed else { panic!("{closed:?}") };
+            assert_eq!(answer.updated.map(|it| it.digest).as_deref(), Some("d2"));
+            assert!(unfit(&ask, step(2, EditStep::Approve)).contains("not proposed any more"));
+        }
+    }
+}
