@@ -6,7 +6,7 @@
 
 use super::{
     Grant, GrantScope, Inserted, NewAsk, NewCard, Store, StoreError, asks,
-    engine::{ReadQuery, Tx, from_json, to_json},
+    engine::{Tx, from_json, to_json},
     grants, log, threads,
 };
 use countersign_domain::{Ask, By, call::Call};
@@ -168,20 +168,20 @@ type SessionsByName = BTreeMap<(String, String), KnownSession>;
 impl Store {
     /// All tokens of agents, by name; those that were revoked, too.
     pub async fn agent_tokens(&self) -> Result<Vec<AgentToken>, StoreError> {
-        self.select_tokens(sqlx::query("SELECT * FROM agent_token ORDER BY name, created_at, id"))
-            .await
+        let all = sqlx::query("SELECT * FROM agent_token ORDER BY name, created_at, id");
+        self.all(all).await?.iter().map(token).collect()
     }
 
     /// The token with this id.
     pub async fn agent_token(&self, id: &str) -> Result<Option<AgentToken>, StoreError> {
         let of_id = sqlx::query("SELECT * FROM agent_token WHERE id = $1").bind(id);
-        Ok(self.select_tokens(of_id).await?.pop())
+        self.maybe(of_id).await?.as_ref().map(token).transpose()
     }
 
     /// The token of the agent with this name, unless it was revoked.
     pub async fn agent_token_named(&self, name: &str) -> Result<Option<AgentToken>, StoreError> {
         let named = "SELECT * FROM agent_token WHERE name = $1 AND revoked_at IS NULL";
-        Ok(self.select_tokens(sqlx::query(named).bind(name)).await?.pop())
+        self.maybe(sqlx::query(named).bind(name)).await?.as_ref().map(token).transpose()
     }
 
     /// The names of all agents with a token that was not revoked.
@@ -299,10 +299,6 @@ impl Store {
              OR expires_at <= $1) AND name IN (SELECT agent FROM ask WHERE state = 'open')",
         );
         self.texts(names.bind(now)).await
-    }
-
-    async fn select_tokens(&self, query: ReadQuery<'_>) -> Result<Vec<AgentToken>, StoreError> {
-        self.all(query).await?.iter().map(token).collect()
     }
 
     /// Pauses the agent of a token, with the ask that resumes it; `None` where it is paused

@@ -5,7 +5,7 @@
 use super::{
     Inserted, NewAsk, NewCard, Store, StoreError, asks,
     changes::pause_held,
-    engine::{ReadQuery, Tx, from_json, to_json},
+    engine::{Tx, from_json, to_json},
     log,
 };
 use countersign_domain::{
@@ -92,14 +92,11 @@ pub struct OpenReviews {
 impl Store {
     /// All grants in force.
     pub async fn grants(&self, now: i64) -> Result<Vec<Grant>, StoreError> {
-        self.select_grants(
-            sqlx::query(
-                "SELECT * FROM grants WHERE revoked_at IS NULL AND spent_at IS NULL \
-                 AND (expires_at IS NULL OR expires_at > $1) ORDER BY created_at, id",
-            )
-            .bind(now),
-        )
-        .await
+        let in_force = sqlx::query(
+            "SELECT * FROM grants WHERE revoked_at IS NULL AND spent_at IS NULL \
+             AND (expires_at IS NULL OR expires_at > $1) ORDER BY created_at, id",
+        );
+        self.all(in_force.bind(now)).await?.iter().map(grant).collect()
     }
 
     /// Stores a grant that a person made without an ask; false while everything is paused.
@@ -121,10 +118,9 @@ impl Store {
 
     /// Grants that are in the store but not yet in the rules file.
     pub async fn unwritten_grants(&self) -> Result<Vec<Grant>, StoreError> {
-        self.select_grants(sqlx::query(
-            "SELECT * FROM grants WHERE written = 0 AND revoked_at IS NULL ORDER BY created_at, id",
-        ))
-        .await
+        let unwritten =
+            "SELECT * FROM grants WHERE written = 0 AND revoked_at IS NULL ORDER BY created_at, id";
+        self.all(sqlx::query(unwritten)).await?.iter().map(grant).collect()
     }
 
     /// Notes that a grant is in the rules file.
@@ -136,10 +132,8 @@ impl Store {
 
     /// Revoked grants whose rules may still be in the rules file.
     pub async fn unremoved_grants(&self) -> Result<Vec<Grant>, StoreError> {
-        self.select_grants(sqlx::query(
-            "SELECT * FROM grants WHERE written = 2 ORDER BY created_at, id",
-        ))
-        .await
+        let unremoved = "SELECT * FROM grants WHERE written = 2 ORDER BY created_at, id";
+        self.all(sqlx::query(unremoved)).await?.iter().map(grant).collect()
     }
 
     /// Notes that the rule of a revoked grant is no longer in the rules file.
@@ -164,10 +158,6 @@ impl Store {
             Box::pin(async move { revoke(tx, &id, now, json!({ "by": by })).await })
         })
         .await
-    }
-
-    async fn select_grants(&self, query: ReadQuery<'_>) -> Result<Vec<Grant>, StoreError> {
-        self.all(query).await?.iter().map(grant).collect()
     }
 
     /// Adds to the uses of grants, by their ids.
@@ -216,8 +206,9 @@ impl Store {
             "SELECT * FROM grants WHERE digest = $1 AND spent_at IS NULL AND revoked_at IS NULL \
              AND scope = 'budget' AND expires_at > $2 ORDER BY created_at, id",
         );
-        let grants = self.select_grants(found.bind(digest).bind(now)).await?;
-        Ok(grants.into_iter().filter(|grant| grant.owner.as_ref() == owner).collect())
+        let found = self.all(found.bind(digest).bind(now)).await?;
+        let found = found.iter().map(grant).collect::<Result<Vec<_>, _>>()?;
+        Ok(found.into_iter().filter(|grant| grant.owner.as_ref() == owner).collect())
     }
 
     /// Spends a grant of a budget, unless it is spent, revoked or over, or everything is paused;

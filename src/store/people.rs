@@ -2,11 +2,7 @@
 
 pub use countersign_domain::plan::AbsentPeople;
 
-use super::{
-    Store, StoreError,
-    engine::{ReadQuery, Tx},
-    log,
-};
+use super::{Store, StoreError, engine::Tx, log};
 use countersign_domain::By;
 use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
@@ -79,13 +75,13 @@ impl Store {
     /// All passkeys, by their owners.
     pub async fn passkeys(&self) -> Result<Vec<StoredPasskey>, StoreError> {
         let all = "SELECT * FROM passkey ORDER BY owner, created_at, id";
-        self.select_passkeys(sqlx::query(all)).await
+        self.all(sqlx::query(all)).await?.iter().map(passkey).collect()
     }
 
     /// The passkey with this credential id.
     pub async fn passkey_of(&self, credential: &str) -> Result<Option<StoredPasskey>, StoreError> {
         let one = sqlx::query("SELECT * FROM passkey WHERE credential = $1").bind(credential);
-        Ok(self.select_passkeys(one).await?.pop())
+        self.maybe(one).await?.as_ref().map(passkey).transpose()
     }
 
     /// Adds a passkey, where its owner has fewer than so many.
@@ -166,7 +162,8 @@ impl Store {
         now: i64,
     ) -> Result<Option<StoredPasskey>, StoreError> {
         let one = sqlx::query("SELECT * FROM passkey WHERE id = $1").bind(id.to_owned());
-        let Some(found) = self.select_passkeys(one).await?.pop() else { return Ok(None) };
+        let Some(found) = self.maybe(one).await? else { return Ok(None) };
+        let found = passkey(&found)?;
         let (id, event) = (found.id.clone(), found.event(by));
         let removed = self.write(move |tx| {
             Box::pin(async move {
@@ -179,13 +176,6 @@ impl Store {
             })
         });
         Ok(removed.await?.then_some(found))
-    }
-
-    async fn select_passkeys(
-        &self,
-        query: ReadQuery<'_>,
-    ) -> Result<Vec<StoredPasskey>, StoreError> {
-        self.all(query).await?.iter().map(passkey).collect()
     }
 
     /// Who is not there now.

@@ -187,6 +187,11 @@ async fn status_is_six_lines_where_all_is_well_and_fails_where_something_is_not(
     assert!(none.code == Some(1) && none.stderr.contains("no countersign daemon at"), "{none:?}");
 }
 
+fn question() -> Value {
+    json!({"agent": "tester", "session": "one", "tool": "ask_user", "description": "Which store?",
+        "options": [{"label": "SQLite"}, {"label": "PostgreSQL"}]})
+}
+
 #[tokio::test]
 async fn a_mode_that_asks_nobody_and_a_rule_that_is_void_are_told_in_status_doctor_and_on_cards() {
     let rules = r#"{"*": "ask", "shel_exec": {"git push *": "deny"}}"#;
