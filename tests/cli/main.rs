@@ -30,6 +30,7 @@ mod claude_real;
 mod claude_terminal;
 mod codex;
 mod codex_real;
+mod documents;
 mod execution;
 mod gate;
 mod guides;

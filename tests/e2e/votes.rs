@@ -345,7 +345,8 @@ async fn of_three_daemons_the_leader_dies_between_two_votes_and_a_reload_counts_
     }
     let answer = third.closed(&id).await["answer"].clone();
     assert_eq!((&answer["by"]["name"], &answer["with"][0]["name"]), (&json!("Ana"), &json!("Ben")));
-    // Another leads after a while, and every card says who decided.
+    // Another leads then, and every card says who decided.
+    postgres.end_leases().await;
     tokio::select! {
         _ = leads(&second) => {}
         _ = leads(&third) => {}

@@ -8,6 +8,7 @@ use crate::{
     telegram_server::{ANA, EVE, GROUP, Person},
     world::World,
 };
+use futures::future::join_all;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Row};
@@ -141,6 +142,11 @@ impl Victim {
             victims.push(Self::on(Some(postgres)).await);
         }
         victims
+    }
+
+    /// The same on all of them at once: it is mostly waited.
+    async fn on_each(what: impl AsyncFn(Self)) {
+        join_all(Self::each().await.into_iter().map(|victim| what(victim))).await;
     }
 
     async fn database(&self) -> AnyConnection {
@@ -315,7 +321,7 @@ impl Attack {
 #[tokio::test]
 async fn row_14_what_is_done_to_the_database_of_a_running_daemon_is_an_alarm_that_stays() {
     for attack in Attack::ALL {
-        for mut victim in Victim::each().await {
+        Victim::on_each(async |mut victim| {
             victim.works("one").await;
             victim.works("two").await;
             let key = victim.key().await;
@@ -338,14 +344,15 @@ async fn row_14_what_is_done_to_the_database_of_a_running_daemon_is_an_alarm_tha
             assert_eq!(victim.daemon.get("/readyz", AGENT).await.1["log"], Value::Null);
             victim.is_not_proven(attack.says(), &key).await;
             victim.end().await;
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn row_14_what_is_done_to_the_database_at_rest_is_an_alarm_that_stays() {
     for attack in Attack::ALL {
-        for mut victim in Victim::each().await {
+        Victim::on_each(async |mut victim| {
             victim.works("one").await;
             victim.works("two").await;
             let key = victim.key().await;
@@ -356,7 +363,8 @@ async fn row_14_what_is_done_to_the_database_at_rest_is_an_alarm_that_stays() {
             victim.works("three").await;
             victim.all_say(attack.says(), &key).await;
             victim.end().await;
-        }
+        })
+        .await;
     }
 }
 

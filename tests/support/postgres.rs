@@ -81,6 +81,12 @@ impl Postgres {
         self.execute(&format!("{sql} = '{}'", self.schema)).await;
     }
 
+    /// Ends the leases of the chats, as if a daemon that was killed had been dead for that long.
+    pub async fn end_leases(&self) {
+        let chats = "name LIKE 'telegram/%' OR name LIKE 'discord/%'";
+        self.execute(&format!("UPDATE {}.lease SET until_at = 0 WHERE {chats}", self.schema)).await;
+    }
+
     /// Drops the schema.
     pub async fn drop(self) {
         self.execute(&format!("DROP SCHEMA {} CASCADE", self.schema)).await;

@@ -42,7 +42,7 @@ async fn of_three_daemons_that_find_a_digest_due_one_sends_it_and_none_after_it_
     let config = with(1);
     let (_, second, third) =
         tokio::join!(first.run(), Daemon::start(&config), Daemon::start(&config));
-    // The lease of the one that was killed ends first.
+    team.postgres.end_leases().await;
     tokio::select! {
         _ = leads(&first) => {}
         _ = leads(&second) => {}
@@ -56,6 +56,7 @@ async fn of_three_daemons_that_find_a_digest_due_one_sends_it_and_none_after_it_
     }
     first.kill().await;
     drop(second);
+    team.postgres.end_leases().await;
     leads(&third).await;
     // What follows it in the outbox comes, and no second digest before it.
     third.ask(&shell("make more")).await;

@@ -62,6 +62,7 @@ async fn a_pause_outlives_the_daemon_that_leads_and_what_was_held_is_allowed_at_
     let held = second.ask(&shell("ls -l")).await;
     team.card().await;
     first.kill().await;
+    team.postgres.end_leases().await;
     leads(&second).await;
     let (status, refused) = second.answer(&held, &json!({"decision": "approve"})).await;
     assert_eq!(status, 422, "{refused}");

@@ -1,0 +1,5 @@
+//! The documents, held to the program.
+
+mod metrics;
+mod pages;
+mod routes;
