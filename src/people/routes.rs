@@ -88,6 +88,17 @@ pub struct Moment<'m> {
     pub absent: &'m AbsentPeople,
 }
 
+/// Who is on duty by a rota.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DutyTurn {
+    /// The rota.
+    pub rota: String,
+    /// Who; `None` where all are away.
+    pub person: Option<String>,
+    /// Until when; Unix milliseconds.
+    pub until: Option<i64>,
+}
+
 impl Routes {
     /// Where the ask about this call is shown; `None` where every target shows it.
     // FAIL-CLOSED: an ask that a route would show to nobody is shown everywhere. A route that is
@@ -100,7 +111,7 @@ impl Routes {
     }
 
     /// Where these routes lead.
-    pub fn plan_of(
+    fn plan_of(
         &self,
         routes: &[&TargetRoute],
         people: &People,
@@ -130,7 +141,7 @@ impl Routes {
     }
 
     /// What a route does while nobody answers.
-    pub fn steps_of(
+    fn steps_of(
         &self,
         route: &TargetRoute,
         people: &People,
@@ -185,6 +196,54 @@ impl Routes {
         absent.lacks(name) && !quiet.is_some_and(|quiet| quiet.hold(critical, now_ms))
     }
 
+    /// Who is on duty now by each rota.
+    #[must_use]
+    pub fn on_duty(&self, at: Moment<'_>) -> Vec<DutyTurn> {
+        let turn = |rota: &Rota| DutyTurn {
+            rota: rota.name.clone(),
+            person: rota.on_duty(at.now_ms, &at.absent.away).map(str::to_owned),
+            until: rota.next_change(at.now_ms),
+        };
+        self.rotas.iter().map(turn).collect()
+    }
+
+    /// Whether a target or a route has this name.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.known().contains(&name)
+    }
+
+    /// What a token can be for.
+    #[must_use]
+    pub fn known(&self) -> Vec<&str> {
+        let routes = self.list.iter().filter(|it| !it.to.is_empty()).map(|it| it.name.as_str());
+        let chats = self.chats.keys().map(String::as_str);
+        std::iter::once("inbox").chain(chats).chain(routes).collect()
+    }
+
+    /// Where an ask is shown, and what happens while nobody answers, at this target or by this
+    /// route alone.
+    #[must_use]
+    pub fn only(
+        &self,
+        name: &str,
+        people: &People,
+        critical: bool,
+        at: Moment<'_>,
+    ) -> (Option<RoutePlan>, Vec<AskStep>) {
+        let one = |targets| RoutePlan { route: name.to_owned(), targets, ..RoutePlan::default() };
+        if let Some(target) = self.chats.get(name) {
+            return (Some(one(vec![target.clone()])), Vec::new());
+        }
+        match self.list.iter().find(|route| route.name == name) {
+            Some(route) => (
+                self.plan_of(&[route], people, critical, at),
+                self.steps_of(route, people, critical, at),
+            ),
+            None => (Some(one(Vec::new())), Vec::new()),
+        }
+    }
+
     /// The routes that may be meant.
     fn fitting(&self, seen: SeenCall<'_>, now_ms: i64) -> Fitting<'_, TargetRoute> {
         fitting(&self.list, |route| match &route.during {
@@ -224,69 +283,6 @@ impl Routes {
             }
         }
         all
-    }
-}
-
-impl Routes {
-    /// Whether a target or a route has this name.
-    #[must_use]
-    pub fn knows(&self, name: &str) -> bool {
-        self.known().contains(&name)
-    }
-
-    /// What a token can be for.
-    #[must_use]
-    pub fn known(&self) -> Vec<&str> {
-        let routes = self.list.iter().filter(|it| !it.to.is_empty()).map(|it| it.name.as_str());
-        let chats = self.chats.keys().map(String::as_str);
-        std::iter::once("inbox").chain(chats).chain(routes).collect()
-    }
-
-    /// Where an ask is shown, and what happens while nobody answers, at this target or by this
-    /// route alone.
-    #[must_use]
-    pub fn only(
-        &self,
-        name: &str,
-        people: &People,
-        critical: bool,
-        at: Moment<'_>,
-    ) -> (Option<RoutePlan>, Vec<AskStep>) {
-        let one = |targets| RoutePlan { route: name.to_owned(), targets, ..RoutePlan::default() };
-        if let Some(target) = self.chats.get(name) {
-            return (Some(one(vec![target.clone()])), Vec::new());
-        }
-        match self.list.iter().find(|route| route.name == name) {
-            Some(route) => (
-                self.plan_of(&[route], people, critical, at),
-                self.steps_of(route, people, critical, at),
-            ),
-            None => (Some(one(Vec::new())), Vec::new()),
-        }
-    }
-}
-
-/// Who is on duty by a rota.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DutyTurn {
-    /// The rota.
-    pub rota: String,
-    /// Who; `None` where all are away.
-    pub person: Option<String>,
-    /// Until when; Unix milliseconds.
-    pub until: Option<i64>,
-}
-
-impl Routes {
-    /// Who is on duty now by each rota.
-    #[must_use]
-    pub fn on_duty(&self, at: Moment<'_>) -> Vec<DutyTurn> {
-        let turn = |rota: &Rota| DutyTurn {
-            rota: rota.name.clone(),
-            person: rota.on_duty(at.now_ms, &at.absent.away).map(str::to_owned),
-            until: rota.next_change(at.now_ms),
-        };
-        self.rotas.iter().map(turn).collect()
     }
 }
 

@@ -118,13 +118,13 @@ pub fn requirements(rules: &[AnswerRule], people: &People, seen: SeenCall<'_>) -
 
 /// The rules that may be meant, up to the first that certainly is.
 #[derive(Debug)]
-pub struct Fitting<'r, R> {
-    pub rules: Vec<&'r R>,
+pub(crate) struct Fitting<'r, R> {
+    pub(crate) rules: Vec<&'r R>,
     /// Whether the last of them certainly is; else it may be that none is.
-    pub is_certain: bool,
+    pub(crate) is_certain: bool,
 }
 
-pub fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> RuleFit) -> Fitting<'_, R> {
+pub(crate) fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> RuleFit) -> Fitting<'_, R> {
     let mut fitting = Fitting { rules: Vec::new(), is_certain: false };
     for rule in rules {
         match fit(rule) {
@@ -169,7 +169,7 @@ impl AnswerRule {
 }
 
 impl AskConditions {
-    pub fn fit(&self, seen: SeenCall<'_>) -> RuleFit {
+    pub(crate) fn fit(&self, seen: SeenCall<'_>) -> RuleFit {
         let SeenCall { call, facts, critical } = seen;
         let critical =
             self.critical.is_none_or(|wanted| critical == (wanted == Criticality::Critical));
