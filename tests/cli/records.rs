@@ -199,7 +199,8 @@ async fn a_mode_that_asks_nobody_and_a_rule_that_is_void_are_told_in_status_doct
     let daemon = Daemon::start_with(config, &[("mine.jsonc", rules)]).await;
     let status = run(&daemon, &["status"]).await;
     let doctor = run(&daemon, &["doctor"]).await;
-    let ask = daemon.ask(&shell("sudo rm -rf --no-preserve-root /")).await;
+    // A question asks in every mode.
+    let ask = daemon.ask(&question()).await;
     let card = run(&daemon, &["pending"]).await;
     for shown in [&status.stdout, &doctor.stdout, &card.stdout] {
         for words in

@@ -439,8 +439,8 @@ impl World {
         scope: AgentScope,
     ) {
         let limits = AgentLimits { open, ..AgentLimits::default() };
-        let tokens = self.gate.agent_tokens();
-        let added = tokens.add(name, Reads::Own, expires_at, limits, scope, who("Ana")).await;
+        let (gate, ana) = (&self.gate, who("Ana"));
+        let added = gate.add_agent_token(name, Reads::Own, expires_at, limits, scope, ana).await;
         let TokenOutcome::Done(token, _) = added.unwrap() else { panic!("{name} has no token") };
         self.tokens.insert(name.to_owned(), *token);
     }
@@ -448,7 +448,7 @@ impl World {
     async fn break_tokens(&mut self) {
         self.open_one("paused").await;
         self.open_one("paused").await;
-        let revoked = self.gate.agent_tokens().revoke("revoked", who("Ana")).await.unwrap();
+        let revoked = self.gate.revoke_agent_token("revoked", who("Ana")).await.unwrap();
         assert!(matches!(revoked, TokenOutcome::Done(..)), "{revoked:?}");
     }
 

@@ -11,7 +11,7 @@ use axum::{
     body::Bytes,
     extract::{State, rejection::BytesRejection},
 };
-use countersign_gate::{Told, ask::Scope};
+use countersign_gate::{Policy, Told, ask::Scope};
 use countersign_people::answer::Action;
 use serde::Deserialize;
 use serde_json::{Value, json as value};
@@ -95,7 +95,7 @@ pub(super) async fn worker_disconnected(
 
 /// Refuses the request unless the profile has workers.
 pub(super) fn only_with_molf(api: &Api) -> Result<(), ApiError> {
-    match api.gate.has_workers() {
+    match matches!(*api.gate.choices().policy, Policy::Workers(..)) {
         true => Ok(()),
         false => Err(ApiError::not_found(
             "these routes belong to the profile molf; set [policy] profile = \"molf\"",
