@@ -1,9 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, Policy, Routes, SubmitOutcome, Told,
+    Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Told,
     answer::Action,
     approvers::{Approvers, Local, Who},
+    routes::Routes,
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;

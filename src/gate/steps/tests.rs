@@ -3,9 +3,10 @@
 //! in order, after its time, and none when the ask is closed.
 
 use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome,
+    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, SubmitOutcome,
     approvers::{Approvers, Local, Who},
     ask::{pause::PauseMode, plan::PlannedTarget},
+    routes::Routes,
     routes::{RouteEscalation, RouteTarget, TargetRoute},
 };
 use countersign_policy::Guardrail;

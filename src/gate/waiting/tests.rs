@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Choices, Gate, GateSettings, OnTimeout, Policy, Routes, SubmitOutcome, approvers::Approvers,
-    call::Call,
+    Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome, approvers::Approvers,
+    call::Call, routes::Routes,
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
