@@ -451,6 +451,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_learns_of_a_knock_at_once_and_of_nothing_after_their_time() {
+        countersign_tokens::clock::follow_tokio();
         let knocks = Knocks::default();
         let _ = knocks.begin("chat", "p1", "pair-a");
         let minute = Duration::from_secs(60);
