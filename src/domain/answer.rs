@@ -1,6 +1,6 @@
 //! What an ask resolved to, and who decided.
 
-use super::{Scope, execution::Execution, proposed::UpdatedInput};
+use super::{Scope, edit::UpdatedInput, execution::Execution};
 use crate::OnDeny;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

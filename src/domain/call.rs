@@ -1,19 +1,16 @@
 //! A call as an agent submits it.
 
-pub use super::malformed::{Malformed, is_name};
-
 use super::{
     budget::Budget,
-    extent,
-    malformed::is_no_longer,
     owner::Owner,
     question::{self, Choice, Question},
 };
 use countersign_policy::{
+    ProfileFacts, argv,
     call::level,
     tools::{Kind, kind_of},
 };
-use countersign_port::visible;
+use countersign_port::{line, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -289,7 +286,7 @@ impl Call {
         ];
         let behind = behind.iter().map(|call| ("batch_remaining", Some(&call.arguments)));
         for (field, value) in values.into_iter().chain(behind) {
-            value.map_or(Ok(()), |value| extent::check(field, value))?;
+            value.map_or(Ok(()), |value| is_within(field, value))?;
         }
         for (name, seconds) in [("expires_in_s", self.expires_in_s), ("waits_s", self.waits_s)] {
             if seconds == Some(0) {
@@ -314,5 +311,171 @@ impl Call {
     }
 }
 
+impl Call {
+    /// The call as policy evaluates it, with exactly the arguments that would be executed. `home`
+    /// is the home folder of the user who runs the agents.
+    // Every field is named, so that a new one cannot be forgotten here.
+    #[must_use]
+    pub fn for_policy(&self, home: Option<&str>) -> countersign_policy::Call {
+        let Self {
+            agent,
+            session,
+            cwd,
+            tool,
+            args,
+            category,
+            tier,
+            overrides,
+            policy,
+            policy_key,
+            requester,
+            agent_mode,
+            reason,
+            // The sender, its context, and texts for people; no rule reads these.
+            key: _,
+            worker: _,
+            host: _,
+            description: _,
+            batch_remaining: _,
+            questions: _,
+            options: _,
+            expires_in_s: _,
+            waits_s: _,
+            meta: _,
+            accepts: _,
+            claims: _,
+            budget: _,
+            owner: _,
+        } = self;
+        countersign_policy::Call {
+            tool: tool.clone(),
+            args: argv::as_text(tool, args),
+            own: ProfileFacts {
+                category: category.clone(),
+                tier: tier.clone(),
+                overrides: overrides.clone(),
+                policy: policy.clone(),
+                policy_key: policy_key.clone(),
+                requester: requester.clone(),
+            },
+            agent_mode: agent_mode.clone(),
+            reason: reason.clone(),
+            cwd: cwd.clone(),
+            home: home.map(str::to_owned),
+            session: Some(session.clone()),
+            agent: Some(agent.clone()),
+            ..countersign_policy::Call::default()
+        }
+    }
+}
+
+/// The reason why a call was refused, as a sentence for its caller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(pub String);
+
+/// Checks that a text has at most `most` characters.
+pub(super) fn is_no_longer(field: &str, text: &str, most: usize) -> Result<(), Malformed> {
+    let length = text.chars().count();
+    match length <= most {
+        true => Ok(()),
+        false => {
+            Err(Malformed(format!("`{field}` has {length} characters; at most {most} are taken")))
+        }
+    }
+}
+
+/// Checks a name: visible text on one line, of at most `most` characters.
+///
+/// # Errors
+/// A sentence that names the field.
+// SECURITY: names appear in log lines, within a card's own words, and in the keys of grants.
+pub fn is_name(field: &str, name: &str, most: usize) -> Result<(), Malformed> {
+    is_no_longer(field, name, most)?;
+    if name.trim().is_empty() {
+        return Err(Malformed(format!("`{field}` is empty; it names who or what asks")));
+    }
+    let shown = line(name);
+    // `line` replaces hidden characters by visible text, so a difference is such a character.
+    let odd = name.chars().zip(shown.chars()).find(|(given, shown)| given != shown);
+    match odd {
+        None => Ok(()),
+        Some((odd, _)) => Err(Malformed(format!(
+            "`{field}` holds the character U+{:04X}, which is invisible or breaks the line; a name \
+             is plain text on one line",
+            u32::from(odd)
+        ))),
+    }
+}
+
+/// The largest nesting depth. serde_json reads 127 levels, and the store wraps a call in another
+/// value.
+const DEEPEST: usize = 100;
+/// The largest number of values in one field, including nested ones.
+const MOST: usize = 200_000;
+
+/// Checks the value of a field.
+///
+/// # Errors
+/// A sentence that names the field and the limit.
+pub(super) fn is_within(field: &str, value: &Value) -> Result<(), Malformed> {
+    if is_deeper(value, DEEPEST) {
+        return Err(Malformed(format!(
+            "`{field}` is nested more than {DEEPEST} levels deep; no more are taken"
+        )));
+    }
+    // Counted after the depth is known, which bounds the recursion.
+    match left(value, MOST) {
+        Some(_) => Ok(()),
+        None => Err(Malformed(format!(
+            "`{field}` holds more than {MOST} values; no more are taken: hand it in as several \
+             calls"
+        ))),
+    }
+}
+
+/// Returns whether a value has more than this many levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(left) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
+    match value {
+        Value::Array(values) => values.iter().any(|value| is_deeper(value, left)),
+        Value::Object(values) => values.values().any(|value| is_deeper(value, left)),
+        _ => false,
+    }
+}
+
+/// Subtracts the number of values in this one from `most`; `None` if there are more.
+fn left(value: &Value, most: usize) -> Option<usize> {
+    let most = most.checked_sub(1)?;
+    match value {
+        Value::Array(values) => values.iter().try_fold(most, |most, value| left(value, most)),
+        Value::Object(values) => values.values().try_fold(most, |most, value| left(value, most)),
+        _ => Some(most),
+    }
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod extents {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_field_with_more_values_than_are_taken_is_refused_by_name_and_none_is_left_out() {
+        let too_many = Err(Malformed(
+            "`args` holds more than 200000 values; no more are taken: hand it in as several calls"
+                .into(),
+        ));
+        // The list itself is a value too.
+        let list = |values: usize| json!(vec![0; values]);
+        assert_eq!(is_within("args", &list(MOST - 1)), Ok(()));
+        assert_eq!(is_within("args", &list(MOST)), too_many);
+        let keys = |keys: usize| (0..keys).map(|n| (n.to_string(), Value::Null)).collect();
+        assert_eq!(is_within("args", &Value::Object(keys(MOST - 1))), Ok(()));
+        assert_eq!(is_within("args", &Value::Object(keys(MOST))), too_many);
+        let spread = json!({ "a": list(MOST / 2), "b": [list(MOST / 2)] });
+        assert_eq!(is_within("args", &spread), too_many);
+    }
+}

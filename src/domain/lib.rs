@@ -1,7 +1,6 @@
 //! The domain of countersign: calls, questions, asks, answers and what they cover; the requests and
 //! responses of its HTTP API ([`wire`]); the log that proves itself ([`log`]). Pure.
 
-mod ahead;
 mod answer;
 pub mod attached;
 mod body;
@@ -9,23 +8,18 @@ pub mod budget;
 pub mod call;
 pub mod edit;
 pub mod execution;
-mod extent;
-mod for_policy;
 pub mod late;
 pub mod log;
-mod malformed;
 mod offers;
 pub mod owner;
 pub mod pause;
 pub mod plan;
 mod prompt_behaviour;
-mod proposed;
 pub mod question;
 pub mod requirement;
 pub mod review;
 mod scope;
 pub mod step;
-mod stopped;
 pub mod votes;
 pub mod wire;
 
@@ -34,12 +28,12 @@ use attached::AttachedDaemons;
 pub use body::{Body, Silence};
 pub use countersign_policy::exact_json;
 pub use offers::OfferedPart;
+pub use pause::StoppedClock;
 pub use prompt_behaviour::{
     DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };
 use question::Progress;
 pub use scope::Scope;
-pub use stopped::StoppedClock;
 use votes::Vote;
 
 /// A call or question that waits, or waited, for a person.

@@ -46,3 +46,10 @@ impl std::str::FromStr for PauseMode {
         named.ok_or_else(|| format!("`{word}` is no way to pause; say hold or deny"))
     }
 }
+
+/// What is left of a deadline that a pause has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoppedClock {
+    /// Milliseconds; `None` where the ask waits for ever.
+    pub left_ms: Option<i64>,
+}

@@ -1,8 +1,8 @@
 //! Questions to a person, and their answers so far. Pure.
 
 use super::{
-    malformed::{Malformed, is_no_longer},
-    proposed::ProposedEdit,
+    call::{Malformed, is_no_longer},
+    edit::ProposedEdit,
 };
 use countersign_port::line;
 use schemars::JsonSchema;

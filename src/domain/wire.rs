@@ -6,60 +6,41 @@
 
 #![warn(missing_docs)]
 
-mod approvers;
+mod agents;
 mod asks;
 mod calls;
-mod digest;
-mod events;
-mod executions;
-mod grants;
-mod history;
-mod log;
+mod daemon;
 pub mod openapi;
-mod pairings;
-mod passkeys;
-mod pause;
-mod reload;
+mod people;
 pub mod routes;
 mod rules;
-mod sessions;
-mod status;
-mod tokens;
-mod verdict;
 
-pub use approvers::{AnswerersReply, AnswerersRequest, CountsView, PossibleAnswererView};
+pub use agents::{
+    AddTokenRequest, AgentPauseView, CancelledReply, ModeReply, ModeRequest, NewTokenReply,
+    ResumedAgentReply, RevokedTokenReply, RotateTokenRequest, SessionRequest, SessionView,
+    SessionsPage, TokenLimits, TokenScope, TokenState, TokenView, TokensPage,
+};
 pub use asks::{
-    AnswerReply, AnswerRequest, AnswerView, AskState, AskView, AsksPage, AsksQuery, CancelReason,
-    CancelRequest, EditView, RequirementView, ReviewView, WaitQuery,
+    AnswerReply, AnswerRequest, AnswerView, AskRecord, AskState, AskView, AsksPage, AsksQuery,
+    CancelReason, CancelRequest, DeliveryView, EditView, EventView, EventsQuery, ForgottenView,
+    HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict, RequirementView, ReviewView,
+    WaitQuery,
 };
-pub use calls::{CallReply, SubmitRequest};
-pub use digest::{
+pub use calls::{
+    CallReply, CallVerdict, ExecutionReply, ExecutionRequest, SubmitRequest, TokenReply,
+};
+pub use daemon::{
     CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,
-    SuggestedRule,
+    ErrorReply, LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply, NonceReply,
+    PauseReply, PauseRequest, PauseView, ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey,
+    ReadyReply, ReadyState, ReadyWaiting, ReloadReply, SuggestedRule, Up,
 };
-pub use events::{EventView, EventsQuery, ForgottenView};
-pub use executions::{ExecutionReply, ExecutionRequest, TokenReply};
-pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};
-pub use history::{
-    AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
+pub use people::{
+    AnswerersReply, AnswerersRequest, CountsView, PairingKnock, PairingProgress, PairingReply,
+    PairingRequest, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
+    RemovedPasskeyReply,
 };
-pub use log::{LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply};
-pub use pairings::{PairingKnock, PairingProgress, PairingReply, PairingRequest, PairingView};
-pub use passkeys::{PasskeyView, PasskeysPage, RemovedPasskeyReply};
-pub use pause::{PauseReply, PauseRequest, PauseView};
-pub use reload::ReloadReply;
 pub use rules::{
-    ExplainReply, ExplainRequest, ExplainedPart, RuleVerdict, TrialChange, TrialReply, TrialRequest,
+    ExplainReply, ExplainRequest, ExplainedPart, GrantReach, GrantView, GrantsPage, RevokeReply,
+    RuleVerdict, TrialChange, TrialReply, TrialRequest,
 };
-pub use sessions::{
-    CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
-};
-pub use status::{
-    ErrorReply, NonceReply, ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey, ReadyReply,
-    ReadyState, ReadyWaiting, Up,
-};
-pub use tokens::{
-    AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,
-    RotateTokenRequest, TokenLimits, TokenScope, TokenState, TokenView, TokensPage,
-};
-pub use verdict::CallVerdict;

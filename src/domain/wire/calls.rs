@@ -1,12 +1,14 @@
-//! `POST /v1/calls`.
+//! Calls, what becomes of them, and what is run of them.
 
-use crate::wire::{
-    asks::{AnswerView, AskState},
-    verdict::CallVerdict,
+use crate::{
+    call::Call,
+    exact_json,
+    wire::asks::{AnswerView, AskState},
 };
-use crate::{call::Call, exact_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+// `POST /v1/calls`.
 
 /// A call that an agent submits.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -60,4 +62,51 @@ impl SubmitRequest {
         let SessionSecretField { session_secret } = serde_json::from_slice(body)?;
         Ok(Self { call, session_secret })
     }
+}
+
+// What becomes of a call.
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[must_use]
+pub enum CallVerdict {
+    /// The call may run.
+    Allow,
+    /// It waits for a person.
+    Ask,
+    /// It may not run.
+    Deny,
+    /// The call may run with `answer.updated_input` in the place of its arguments, and only so.
+    Edited,
+    /// A question has its answers. Nothing may run because of that.
+    Answered,
+}
+
+// `/v1/asks/{id}/token` and `/v1/executions`: execution bound to the answer.
+
+/// A token for an approved call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenReply {
+    /// The execution token: exactly this call may run, once.
+    pub token: String,
+    /// Until when it may start, RFC 3339.
+    pub expires: String,
+}
+
+/// A report that the call of a token starts now, or has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionRequest {
+    /// The execution token.
+    pub token: String,
+    /// The exit code, where the call has ended; absent where it starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+}
+
+/// What was noted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionReply {
+    /// The ask whose call it is.
+    pub ask: String,
 }
