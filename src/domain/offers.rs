@@ -95,9 +95,18 @@ impl Body {
     pub fn pattern(&self, scope: Scope) -> Option<String> {
         match self.remembers(scope) {
             [] => None,
-            [rule] => Some(short(rule)),
+            [rule, rest @ ..] if rest.iter().all(|other| short(other) == short(rule)) => {
+                Some(short(rule))
+            }
             rules => Some(format!("{} rules", rules.len())),
         }
+    }
+
+    /// Whether [`Body::pattern`] says all that this scope stores: one rule, or those of one file.
+    #[must_use]
+    pub fn is_told_by_pattern(&self, scope: Scope) -> bool {
+        let rules = self.remembers(scope);
+        rules.first().is_some_and(|rule| rules.iter().all(|other| short(other) == short(rule)))
     }
 
     /// The rules that Always offers, each with the part of the call that it comes from. Asks of

@@ -464,6 +464,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_code_that_nobody_sent_in_ten_minutes_has_expired() {
+        countersign_tokens::clock::follow_tokio();
         let knocks = Knocks::default();
         let _ = knocks.begin("chat", "p1", "pair-a");
         tokio::time::advance(Duration::from_millis(PAIRING_MS.unsigned_abs())).await;

@@ -102,11 +102,17 @@ async fn a_call_is_approved_in_telegram_and_always_stores_every_piece_of_a_pipel
     let (telegram, _discord, daemon) = start().await;
     let waiting = daemon.waiting(shell(SESSION, "cat a.log | grep -c error | tee count.txt"));
     let card = telegram_card(&telegram).await;
-    assert_eq!(card.buttons[0], ["Approve", "Always: 3 rules", "Deny"]);
+    assert_eq!(card.buttons[0], ["Approve", "Always…", "Deny"]);
     for part in ["cat a.log | grep -c error | tee count.txt", "cat *", "grep *", "tee *"] {
         assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
     }
-    let told = telegram.press(GROUP, card.id, "Always", ANA).await;
+    telegram.press(GROUP, card.id, "Always…", ANA).await;
+    let store = "Store these 3 rules".to_owned();
+    let choice = || telegram.open_cards(GROUP).into_iter().find(|it| it.id == card.id);
+    telegram
+        .until("the choice", || choice().filter(|it| it.buttons.concat().contains(&store)))
+        .await;
+    let told = telegram.press(GROUP, card.id, &store, ANA).await;
     assert!(told.text.starts_with("Approved, and always from now on"), "{told:?}");
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
     let file = rules(&daemon, "w1");

@@ -14,7 +14,8 @@ fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
             sources(&path, found);
         } else if path.extension().is_some_and(|end| end == "rs") {
             let text = fs::read_to_string(&path).unwrap();
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            let code = text.replace("pub(crate) mod tests {", "mod tests {");
+            let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
             found.push((path, code.to_owned()));
         }
     }

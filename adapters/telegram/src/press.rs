@@ -12,8 +12,8 @@ use crate::knock::code_in;
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
 use crate::send::CardSender;
-use crate::telling::{answer, tell, topic};
-use countersign_port::{CommandCall, Outcome, Press, Presses, Receipt, TextReply};
+use crate::telling::{answer, answer_view, tell, topic};
+use countersign_port::{Card, CommandCall, Outcome, Press, Presses, Receipt, TextReply};
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::sync::Arc;
@@ -89,6 +89,9 @@ impl PressReporter {
                 token: token.clone(),
             })
             .await;
+        if let (Outcome::Noted, Some(place), Some(card)) = (receipt.outcome, place, &receipt.card) {
+            return self.show_view(query.id, place, card.clone(), receipt.sentence);
+        }
         let alert =
             !matches!(receipt.outcome, Outcome::Applied | Outcome::Noted | Outcome::TextWanted);
         self.telling.spawn(answer(self.api.clone(), query.id, receipt.sentence.clone(), alert));
@@ -123,12 +126,23 @@ impl PressReporter {
                 let gone = "This card is no longer pending.".to_owned();
                 return answer(api, query, gone, true).await;
             };
-            let message = place.message_ref();
-            let told = answer(api, query, String::new(), false);
-            let (_, shown) = tokio::join!(told, cards.show(&message, &card, menu));
-            if let Err(error) = shown {
-                tracing::debug!(%error, "a menu could not be opened");
-            }
+            let shown = cards.show(&place.message_ref(), &card, menu).await;
+            answer_view(api, query, String::new(), shown).await;
+        });
+    }
+
+    /// Shows a view of a card, such as the choice behind *Always…*.
+    fn show_view(
+        &mut self,
+        query: CallbackQueryId,
+        place: MessageAddress,
+        card: Card,
+        sentence: String,
+    ) {
+        let (api, cards) = (self.api.clone(), Arc::clone(&self.cards));
+        self.telling.spawn(async move {
+            let shown = cards.update(&place.message_ref(), &card).await;
+            answer_view(api, query, sentence, shown).await;
         });
     }
 

@@ -35,6 +35,23 @@ pub(crate) async fn answer(api: BotApi, query: CallbackQueryId, sentence: String
     }
 }
 
+/// Answers a press that only shows something. One that cannot show it now says so.
+pub(crate) async fn answer_view(
+    api: BotApi,
+    query: CallbackQueryId,
+    sentence: String,
+    shown: Result<(), SendError>,
+) {
+    match shown {
+        Ok(()) => answer(api, query, sentence, false).await,
+        Err(error) => {
+            tracing::debug!(%error, "a view of a card could not be shown");
+            let words = format!("This cannot be shown now: {error}. Press again then.");
+            answer(api, query, words, true).await;
+        }
+    }
+}
+
 /// Says something in reply to a message.
 pub(crate) async fn tell(api: BotApi, cards: Arc<CardSender>, to: Message, page: Page) {
     let mut message = SendMessage::new(ChatId(to.chat.id.0), page.html())

@@ -30,7 +30,7 @@ pub(super) fn label(ask: &Ask, scope: Scope) -> Option<String> {
         None if short.is_empty() => (*plain).to_owned(),
         None => format!("{short}: this command"),
         Some(full) if full.chars().count() <= LABEL => full,
-        Some(_) if body.remembers(scope).len() > 1 => count(),
+        Some(_) if !body.is_told_by_pattern(scope) => count(),
         Some(_) if scope == Scope::Always => format!("{short}…"),
         Some(_) => format!("{plain}: as named above"),
     })
@@ -77,7 +77,7 @@ pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
 
 /// Whether a label says all that its button stores.
 fn names_all(body: &Body, scope: Scope, label: &str) -> bool {
-    body.remembers(scope).len() == 1
+    body.is_told_by_pattern(scope)
         && body.pattern(scope).is_some_and(|pattern| label.ends_with(&line(&pattern)))
 }
 
