@@ -21,7 +21,10 @@ function onKey(page, event) {
   }
   if (onPage(key)) return event.preventDefault();
   if (pageName() !== "inbox") return key === "Escape" && route().id ? back(pageName()) : undefined;
-  if (onList(page, key, event.target)) return event.preventDefault();
+  if (onList(page, key, event.target)) {
+    words.last = -Infinity;
+    return event.preventDefault();
+  }
   onCard(key, event);
 }
 
