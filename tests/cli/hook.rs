@@ -40,7 +40,8 @@ async fn an_approval_allows_in_the_recorded_words() {
     let golden = golden("01_hook_allow_once");
     let (hook, id) = asking(&daemon, &stdin(&golden)).await;
     assert_eq!(daemon.read(&id).await["call"]["tool"], "Bash");
-    run(&daemon, &["approve", &id]).await;
+    // A forced push is critical.
+    run(&daemon, &["approve", &id, "--yes"]).await;
     assert_eq!(printed(&hook.ends().await), golden["frames"][1]["data"]);
 }
 

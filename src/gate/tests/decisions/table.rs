@@ -120,11 +120,21 @@ pub fn text(rows: &[Row]) -> String {
         "call rules granted mode token budget before | no pause | hold | deny\n".to_owned();
     for Row { at, cells } in rows {
         let Combination { kind, rule, granted, mode, token, budget, before } = at;
-        let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
+        let cells: Vec<String> =
+            cells.iter().map(|cell| without_lines(&cell.to_string())).collect();
         text += &format!(
             "{kind:?} {rule:?} {granted:?} {mode:?} {token:?} {budget:?} {before:?} | {}\n",
             cells.join(" | ")
         );
     }
     text
+}
+
+/// Without the lines of the rules file: where a granted rule is put in it is not the table's.
+fn without_lines(text: &str) -> String {
+    let mut parts = text.split(".jsonc:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + ".jsonc" + part.trim_start_matches(|char: char| char.is_ascii_digit())
+    })
 }
