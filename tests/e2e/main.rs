@@ -34,6 +34,8 @@ mod line;
 mod oidc_provider;
 #[path = "../support/postgres.rs"]
 mod postgres;
+#[path = "../support/seats.rs"]
+mod seats;
 #[path = "../support/server.rs"]
 mod server;
 #[path = "../support/slack.rs"]

@@ -29,6 +29,8 @@ mod postgres;
 #[path = "../cli/process.rs"]
 #[allow(dead_code, reason = "the command line's tests use more of it")]
 mod process;
+#[path = "../support/seats.rs"]
+mod seats;
 #[path = "../support/telegram.rs"]
 mod telegram_server;
 #[path = "../support/world.rs"]

@@ -1,11 +1,8 @@
 //! Drives a real Chromium over its debugging pipe, without a port or a driver. It ends with the
 //! test.
 
-#[path = "seats.rs"]
-mod seats;
-
+use super::seats::Seat;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use seats::Seat;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,

@@ -6,10 +6,7 @@
     reason = "tests fail by panicking, and each uses only a part"
 )]
 
-#[path = "seats.rs"]
-mod seats;
-
-use seats::Seat;
+use super::seats::Seat;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
 /// The server, unless `COUNTERSIGN_TEST_POSTGRES` names another.

@@ -35,12 +35,16 @@ pub(super) fn reads_like_yes(text: &str) -> bool {
         // Signs alone, such as a thumb.
         [] => !text.trim().is_empty(),
         // Of a longer sentence the beginning says nothing: "ok, but not on a Friday".
-        words => words.len() <= 4 && words.first().is_some_and(yes) && !words.iter().any(is_no),
+        words => {
+            words.len() <= 4
+                && words.first().is_some_and(yes)
+                && !words.iter().any(|word| is_no(word))
+        }
     }
 }
 
-fn is_no(word: &String) -> bool {
-    ["no", "not", "but", "dont", "never", "stop", "deny", "later"].contains(&word.as_str())
+fn is_no(word: &str) -> bool {
+    ["no", "not", "but", "dont", "never", "stop", "deny", "later"].contains(&word)
 }
 
 const YES: &[&str] = &[

@@ -1,4 +1,9 @@
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
 //! The table of decisions: what becomes of a call by its kind, the rules, what was granted, the
 //! session's mode, the agent's token, a budget, what was before, and a pause.
 //!

@@ -7,6 +7,8 @@ pub mod browser;
 pub mod cards;
 pub mod push_service;
 pub mod records;
+#[path = "../../../../../tests/support/seats.rs"]
+mod seats;
 #[path = "../../../../../tests/support/inbox.rs"]
 pub mod visitor;
 
