@@ -16,14 +16,18 @@ async fn questions_are_answered_in_slack_by_buttons_and_by_a_window() {
     let card = noted_card(&slack, &mut daemon).await;
     let boxes = ["Lint", "Docs", "Tests"].map(|label| (label.to_owned(), false));
     assert_eq!((card.boxes, card.buttons.len()), (boxes.to_vec(), 3));
-    let told = slack.press(&card.reference, "Submit", &ana()).await.words().unwrap();
-    assert!(told.starts_with("Nothing is chosen yet"), "{told}");
     let edits = || slack.message(&card.reference).unwrap().edits;
     let before = edits();
-    for label in ["Tests", "Docs", "Lint", "Docs"] {
+    for label in ["Tests", "Docs", "Tests", "Docs"] {
         slack.tick(&card.reference, label, &ana()).await;
     }
     assert_eq!(edits(), before, "ticks take no edits");
+    // A press may have the card drawn once more, so nothing is counted behind it.
+    let told = slack.press(&card.reference, "Submit", &ana()).await.words().unwrap();
+    assert!(told.starts_with("Nothing is chosen yet"), "{told}");
+    for label in ["Tests", "Lint"] {
+        slack.tick(&card.reference, label, &ana()).await;
+    }
     slack.press(&card.reference, "Submit", &ana()).await;
     slack.until(|message| message.text.contains("Which name?")).await;
     let asked = slack.press(&card.reference, "Other…", &ana()).await;
