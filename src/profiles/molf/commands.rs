@@ -109,7 +109,7 @@ fn pattern(tokens: &[&str]) -> String {
 /// decides.
 ///
 /// # Errors
-/// As [`commands::pieces`].
+/// As [`pieces`].
 pub fn pieces_of_call(call: &Call) -> Result<Vec<Piece>, String> {
     let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     // The first key that is present counts, whatever its value.
