@@ -11,8 +11,7 @@ use super::{
     token::{ButtonToken, Pressed},
 };
 use countersign_domain::{Ask, Decision, Scope, State};
-use countersign_port::line;
-use countersign_port::{Block, Button, ButtonStyle, Card, Tone};
+use countersign_port::{Block, Button, ButtonStyle, Card, Tone, line};
 use countersign_store::{Bundle, Member};
 use countersign_tokens::clock;
 use lines::{RequestLine, lines};

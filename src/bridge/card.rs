@@ -31,8 +31,7 @@ use countersign_gate::{
     ask::{Ask, Decision, Silence, State, edit::edited_text},
     call::Call,
 };
-use countersign_port::{Block, Card, Tone};
-use countersign_port::{brief, line};
+use countersign_port::{Block, Card, Tone, brief, line};
 use countersign_tokens::clock;
 pub use facts::thread_name;
 pub(super) use maker::Maker;

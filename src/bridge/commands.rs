@@ -10,5 +10,5 @@ mod run;
 mod shown;
 
 pub(super) use list::COMMANDS;
-pub(super) use reading::said;
+pub(super) use reading::{reads_like_yes, said};
 pub(super) use run::CommandRun;

@@ -7,7 +7,7 @@ mod receipts;
 use super::{
     bundle,
     card::{self, Origin},
-    commands::{COMMANDS, CommandRun, said},
+    commands::{COMMANDS, CommandRun, reads_like_yes, said},
     foreign::Foreign,
     receiving::Adapters,
     token::{ButtonToken, Pressed},
@@ -17,13 +17,12 @@ use countersign_people::{
     answer::{Action, TextPurpose},
     approvers::Who,
 };
-use countersign_port::line;
 use countersign_port::{
     BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Press, Presser,
-    Presses, Receipt, Target, TextReply, async_trait, command_in,
+    Presses, Receipt, Target, TextReply, async_trait, command_in, line,
 };
 use countersign_store::{BundleKey, OwedText, Store, StoreError};
-use receipts::{asked_back, fault, in_one_sentence, reads_like_yes, receipt, receipt_of};
+use receipts::{asked_back, fault, in_one_sentence, receipt, receipt_of};
 use std::sync::Arc;
 
 /// What is told of a card that another store holds.

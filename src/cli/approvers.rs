@@ -10,8 +10,7 @@ use countersign_people::{
     routes::Moment,
     rules::{SeenCall, requirements},
 };
-use countersign_policy::Matcher;
-use countersign_policy::{Decision, Layers, Mode, Rules, Verdict};
+use countersign_policy::{Decision, Layers, Matcher, Mode, Rules, Verdict};
 use countersign_store::AbsentPeople;
 use countersign_tokens::clock;
 

@@ -11,8 +11,7 @@ use countersign_people::{
     approvers::{NamedPerson, OIDC, People, QuietException, QuietHours, RoleGroup},
     duty::Hours,
 };
-use countersign_port::line;
-use countersign_port::{IdForm, Names};
+use countersign_port::{IdForm, Names, line};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 

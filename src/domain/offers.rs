@@ -93,13 +93,12 @@ impl Body {
     /// `mcp__github__list_issues`), or how many they are. `None` where nothing is stored.
     #[must_use]
     pub fn pattern(&self, scope: Scope) -> Option<String> {
-        match self.remembers(scope) {
-            [] => None,
-            [rule, rest @ ..] if rest.iter().all(|other| short(other) == short(rule)) => {
-                Some(short(rule))
-            }
-            rules => Some(format!("{} rules", rules.len())),
-        }
+        let rules = self.remembers(scope);
+        let first = rules.first()?;
+        Some(match self.is_told_by_pattern(scope) {
+            true => short(first),
+            false => format!("{} rules", rules.len()),
+        })
     }
 
     /// Whether [`Body::pattern`] says all that this scope stores: one rule, or those of one file.

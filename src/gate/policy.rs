@@ -316,8 +316,7 @@ impl RulesFile {
     /// Why a rule that a grant wrote is not in force any more: people edit the file.
     #[must_use]
     pub fn lacks(&self, rule: &Rule) -> Option<String> {
-        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
-        let loaded = self.current(&granted);
+        let loaded = self.now();
         let same =
             |it: &&Rule| canonical(&it.tool) == canonical(&rule.tool) && it.pattern == rule.pattern;
         let file = name(&self.path);
@@ -329,18 +328,22 @@ impl RulesFile {
         }
     }
 
+    /// The rules in force now, with the same granted rules as before.
+    fn now(&self) -> Arc<Loaded> {
+        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
+        self.current(&granted)
+    }
+
     /// What is wrong with the file, if something is.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
-        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
-        self.current(&granted).problem.clone()
+        self.now().problem.clone()
     }
 
     /// The rules of the file that a person should look at.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
-        self.current(&granted).rules.warnings().iter().map(ToString::to_string).collect()
+        self.now().rules.warnings().iter().map(ToString::to_string).collect()
     }
 
     /// Adds rules at the end, keeping comments and layout. All or none are written.

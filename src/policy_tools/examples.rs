@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use countersign_policy::examples::decision;
-use countersign_policy::{Rules, Verdict};
+use countersign_policy::{Rules, Verdict, examples::decision};
 use serde::Serialize;
 
 /// An example whose decision is not what its rule says.

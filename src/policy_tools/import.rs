@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use countersign_policy::Verdict;
-use countersign_policy::tools::canonical;
+use countersign_policy::{Verdict, tools::canonical};
 
 /// Why nothing was imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

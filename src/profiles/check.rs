@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision::Decision;
-use countersign_policy::guardrail::Guardrail;
-use countersign_policy::links::Links;
 use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::tools::Kind;
-use countersign_policy::verdict::Verdict;
-use countersign_policy::{argv, exact_json};
+use countersign_policy::{
+    argv, call::Call, decision::Decision, exact_json, guardrail::Guardrail, links::Links,
+    tools::Kind, verdict::Verdict,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -11,16 +11,11 @@ mod permit;
 mod session;
 mod workspace;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision::Decision;
-use countersign_policy::effects::Act;
-use countersign_policy::paths::Directories;
-use countersign_policy::rules::Rule;
 use countersign_policy::shell::{Scan, Via};
-use countersign_policy::tools::Kind;
-use countersign_policy::values::Values;
-use countersign_policy::verdict::Verdict;
-use countersign_policy::{effects, shell};
+use countersign_policy::{
+    call::Call, decision::Decision, effects, effects::Act, paths::Directories, rules::Rule, shell,
+    tools::Kind, values::Values, verdict::Verdict,
+};
 
 pub use crate::connectonion::answer::{Mailbox, PromptAnswer, PromptScope};
 use crate::connectonion::host::HostFile;

@@ -22,12 +22,10 @@ pub use system::{
     CallEnd, EvaluationContext, Grants, ModeTurn, Prefix, Profile, System, WorkerFiles,
 };
 
-use countersign_policy::agent_mode;
-use countersign_policy::call::Call;
-use countersign_policy::decision::Decision;
-use countersign_policy::guardrail::GuardrailHit;
-use countersign_policy::tool_name;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{
+    agent_mode, call::Call, decision::Decision, guardrail::GuardrailHit, tool_name,
+    verdict::Verdict,
+};
 
 /// Returns the decision of a profile, under the guardrail.
 ///

@@ -13,11 +13,9 @@ mod lenient;
 pub mod ruleset;
 mod strict;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision;
 use countersign_policy::decision::{Decision, Layers, Mode};
 use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{call::Call, decision, verdict::Verdict};
 use jsonc_parser::parse_to_serde_value;
 use serde_json::Value;
 

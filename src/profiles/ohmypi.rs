@@ -13,13 +13,10 @@ pub mod mode;
 pub mod prompt;
 pub mod resolve;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision;
-use countersign_policy::decision::Decision;
-use countersign_policy::glob::escape;
-use countersign_policy::rules::Rule;
-use countersign_policy::tools::Kind;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{
+    call::Call, decision, decision::Decision, glob::escape, rules::Rule, tools::Kind,
+    verdict::Verdict,
+};
 use serde_json::Value;
 
 use crate::ohmypi::config::OhMyPiSettings;

@@ -1,9 +1,8 @@
 //! The profile `standard`: `permissions.jsonc`, with everything that this project adds to it.
 
-use countersign_policy::call::Call;
-use countersign_policy::decision;
 use countersign_policy::decision::{Decision, Layers, Mode};
 use countersign_policy::rules::{DEFAULT_RULES, Rules, sentences};
+use countersign_policy::{call::Call, decision};
 
 use crate::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision::Decision;
-use countersign_policy::guardrail::Guardrail;
-use countersign_policy::rules::Rules;
-use countersign_policy::tools::Kind;
+use countersign_policy::{
+    call::Call, decision::Decision, guardrail::Guardrail, rules::Rules, tools::Kind,
+};
 
 use crate::molf::{self, file};
 use crate::wcore::paths::Roots;

@@ -13,12 +13,9 @@ pub mod prefix;
 pub mod question;
 mod stage;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision;
-use countersign_policy::decision::Decision;
-use countersign_policy::rules::Rule;
-use countersign_policy::tools::Kind;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{
+    call::Call, decision, decision::Decision, rules::Rule, tools::Kind, verdict::Verdict,
+};
 
 pub use crate::wcore::card::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
 use crate::wcore::config::WcoreConfig;

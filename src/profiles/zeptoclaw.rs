@@ -10,10 +10,7 @@ pub mod messages;
 pub mod policy;
 pub mod replies;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision;
-use countersign_policy::decision::Decision;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{call::Call, decision, decision::Decision, verdict::Verdict};
 use serde_json::Value;
 
 use crate::zeptoclaw::agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};

@@ -18,8 +18,7 @@ use countersign_domain::wire::{
     PairingKnock, PairingProgress, PairingReply, PairingRequest, PairingView, WaitQuery,
 };
 use countersign_gate::{Knocker, PairingState};
-use countersign_port::PAIRING_PREFIX;
-use countersign_port::line;
+use countersign_port::{PAIRING_PREFIX, line};
 use countersign_tokens::{clock, ids};
 
 pub(super) async fn begin(

@@ -9,7 +9,6 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
-    missing_docs,
     reason = "a bench may panic, and prints"
 )]
 

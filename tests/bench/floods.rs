@@ -10,7 +10,6 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::cast_precision_loss,
-    missing_docs,
     unreachable_pub,
     reason = "a bench may panic, and prints"
 )]

@@ -8,7 +8,6 @@
     clippy::print_stdout,
     clippy::indexing_slicing,
     clippy::panic,
-    missing_docs,
     reason = "a bench may panic, and prints its table"
 )]
 

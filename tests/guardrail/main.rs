@@ -8,7 +8,6 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
-    missing_docs,
     reason = "tests fail by panicking"
 )]
 

@@ -10,7 +10,6 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    missing_docs,
     reason = "tests fail by panicking"
 )]
 

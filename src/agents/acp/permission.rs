@@ -1,7 +1,6 @@
 //! The options of a permission request, and the reply to it.
 
-use countersign_client::Decided;
-use countersign_client::Ending;
+use countersign_client::{Decided, Ending};
 use countersign_domain::{
     Decision,
     question::{Choice, Question},

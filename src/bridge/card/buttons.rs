@@ -10,8 +10,7 @@ use super::{
 };
 use countersign_gate::ask::{Ask, Scope, edit::editable};
 use countersign_people::answer::TextPurpose;
-use countersign_port::brief;
-use countersign_port::{Button, ButtonStyle};
+use countersign_port::{Button, ButtonStyle, brief};
 use countersign_profiles::{OnDeny, PromptChoice as Way};
 
 /// All of an open ask. While everything is paused only those that deny: no other counts.

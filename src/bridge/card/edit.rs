@@ -12,8 +12,7 @@ use countersign_gate::{
 };
 use countersign_people::answer::EditStep;
 use countersign_policy::argument_names::FILES;
-use countersign_port::line;
-use countersign_port::{Button, ButtonStyle};
+use countersign_port::{Button, ButtonStyle, line};
 
 /// How much of a digest people are shown; characters.
 const DIGEST: usize = 12;

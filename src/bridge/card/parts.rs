@@ -7,8 +7,7 @@ use super::{
     origin::Origin,
 };
 use countersign_gate::ask::{Ask, Body, Scope};
-use countersign_port::line;
-use countersign_port::{Block, Button, ButtonStyle, Card};
+use countersign_port::{Block, Button, ButtonStyle, Card, line};
 
 /// All of its rules, as a choice has them.
 pub(super) fn all(body: &Body) -> u32 {

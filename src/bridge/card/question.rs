@@ -12,8 +12,7 @@ use countersign_gate::{
     question::{Choice, Question},
 };
 use countersign_policy::tools::SUSPENDED;
-use countersign_port::Field;
-use countersign_port::line;
+use countersign_port::{Field, line};
 use serde_json::Value;
 
 /// How much of an earlier question is shown before its answer.

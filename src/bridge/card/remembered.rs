@@ -25,12 +25,10 @@ pub(super) fn label(ask: &Ask, scope: Scope) -> Option<String> {
     let names = scope == Scope::Always || body.widens(scope);
     let pattern = body.pattern(scope).filter(|_| names && !short.is_empty());
     let full = pattern.map(|pattern| format!("{short}: {}", line(&pattern)));
-    let count = || format!("{short}: {} rules", body.remembers(scope).len());
     Some(match full {
         None if short.is_empty() => (*plain).to_owned(),
         None => format!("{short}: this command"),
         Some(full) if full.chars().count() <= LABEL => full,
-        Some(_) if !body.is_told_by_pattern(scope) => count(),
         Some(_) if scope == Scope::Always => format!("{short}…"),
         Some(_) => format!("{plain}: as named above"),
     })

@@ -7,8 +7,7 @@ use super::{
     sheet::Sheet,
 };
 use countersign_gate::ask::{Ask, Body, Scope, review::CallReview};
-use countersign_port::ButtonStyle;
-use countersign_port::line;
+use countersign_port::{ButtonStyle, line};
 use countersign_tokens::clock;
 use std::borrow::Cow;
 

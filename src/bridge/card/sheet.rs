@@ -1,8 +1,7 @@
 //! A card's blocks while they are written. What comes from outside is made visible here, and
 //! nowhere taken for the card's own words.
 
-use countersign_port::{Block, DiffLine, Field};
-use countersign_port::{line, visible};
+use countersign_port::{Block, DiffLine, Field, line, visible};
 
 /// The blocks so far.
 #[derive(Default)]

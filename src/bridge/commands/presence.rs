@@ -6,8 +6,7 @@ use super::{
 };
 use countersign_gate::NotNamed;
 use countersign_people::routes::DutyTurn;
-use countersign_port::line;
-use countersign_port::{CommandReply, Outcome};
+use countersign_port::{CommandReply, Outcome, line};
 use countersign_store::{Absence, StoreError};
 use countersign_tokens::clock;
 use jiff::{SignedDuration, Timestamp, ToSpan, civil::Time, tz::TimeZone};

@@ -19,8 +19,7 @@ use countersign_people::{
     answer::{Action, TextPurpose},
     approvers::Who,
 };
-use countersign_port::line;
-use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
+use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece, line};
 use countersign_store::{Grant, GrantScope, Store, StoreError};
 use countersign_tokens::clock;
 use std::sync::Arc;

@@ -2,11 +2,12 @@
 
 use super::{
     Input, NO_CARD, PressHandler,
-    receipts::{asked_back, reads_like_yes, receipt, receipt_of},
+    receipts::{asked_back, receipt, receipt_of},
 };
 use crate::{
     bundle,
     card::Origin,
+    commands::reads_like_yes,
     token::{ButtonToken, Pressed},
 };
 use countersign_domain::{Ask, Scope};

@@ -2,8 +2,7 @@
 
 use countersign_gate::{Gate, KnockOutcome, Knocker};
 use countersign_people::approvers::Who;
-use countersign_port::line;
-use countersign_port::{Knock, Outcome, Target, UNKNOWN_CODE};
+use countersign_port::{Knock, Outcome, Target, UNKNOWN_CODE, line};
 
 /// What is told of a code that works.
 const KNOCKED: &str = "Your code has arrived. Now confirm it in the terminal: nothing may be \

@@ -6,8 +6,7 @@ use anyhow::{Context as _, Result, anyhow};
 use countersign_domain::exact_json;
 use countersign_gate::links;
 use countersign_policy::Verdict;
-use countersign_profiles::Profile;
-use countersign_profiles::check::Options;
+use countersign_profiles::{Profile, check::Options};
 use countersign_tokens::clock;
 use serde_json::Value;
 use std::{

@@ -2,8 +2,7 @@
 
 use super::state::{Awaited, WatchState, WatchedAsk};
 use countersign_bridge::card::terminal;
-use countersign_port::Tone;
-use countersign_port::line;
+use countersign_port::{Tone, line};
 use countersign_tokens::clock;
 use ratatui::{
     Frame,

@@ -1,7 +1,6 @@
 //! The answers of a ConnectOnion client to `approval_needed`, and the mailbox that receives them.
 
-use countersign_policy::call::Call;
-use countersign_policy::tools::Kind;
+use countersign_policy::{call::Call, tools::Kind};
 use serde_json::Value;
 
 use crate::connectonion::workspace::POLICY;

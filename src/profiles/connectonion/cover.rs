@@ -1,11 +1,9 @@
 //! Decides how far a permission covers a command that bash would run.
 
 use countersign_policy::builtins::{Builtin, builtin};
-use countersign_policy::call::Call;
-use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Command, Redirect, RedirectOp, Word, WordKind};
 use countersign_policy::wrappers::{Inner, Passage, unwrap};
-use countersign_policy::{obeyed, options, paths, shell};
+use countersign_policy::{call::Call, obeyed, options, paths, paths::Directories, shell};
 
 use crate::connectonion::permission::{Permission, PermissionForm, Permissions, command_fits};
 

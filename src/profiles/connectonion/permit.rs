@@ -1,11 +1,9 @@
 //! A call's way through ConnectOnion's checks, in their order.
 
-use countersign_policy::call::Call;
-use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Scan, Via};
-use countersign_policy::values::Values;
-use countersign_policy::verdict::Verdict;
-use countersign_policy::{critical, files};
+use countersign_policy::{
+    call::Call, critical, files, paths::Directories, values::Values, verdict::Verdict,
+};
 
 use crate::connectonion::answer;
 use crate::connectonion::bash::{self, Unread};

@@ -4,9 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use countersign_policy::call::Call;
-use countersign_policy::paths::Directories;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{call::Call, paths::Directories, verdict::Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::connectonion::answer::{self, PromptAnswer, PromptScope};

@@ -1,13 +1,11 @@
 //! The fixed policy of the profile `:workspace`: reads, edits inside the workspace and focused
 //! tests run, destruction and credentials never do, and everything else needs a person.
 
-use countersign_policy::call::Call;
-use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Scan, Via, Word};
-use countersign_policy::values::paths_of;
-use countersign_policy::verdict::Verdict;
-use countersign_policy::wrappers::base;
-use countersign_policy::{obeyed, paths, shell};
+use countersign_policy::{
+    call::Call, obeyed, paths, paths::Directories, shell, values::paths_of, verdict::Verdict,
+    wrappers::base,
+};
 use serde_json::Value;
 
 use crate::connectonion::bash;

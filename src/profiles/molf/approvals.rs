@@ -4,12 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use countersign_policy::call::Call;
-use countersign_policy::decision::Decision;
-use countersign_policy::guardrail::Guardrail;
-use countersign_policy::rules;
 use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{
+    call::Call, decision::Decision, guardrail::Guardrail, rules, verdict::Verdict,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 

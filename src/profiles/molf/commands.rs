@@ -4,8 +4,7 @@
 //! It misses redirects of groups, everything behind a broken quote, and assignments.
 //! [`countersign_policy::shell`] covers these; the strict profile consults it as well.
 
-use countersign_policy::always;
-use countersign_policy::call::Call;
+use countersign_policy::{always, call::Call};
 use serde_json::Value;
 use tree_sitter::{Node, Parser, Tree};
 

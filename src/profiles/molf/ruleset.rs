@@ -4,9 +4,8 @@
 use std::fmt;
 
 use countersign_policy::glob::{Glob, GlobError};
-use countersign_policy::paths::expand_home;
 use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{paths::expand_home, verdict::Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

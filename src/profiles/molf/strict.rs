@@ -1,13 +1,9 @@
 //! molf's decision combined with that of the engine of the profile `standard`; the stricter one
 //! counts.
 
-use countersign_policy::call::Call;
-use countersign_policy::decision;
 use countersign_policy::decision::{Decision, Layers, Mode};
-use countersign_policy::glob::escape;
 use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::tools::Kind;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{call::Call, decision, glob::escape, tools::Kind, verdict::Verdict};
 
 use crate::EvaluationContext;
 use crate::molf::commands::Piece;

@@ -5,11 +5,8 @@ use std::iter::Peekable;
 use std::str::Chars;
 use std::sync::LazyLock;
 
-use countersign_policy::always::spoken;
-use countersign_policy::shell;
-use countersign_policy::shell::Word;
-use countersign_policy::verdict::Verdict;
 use countersign_policy::wrappers::{Inner, Passage, base, unwrap};
+use countersign_policy::{always::spoken, shell, shell::Word, verdict::Verdict};
 use regex::Regex;
 
 use crate::ohmypi::critical;

@@ -1,7 +1,6 @@
 //! oh-my-pi's `config.yml`, as far as approvals are concerned.
 
-use countersign_policy::rules::suggest::nearest;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{rules::suggest::nearest, verdict::Verdict};
 use serde_json::{Map, Value};
 
 use crate::ohmypi::bash::{Bash, BashPattern};

@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use countersign_policy::call::Call;
-use countersign_policy::verdict::Verdict;
+use countersign_policy::{call::Call, verdict::Verdict};
 
 /// The breadth of what a tool's calls may do, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

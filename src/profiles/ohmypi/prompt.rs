@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use countersign_policy::call::Call;
-use countersign_policy::tools::Kind;
+use countersign_policy::{call::Call, tools::Kind};
 
 /// Number of characters of one detail that are shown.
 pub const SHOWN: usize = 2000;

@@ -1,9 +1,8 @@
 //! The boundary of the workspace, and directories outside it that a person opened.
 
-use countersign_policy::call::Call;
 use countersign_policy::paths::{self, Directories};
-use countersign_policy::tools::Kind;
 use countersign_policy::values::{Value, Values};
+use countersign_policy::{call::Call, tools::Kind};
 
 /// Limit on the directories that a session may have opened.
 // wayland-core has the same limit.

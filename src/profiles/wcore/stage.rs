@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use countersign_policy::call::Call;
-use countersign_policy::tools::Kind;
+use countersign_policy::{call::Call, tools::Kind};
 use serde::{Deserialize, Serialize};
 
 use crate::wcore::{Category, SessionMode, config, literal, prefix};

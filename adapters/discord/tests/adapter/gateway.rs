@@ -2,8 +2,7 @@
 
 use crate::discord::{FakeDiscord, Fault, Told};
 use crate::support::{Running, ana, receipt};
-use countersign_port::testkit::sample_card;
-use countersign_port::{Adapter, Outcome, Receiving};
+use countersign_port::{Adapter, Outcome, Receiving, testkit::sample_card};
 use std::time::{Duration, Instant};
 
 fn noted() -> countersign_port::Receipt {

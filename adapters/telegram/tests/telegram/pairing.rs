@@ -2,8 +2,9 @@
 
 use crate::fake::{ANA, FORUM, GROUP, Telegram as Server};
 use crate::room::{Room, receipt};
-use countersign_port::testkit::Received;
-use countersign_port::{Outcome, PairingPlace, Platform as _, Presser, Setting, Settings, Target};
+use countersign_port::{
+    Outcome, PairingPlace, Platform as _, Presser, Setting, Settings, Target, testkit::Received,
+};
 use countersign_telegram::TelegramPlatform;
 
 fn account(server: &Server) -> Settings {
