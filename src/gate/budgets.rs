@@ -2,7 +2,10 @@
 
 use super::{
     Gate, SubmitError,
-    ask::{Answer, Ask, By, Decision as AnswerDecision, NextTry, budget::Budget, requirement::Requirement},
+    ask::{
+        Answer, Ask, By, Decision as AnswerDecision, NextTry, budget::Budget,
+        requirement::Requirement,
+    },
     call::Call,
     grants::short,
 };

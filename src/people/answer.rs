@@ -439,7 +439,9 @@ fn next_try(ask: &Ask, by: &Approver, seconds: u32, now: i64) -> Result<NextTry,
         }
     }
     if !ask.takes_next_try() {
-        return refuse("Only an ordinary call is approved ahead; this one asks when it comes again.");
+        return refuse(
+            "Only an ordinary call is approved ahead; this one asks when it comes again.",
+        );
     }
     let until = now.saturating_add(i64::from(seconds).saturating_mul(1_000));
     Ok(NextTry { by: person(by), at: now, until })

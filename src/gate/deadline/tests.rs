@@ -328,9 +328,10 @@ async fn a_late_yes_lets_exactly_the_same_call_run_once() {
         let gate = gate(&store, "one", MINUTES);
         let ask = expired(&gate, command("make deploy")).await;
         assert!(ask.takes_next_try());
-        let late = async |ask: &Ask| gate.answer(ask.clone(), ana(), Action::ApproveNext(3_600)).await;
+        let late =
+            async |ask: &Ask| gate.answer(ask.clone(), ana(), Action::ApproveNext(3_600)).await;
         let reply = late(&ask).await;
-        let words = "Approved: the same call may run once when it comes again within 1 h.";
+        let words = "Approved: the same call may run once when it comes again within 60 minutes.";
         assert_eq!((reply.told, reply.sentence.as_str()), (Told::Applied, words));
         let again = late(&ask).await;
         assert_eq!(again.told, Told::Expired, "{again:?}");

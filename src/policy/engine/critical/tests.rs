@@ -104,8 +104,9 @@ fn of_several_reasons_the_worst_is_named() {
 
 #[test]
 fn a_text_of_many_commands_is_read_to_its_end() {
-    let all = scan(&"ls;".repeat(61));
+    let many = "ls;".repeat(61);
+    let all = scan(&many);
     assert!(!all.understood() && all.read_whole());
-    let unread = scan(&format!("{} coproc x", "ls;".repeat(61)));
-    assert!(!unread.read_whole());
+    let more = format!("{many} coproc x");
+    assert!(!scan(&more).read_whole());
 }

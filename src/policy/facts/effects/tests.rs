@@ -65,11 +65,11 @@ fn what_stands_behind_wrappers_is_told_too() {
 
 #[test]
 fn a_statement_that_changes_a_database_is_told_as_it_is_written() {
-    let changes = ["changes a database: DELETE FROM orders WHERE id = 7 (psql)", "runs psql"];
+    let changes = ["runs psql", "changes a database: DELETE FROM orders WHERE id = 7 (psql)"];
     assert_eq!(told("psql shop -c 'SELECT 1; DELETE  FROM orders WHERE id = 7'"), changes);
     let text = "sqlite3 shop.db <<'EOF'\nupdate a set b = 'x; drop table y';\nEOF";
     let update = "changes a database: update a set b = 'x; drop table y' (sqlite3)";
-    assert_eq!(told(text), [update, "runs sqlite3"]);
+    assert_eq!(told(text), ["runs sqlite3", update]);
     assert_eq!(told("psql shop -c 'SELECT deleted FROM orders'"), ["runs psql"]);
 }
 

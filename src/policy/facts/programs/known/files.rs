@@ -2,9 +2,7 @@
 
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::condition::When::{
-    All, Always, Any, Bare, Device, Not, Starts, Test, Uncertain, Vast,
-};
+use crate::facts::programs::condition::When::{Always, Any, Bare, Device, Not, Test, Uncertain};
 use crate::facts::programs::condition::{case, critical, judge, options};
 use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Role};
 use crate::facts::programs::known::common::{self, RAW, TEXT_VALUES, WRITE_VALUES, WRITES};
