@@ -2,6 +2,7 @@
 //! wire.
 
 pub(super) use super::event::{HookEvent, HookReply, HookRequest};
+use countersign_domain::call::Call;
 use serde_json::Value;
 use std::{
     fmt,
@@ -110,6 +111,27 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     // little of it can be read.
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String>;
 
+    /// Decodes a call before it runs, which may be the retry of one that its own judge blocked and
+    /// a person released; `None` where this agent has no such hook.
+    ///
+    /// # Errors
+    /// A sentence; the agent then goes on as without us.
+    fn retried(&self, stdin: &[u8]) -> Result<Option<Call>, String> {
+        let _ = stdin;
+        Ok(None)
+    }
+
+    /// Lets a retry run that a person released; `why` says who.
+    fn release(&self, why: &str, attendance: Attendance) -> HookReply {
+        let _ = (why, attendance);
+        HookReply::Nothing
+    }
+
+    /// Whether a person sits at the agent's terminal, as it tells its hooks.
+    fn attendance(&self) -> Attendance {
+        Attendance::Unknown
+    }
+
     /// The reply without a decision, for example while no daemon runs. By default nothing is
     /// printed, and the agent's own prompt decides. An agent that would run the call then must
     /// reply with a denial.
@@ -143,6 +165,17 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     fn process_variable(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// Whether a person sits at the agent's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person does, and can be asked there.
+    Attended,
+    /// It runs on its own, and its own prompt asks nobody.
+    Unattended,
+    /// It does not say so.
+    Unknown,
 }
 
 /// An agent's own limit for its hook.

@@ -1,5 +1,6 @@
 //! Claude Code: its hooks, their input, and the location of its settings.
 
+mod appeal;
 mod control;
 mod events;
 mod gate;
@@ -11,9 +12,10 @@ pub use control::{ControlAround, ControlSession};
 pub use prompt::PermissionPrompt;
 
 use super::agent::{
-    AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, Hooks, Overdue, TRIAL, TRIAL_SAYS,
+    AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, Hooks, Overdue,
+    TRIAL, TRIAL_SAYS,
 };
-use countersign_domain::exact_json;
+use countersign_domain::{call::Call, exact_json};
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
@@ -83,9 +85,21 @@ impl HookAgent for ClaudeCode {
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         match mode {
-            HookMode::Prompts => Ok(read(stdin)?.map(|request| Box::new(request) as _)),
+            HookMode::Prompts => read(stdin),
             HookMode::EveryCall => gate::read(stdin),
         }
+    }
+
+    fn retried(&self, stdin: &[u8]) -> Result<Option<Call>, String> {
+        appeal::retried(stdin)
+    }
+
+    fn release(&self, why: &str, attendance: Attendance) -> HookReply {
+        appeal::release(why, attendance)
+    }
+
+    fn attendance(&self) -> Attendance {
+        appeal::attendance()
     }
 
     // With `onFailure` a hook that takes too long blocks.
@@ -122,7 +136,7 @@ struct EventHead {
 // FAIL-CLOSED: in an event without a prompt behind it, silence would let the call run. So an event
 // that asks for a decision and is no PermissionRequest is reported separately, to be blocked, even
 // if little of it can be read.
-fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
+fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Map<String, Value> = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
@@ -147,8 +161,13 @@ fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
         head;
     Ok(match hook_event_name.as_str() {
         "PermissionRequest" => {
-            HookEvent::Wants(PermissionRequest::deserialize(&whole).map_err(unreadable)?)
+            let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
+            HookEvent::Wants(Box::new(request))
         }
+        appeal::EVENT => match appeal::read(&whole).map_err(unreadable)? {
+            Some(blocked) => HookEvent::Wants(Box::new(blocked)),
+            None => HookEvent::Notice,
+        },
         "PostToolUse" | "PostToolUseFailure" => {
             // A plan that was approved is reported without its text.
             let input = Some(input).filter(|_| tool != PLAN);
@@ -160,7 +179,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
 }
 
 /// An event that asks this hook for a decision it cannot make.
-fn misplaced(event: &str) -> HookEvent<PermissionRequest> {
+fn misplaced(event: &str) -> HookEvent {
     HookEvent::Misplaced { event: event.to_owned(), message: events::misplaced(event) }
 }
 

@@ -27,7 +27,7 @@ mod own_file;
 mod pi;
 pub mod wcore;
 
-pub use agent::{AgentTitle, HookAgent, HookFile, HookLimit, HookMode, Hooks, Overdue};
+pub use agent::{AgentTitle, Attendance, HookAgent, HookFile, HookLimit, HookMode, Hooks, Overdue};
 pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
 pub use codex::{CodexAround, CodexOutput, CodexRun, CodexWatch};
 pub use event::{HookEvent, HookReply, HookRequest};

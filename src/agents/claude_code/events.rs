@@ -6,6 +6,7 @@ use countersign_port::line;
 /// The events that this hook serves; the first is the one that it decides.
 pub(super) const SERVED: &[&str] = &[
     "PermissionRequest",
+    "PermissionDenied",
     "PostToolUse",
     "PostToolUseFailure",
     "Stop",
@@ -22,7 +23,6 @@ pub(super) const TELLING: &[&str] = &[
     "InstructionsLoaded",
     "MessageDisplay",
     "Notification",
-    "PermissionDenied",
     "PostCompact",
     "PostModelSwitch",
     "PostToolBatch",
