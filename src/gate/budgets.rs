@@ -2,8 +2,12 @@
 
 use super::{
     Gate, SubmitError,
-    ask::{Answer, Ask, By, Decision as AnswerDecision, budget::Budget, requirement::Requirement},
+    ask::{
+        Answer, Ask, By, Decision as AnswerDecision, NextTry, budget::Budget,
+        requirement::Requirement,
+    },
     call::Call,
+    grants::short,
 };
 use countersign_policy::{Decision, Rule, Verdict, decision::facts, effects};
 use countersign_port::{brief, line};
@@ -104,6 +108,24 @@ fn covers(budget: &Ask, call: &Call, required: &[Requirement]) -> bool {
     asked.host == call.host
         && asked.agent_mode == call.agent_mode
         && required.iter().all(|it| made.iter().any(|made| it.is_met_by(made)))
+}
+
+/// The grant of a late yes: the next try of exactly this call, once.
+pub(super) fn grant_of_next(ask: &Ask, next: &NextTry) -> Grant {
+    let call = &ask.body.call;
+    Grant {
+        id: ids::ask_id(),
+        ask: ask.id.clone(),
+        rule: Rule::allow(&call.tool, short(call)),
+        scope: GrantScope::Budget,
+        agent: call.agent.clone(),
+        session: call.session.clone(),
+        owner: call.owner.clone(),
+        by: next.by.clone(),
+        created_at: next.at,
+        expires_at: Some(next.until),
+        digest: Some(ask.digest.clone()),
+    }
 }
 
 /// The grants that the approval of a budget makes: one for each call.

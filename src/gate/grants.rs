@@ -597,7 +597,7 @@ fn is_behind(grant: &Grant, used: &UsedRule) -> bool {
 }
 
 /// A call in short.
-fn short(call: &Call) -> String {
+pub(super) fn short(call: &Call) -> String {
     let mut names = [COMMANDS, FILES, URLS].into_iter().flatten();
     let said = names.find_map(|name| call.args.get(*name)?.as_str());
     brief(&line(said.unwrap_or(&call.tool)), CALL)
