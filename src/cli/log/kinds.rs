@@ -1,7 +1,7 @@
 //! The kinds of events.
 
 /// All of them.
-const KINDS: [&str; 46] = [
+const KINDS: [&str; 45] = [
     "asked",
     "shown",
     "voted",
@@ -44,7 +44,6 @@ const KINDS: [&str; 46] = [
     "rules",
     "restored",
     "forgot",
-    "untraced",
     "log_broken",
     "log_accepted",
     "log_key",
