@@ -112,7 +112,10 @@ impl Authenticator {
 
     /// Its public key as `getPublicKey()` hands it out.
     pub fn public_key(&self) -> Vec<u8> {
-        let hex = |text: &str| hex::decode(text).unwrap();
+        let hex = |text: &str| -> Vec<u8> {
+            let pairs = (0..text.len()).step_by(2);
+            pairs.map(|at| u8::from_str_radix(text.get(at..at + 2).unwrap(), 16).unwrap()).collect()
+        };
         match &self.pair {
             Pair::Es256(pair) => {
                 let head = "3059301306072a8648ce3d020106082a8648ce3d030107034200";
