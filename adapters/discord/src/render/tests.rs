@@ -11,10 +11,11 @@ mod markdown;
 
 use super::*;
 use crate::markdown::units;
-use countersign_port::testkit::{closed, golden_cards, sample_card};
+use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card};
 use countersign_port::{Block, Field, Tone, folded, visible};
 use markdown::read;
 use proptest::prelude::*;
+use serde_json::json;
 
 /// The message as it goes out, with its buttons and files named.
 fn picture(card: &Card) -> String {
@@ -41,6 +42,15 @@ fn picture(card: &Card) -> String {
 #[test]
 fn twelve_cards_before_and_after_the_press() {
     insta::assert_snapshot!(golden_cards(picture));
+}
+
+#[test]
+fn every_card_is_sent_as_before_byte_for_byte() {
+    golden_bytes("discord", |card| {
+        let RenderedCard { content, rows, files } = draw(card);
+        let files: Vec<_> = files.iter().map(|file| json!([file.name, file.text])).collect();
+        json!({"content": content, "rows": rows, "files": files})
+    });
 }
 
 fn with_command(text: &str) -> Card {

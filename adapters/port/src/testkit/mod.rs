@@ -11,7 +11,7 @@ mod threads;
 pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
 pub use cards::{closed, sample_card, sample_edit};
 pub use fake::{FakePlatform, Injected, PlatformFault, VisibleMessage};
-pub use golden::golden_cards;
+pub use golden::{golden_bytes, golden_cards};
 
 /// Runs an adapter through the contract.
 ///

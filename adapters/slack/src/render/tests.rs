@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::*;
-use countersign_port::testkit::{closed, golden_cards, sample_card, sample_edit};
+use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card, sample_edit};
 use countersign_port::{Block, Tone};
 use proptest::prelude::*;
 
@@ -40,6 +40,15 @@ fn picture(card: &Card) -> String {
 #[test]
 fn twelve_cards_before_and_after_the_press() {
     insta::assert_snapshot!(golden_cards(picture));
+}
+
+#[test]
+fn every_card_is_sent_as_before_byte_for_byte() {
+    golden_bytes("slack", |card| {
+        let SlackMessage { text, blocks, files } = draw(card);
+        let files: Vec<_> = files.iter().map(|file| json!([file.name, file.text])).collect();
+        json!({"text": text, "blocks": blocks, "files": files})
+    });
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use super::*;
 use crate::attachment::file_name;
 use crate::first_line::until;
-use countersign_port::testkit::{closed, golden_cards, sample_card, sample_edit};
+use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card, sample_edit};
 use countersign_port::{Block, DiffLine, DiffSide, Field, Tone};
 use jiff::SignedDuration;
 use proptest::prelude::*;
+use serde_json::json;
 
 fn now() -> Timestamp {
     // Five minutes before the sample card's deadline.
@@ -57,6 +58,18 @@ fn an_open_card_shows_all_of_it() {
 #[test]
 fn twelve_cards_before_and_after_the_press() {
     insta::assert_snapshot!(golden_cards(|card| picture_at(card, Timestamp::UNIX_EPOCH)));
+}
+
+#[test]
+fn every_card_is_sent_as_before_byte_for_byte() {
+    golden_bytes("telegram", |card| {
+        let drawn = render(card, Menu::Main, Timestamp::UNIX_EPOCH);
+        let more = render(card, Menu::More, Timestamp::UNIX_EPOCH).keyboard;
+        let files: Vec<_> = drawn.files.iter().map(|file| json!([file.name, file.text])).collect();
+        json!({"html": drawn.page.html(), "text": drawn.page.text(),
+            "entities": drawn.page.entities(), "keyboard": drawn.keyboard, "more": more,
+            "files": files})
+    });
 }
 
 #[test]
