@@ -1,9 +1,11 @@
-//! Reminders: a reply to the card that nobody answers, never a second card.
+//! Messages that are no cards. A reminder is a reply to the card that nobody answers, never a
+//! second card. A digest is a message of its own, sent at least once, and once unless the daemon
+//! dies meanwhile.
 
-use super::{OutboxWorker, failures::LATER};
+use crate::outbox::{OutboxWorker, failures::LATER};
 use countersign_gate::ask::Ask;
-use countersign_port::{MessageRef, Reminder, SendError};
-use countersign_store::{DueReminder, StoreError};
+use countersign_port::{MessageRef, Reminder, ReplyPiece, SendError, Target};
+use countersign_store::{DigestTry, DueDigest, DueReminder, StoreError};
 use countersign_tokens::clock;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -54,8 +56,8 @@ impl OutboxWorker {
             return Ok(None);
         }
         let reminder = Reminder { text: sentence(&asks, clock::now_ms()), people };
-        let (target, message) =
-            (self.known_place(&oldest.ask).await?, MessageRef(message.to_owned()));
+        let target = self.known_place(&oldest.ask).await?;
+        let message = MessageRef(message.to_owned());
         let (again, rest) = match self.adapter.remind(&target, &message, &reminder).await {
             Ok(()) => return Ok(None),
             Err(SendError::Retry { after, .. }) => (true, after),
@@ -93,6 +95,43 @@ fn sentence(asks: &[&Ask], now: i64) -> String {
     }
 }
 
+impl OutboxWorker {
+    /// Sends the digest that is due at this target. `Some`: nothing more for so long.
+    pub(super) async fn send_digest(&mut self) -> Result<Option<Duration>, StoreError> {
+        let name = self.adapter.name;
+        let store = &self.store;
+        let due = store.due_digest(name, &self.target, self.term.fence()).await?;
+        let Some(DueDigest { due_at, content }) = due else { return Ok(None) };
+        // What another version wrote down, nobody can read here.
+        let lines = serde_json::from_str::<Vec<Vec<ReplyPiece>>>(&content).unwrap_or_default();
+        if !self.term.holds() {
+            return Ok(None);
+        }
+        if let Some(left) = self.term.rests_for() {
+            return Ok(Some(left));
+        }
+        if !store.digest_sending(due_at, name, &self.target, self.term.fence()).await? {
+            return Ok(None);
+        }
+        let (tried, rest) = match self.adapter.announce(&Target(self.target.clone()), &lines).await
+        {
+            Ok(()) => (DigestTry::Over, None),
+            Err(SendError::Retry { after, .. }) => (DigestTry::Again, Some(after)),
+            Err(SendError::Transient(why)) => {
+                tracing::debug!(adapter = name, why, "a digest is late");
+                (DigestTry::Again, Some(LATER))
+            }
+            Err(error) => {
+                tracing::warn!(adapter = name, %error, "a digest is given up");
+                (DigestTry::Over, None)
+            }
+        };
+        store.digest_tried(due_at, name, &self.target, tried).await?;
+        tracing::info!(adapter = name, target = %self.target, ?tried, "a digest was tried");
+        Ok(rest)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +145,8 @@ mod tests {
             let ask = Ask::opened("a7f3", "digest", Body::new(call, "no rule"), created_at);
             Ask { deadline_at, ..ask }
         };
-        let (one, two) = (ask(0, Some(300_000)), ask(60_000, None));
+        let one = ask(0, Some(300_000));
+        let two = ask(60_000, None);
         let said = sentence(&[&one], 120_000);
         assert_eq!(said, "This has waited for an answer for 2 min. 3 min left.");
         let said = sentence(&[&two], 120_000);

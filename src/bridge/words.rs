@@ -5,10 +5,11 @@ use countersign_people::answer::{Action, TextPurpose};
 
 /// A plain reply to the card of this ask: the answer to its question, or why it is denied.
 // FAIL-CLOSED: words alone never approve anything.
-pub(crate) fn said(ask: &Ask, text: String) -> Action {
-    match ask.is_question() {
-        true => Action::Text { question: ask.progress.current(), text: Some(text) },
-        false => Action::Words { wanted: TextPurpose::Reason, text: Some(text) },
+pub(crate) fn reply_action(ask: &Ask, text: String) -> Action {
+    if ask.is_question() {
+        Action::Text { question: ask.progress.current(), text: Some(text) }
+    } else {
+        Action::Words { wanted: TextPurpose::Reason, text: Some(text) }
     }
 }
 
@@ -80,7 +81,7 @@ const YES: &[&str] = &[
 ];
 
 /// The first word, and what follows it.
-pub(super) fn first_word(text: &str) -> (&str, &str) {
+pub(crate) fn first_word(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     let (word, rest) = text.split_at_checked(end).unwrap_or((text, ""));

@@ -1,13 +1,16 @@
-//! One card: drawn, sent, and noted as shown.
+//! Cards: each drawn, sent, and noted as shown.
 
-use super::OutboxWorker;
-use crate::card::{self, Origin};
+use crate::{
+    card::{self, Origin},
+    outbox::{OutboxWorker, PAGE},
+};
 use countersign_domain::late::{self, LATE_MS};
 use countersign_gate::ask::Ask;
 use countersign_port::{Block, Card, MessageRef, Posting, SendError, Target, line};
-use countersign_store::{CardRow, DrawnCard, SHOWN_WITHIN_MS, Seen, Shown, StoreError};
+use countersign_store::{CardRow, DrawnCard, Due, SHOWN_WITHIN_MS, Seen, Shown, StoreError};
 use countersign_tokens::{clock, digest};
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
+use tokio::time::Instant;
 
 /// A send that takes longer has failed.
 pub(super) const LONGEST_SEND: Duration = Duration::from_secs(60);
@@ -143,7 +146,8 @@ impl OutboxWorker {
         let buttons = card.buttons.iter_mut().flatten().chain(&mut card.more);
         buttons.for_each(|button| button.token.clear());
         let digest = digest::sha256_hex(&serde_json::to_vec(&card).unwrap_or_default());
-        let (adapter, target) = (self.adapter.name.to_owned(), self.target.clone());
+        let adapter = self.adapter.name.to_owned();
+        let target = self.target.clone();
         DrawnCard { adapter, target, digest }
     }
 }
@@ -162,4 +166,56 @@ pub(super) fn shown(row: &CardRow, message: &str, ask: &Ask) -> Shown {
     let (nonce, ask, version) = (row.nonce.clone(), ask.id.clone(), ask.version);
     let message = message.to_owned();
     Shown { nonce, ask, message, version, muted: false, seen: Seen::No, drawn: None }
+}
+
+/// For how long.
+const HOLD: Duration = Duration::from_millis(20);
+/// How many at most; a page of due cards holds more, so that some in it are to be shown.
+const MOST: usize = PAGE as usize / 2;
+
+/// What cards show and the store does not know yet. Noting costs a commit: what comes within a
+/// breath shares one, and no answer waits for it.
+#[derive(Debug, Default)]
+pub(super) struct WriteBuffer {
+    by_nonce: HashMap<String, Shown>,
+    since: Option<Instant>,
+}
+
+impl WriteBuffer {
+    pub(super) fn add(&mut self, shown: Shown) {
+        self.since.get_or_insert_with(Instant::now);
+        self.by_nonce.insert(shown.nonce.clone(), shown);
+    }
+
+    pub(super) fn all(&self) -> Vec<Shown> {
+        self.by_nonce.values().cloned().collect()
+    }
+
+    /// How long it may still stay here; `None` where there is nothing.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let since = self.since?;
+        Some(if self.by_nonce.len() < MOST {
+            HOLD.saturating_sub(since.elapsed())
+        } else {
+            Duration::ZERO
+        })
+    }
+
+    /// Whether it has to be noted now.
+    pub(super) fn is_long_ago(&self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+
+    /// Those of the due cards that are behind what they really show, with their messages.
+    // INVARIANT: what is buffered here counts as noted: nothing is posted twice, and nothing that
+    // closes within the breath is left as it was.
+    pub(super) fn behind(&self, due: Vec<Due>) -> Vec<Due> {
+        let still_due = |mut due: Due| {
+            let Some(shown) = self.by_nonce.get(&due.card.nonce) else { return Some(due) };
+            let behind = due.ask.as_ref().is_ok_and(|ask| ask.version > shown.version);
+            due.card.message = Some(shown.message.clone());
+            behind.then_some(due)
+        };
+        due.into_iter().filter_map(still_due).collect()
+    }
 }

@@ -1,11 +1,12 @@
-//! Whether presses on a platform are received, and so what its cards offer.
+//! The adapters of a daemon: who holds which role on them, and whether their presses are received,
+//! and so what their cards offer.
 //!
 //! INVARIANT: a card offers buttons only where they are received; while they are not, for longer
 //! than a moment, it says so and where to answer instead. A moment is not worth an edit of every
 //! card.
 
-use countersign_gate::{Gate, pause_sentence};
-use countersign_port::{Block, Card, NamedAdapter, Receiving};
+use countersign_gate::{Gate, RoleSource, pause_sentence};
+use countersign_port::{Block, Card, NamedAdapter, Receiving, async_trait};
 use countersign_store::{LateCards, SHOWN_WITHIN_MS, Store};
 use countersign_tokens::clock;
 use std::{sync::Arc, time::Duration};
@@ -34,7 +35,8 @@ pub fn notices(adapters: &[NamedAdapter]) -> Vec<String> {
     let notice = |adapter: &NamedAdapter| {
         let receiving = adapter.signals().receiving();
         let (since, why) = lasting(&receiving, now_ms)?;
-        let (name, since) = (called(adapter.name), clock::short(since));
+        let name = called(adapter.name);
+        let since = clock::short(since);
         Some(format!("{name}: presses are not received since {since}: {why}"))
     };
     adapters.iter().filter_map(notice).collect()
@@ -73,7 +75,8 @@ pub async fn tell_notices(mut adapters: Adapters, gate: Arc<Gate>, store: Store)
 /// The sentence for a target at which cards are late.
 fn late_sentence(late: &LateCards) -> String {
     let LateCards { adapter, cards, since, .. } = late;
-    let (name, since) = (called(adapter), clock::short(*since));
+    let name = called(adapter);
+    let since = clock::short(*since);
     match cards {
         1 => format!("{name}: a card is late: its request has waited to be shown since {since}"),
         many => format!("{name}: {many} cards are late: the oldest has waited since {since}"),
@@ -192,9 +195,31 @@ impl ReceivingState {
         if gate.choices().approvers.answers_nameless() {
             ways.push(format!("with `countersign approve {ask}` or `countersign deny {ask}`"));
         }
-        match ways.is_empty() {
-            true => "`countersign doctor` says why.".to_owned(),
-            false => format!("Answer {}; `countersign doctor` says why.", ways.join(", or ")),
+        if ways.is_empty() {
+            "`countersign doctor` says why.".to_owned()
+        } else {
+            format!("Answer {}; `countersign doctor` says why.", ways.join(", or "))
+        }
+    }
+}
+
+/// The adapters, asked for roles.
+#[derive(Debug)]
+pub struct AdapterRoles(pub Adapters);
+
+#[async_trait]
+impl RoleSource for AdapterRoles {
+    async fn roles_now(
+        &self,
+        platform: &str,
+        person: &str,
+        of: &[String],
+    ) -> Result<Option<Vec<String>>, String> {
+        let adapters = self.0.borrow().clone();
+        match adapters.iter().find(|adapter| adapter.name == platform) {
+            Some(adapter) => adapter.roles_now(person, of).await,
+            // The account was taken out of the config: nobody holds a role there any more.
+            None => Ok(Some(Vec::new())),
         }
     }
 }

@@ -1,15 +1,79 @@
-//! How an ask ended, on the line of its title: who, when, what was stored.
+//! Whose answers an open ask needs and who has voted; how a closed one ended, on the line of its
+//! title: who, when, what was stored.
 
-use countersign_gate::ask::{Answer, Ask, By, Decision, Scope, State, execution::Execution};
+use crate::card::Sheet;
+use countersign_gate::ask::{
+    Answer, Ask, By, Decision, Scope, State,
+    execution::Execution,
+    requirement::{Exclusion, Requirement},
+    votes::Vote,
+};
 use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, OnDeny};
 use countersign_tokens::clock;
 
+/// Writes a line for each requirement.
+pub(super) fn draw_votes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
+    for requirement in ask.body.requirements.iter().filter(|_| ask.is_open()) {
+        sheet.note(votes_line(requirement, &ask.votes));
+        details.note(format!("Who answers this: the rule {}.", line(&requirement.rule)));
+        match &requirement.exclude {
+            Exclusion::Nobody => {}
+            Exclusion::Requester { person: Some(person) } => {
+                sheet.note(format!("{} asks, so somebody else answers.", line(person)));
+            }
+            Exclusion::Requester { person: None } => details.note(
+                "Nobody knows who asks, so it takes one approval more: one may be the requester's.",
+            ),
+        }
+    }
+}
+
+/// One requirement: "1 of 2 approved (ops): Ana".
+fn votes_line(requirement: &Requirement, votes: &[Vote]) -> String {
+    let group = requirement.groups().map(|groups| line(&groups));
+    let tally = requirement.tally(votes);
+    let of = group.as_ref().map(|group| format!(" ({group})")).unwrap_or_default();
+    if let (1, 1, Some(group)) = (requirement.needed(), requirement.denials(), group) {
+        return format!("Only {group} may answer this.");
+    }
+    let names = |votes: &[&Vote]| match votes {
+        [] => String::new(),
+        votes => {
+            format!(": {}", votes.iter().map(|vote| voter(vote)).collect::<Vec<_>>().join(", "))
+        }
+    };
+    let approved = format!(
+        "{} of {} approved{of}{}",
+        tally.approved.len(),
+        requirement.needed(),
+        names(&tally.approved)
+    );
+    if tally.denied.is_empty() {
+        format!("{approved}.")
+    } else {
+        format!(
+            "{approved}. {} of {} denied{}.",
+            tally.denied.len(),
+            requirement.denials(),
+            names(&tally.denied)
+        )
+    }
+}
+
+fn voter(vote: &Vote) -> String {
+    let name = line(&vote.name());
+    match vote.answer.scope.filter(|scope| *scope != Scope::Once) {
+        Some(scope) => format!("{name} ({scope})"),
+        None => name,
+    }
+}
+
 /// A reason, a rule and an answer are cut to this; all of it is in the details.
 const MOST: usize = 120;
 
-/// The end of the story.
-pub(super) fn of(ask: &Ask, answer: &Answer) -> String {
+/// How an ask ended.
+pub(super) fn outcome(ask: &Ask, answer: &Answer) -> String {
     let undone = answer
         .stored
         .undone
@@ -66,10 +130,8 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
             format!("kept paused by {}, {at}{because}", all(answer))
         }
         (_, Decision::Approve, _) => {
-            let note = match because.is_empty() {
-                true => String::new(),
-                false => format!(", with a note{because}"),
-            };
+            let note =
+                if because.is_empty() { String::new() } else { format!(", with a note{because}") };
             format!("{}, {at}{note}{}{}", all(answer), stored(ask, answer), ahead(ask))
         }
         (_, Decision::Deny, _) => {
