@@ -33,7 +33,7 @@ Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, u
 started, finished (a call that was approved), refused (somebody who may not answer tried to),
 ruled (policy denied a call), allowed (policy allowed one), review (one that ran is shown),
 reviewed (what people said of it), signed_in (to the inbox), saved (a rule), revoked,
-budget_used, mode, paused, resumed, away, snoozed, back, agent_paused, agent_resumed,
+budget_used, next_try_approved, mode, paused, resumed, away, snoozed, back, agent_paused, agent_resumed,
 token_added, token_rotated, token_revoked, passkey_added, passkey_removed, passkey_refused
 (its counter did not rise), config, rules, restored, forgot (old rows were deleted), untraced
 (spans that a collector did not get), log_broken (somebody else

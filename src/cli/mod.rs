@@ -187,6 +187,12 @@ enum CliCommand {
     Schema(schema::SchemaArgs),
 }
 
+/// The command line, as the documents describe it.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Parses the arguments, runs the command, and prints its error.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -195,7 +201,7 @@ pub fn main() -> ExitCode {
         return exit.into();
     }
     // Ends the process where a shell asks for completions.
-    CompleteEnv::with_factory(Cli::command).var(complete::VARIABLE).complete();
+    CompleteEnv::with_factory(command).var(complete::VARIABLE).complete();
     let Cli { config: flag, command } = Cli::parse();
     let context = Context::new(flag);
     let done = match command {

@@ -34,28 +34,3 @@ fn document(form: SchemaFormat) -> Value {
         SchemaFormat::JsonSchema => openapi::json_schema(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
-
-    #[test]
-    fn the_documents_in_docs_are_those_of_this_version() {
-        for (file, form) in [
-            ("docs/openapi.json", SchemaFormat::Openapi),
-            ("docs/schema.json", SchemaFormat::JsonSchema),
-        ] {
-            let current = serde_json::to_string_pretty(&document(form)).unwrap() + "\n";
-            // With `UPDATE_DOCS` set the test writes the files instead, as insta does.
-            if std::env::var_os("UPDATE_DOCS").is_some() {
-                std::fs::write(file, &current).unwrap();
-            }
-            let there = std::fs::read_to_string(file).unwrap_or_default();
-            assert!(
-                there == current,
-                "{file} is out of date; UPDATE_DOCS=1 cargo test brings it up"
-            );
-        }
-    }
-}

@@ -7,19 +7,6 @@ fn the_command_line_is_consistent() {
 }
 
 #[test]
-fn every_command_is_in_the_reference() {
-    let page = std::fs::read_to_string("docs/commands.md").unwrap();
-    let row = |name: &str| {
-        let starts = [format!("| `{name}`"), format!("| `{name} "), format!(", `{name} ")];
-        page.lines().any(|line| starts.iter().any(|start| line.contains(start.as_str())))
-    };
-    let commands = Cli::command();
-    let missing: Vec<_> =
-        commands.get_subcommands().map(clap::Command::get_name).filter(|n| !row(n)).collect();
-    assert_eq!(missing, Vec::<&str>::new());
-}
-
-#[test]
 fn every_command_and_option_explains_itself() {
     fn silent(command: &clap::Command, found: &mut Vec<String>) {
         for argument in command.get_arguments().filter(|argument| argument.get_help().is_none()) {

@@ -1,7 +1,7 @@
 //! The kinds of events.
 
 /// All of them.
-const KINDS: [&str; 46] = [
+const KINDS: [&str; 47] = [
     "asked",
     "shown",
     "voted",
@@ -26,6 +26,7 @@ const KINDS: [&str; 46] = [
     "saved",
     "revoked",
     "budget_used",
+    "next_try_approved",
     "mode",
     "paused",
     "resumed",
