@@ -1,11 +1,11 @@
 //! `countersign token`: agents by name.
 
 use super::{
-    Context, Exit, caller, complete,
+    Context, Exit, complete,
     say::{self, Colour},
     table::{self, Cell},
     token,
-    when::when,
+    when::{self, when},
 };
 use anyhow::{Result, bail};
 use clap::Subcommand;
@@ -32,7 +32,7 @@ enum TokenCommand {
         #[arg(value_name = "NAME")]
         agent: String,
         /// When it ends by itself, such as 30d or 12h; never without this
-        #[arg(long, value_name = "TIME", value_parser = days)]
+        #[arg(long, value_name = "TIME", value_parser = when::days)]
         expires: Option<u64>,
         /// Let the agent read what all agents ask; it still cancels only its own
         #[arg(long)]
@@ -68,7 +68,7 @@ enum TokenCommand {
         #[arg(value_name = "NAME", add = complete::agents())]
         agent: String,
         /// How long the token before is accepted too, at most 1h; not at all without this
-        #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
+        #[arg(long, value_name = "TIME", value_parser = when::seconds)]
         overlap: Option<u64>,
         /// Print it as JSON
         #[arg(long)]
@@ -89,7 +89,7 @@ enum TokenCommand {
 }
 
 pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     match args.command {
         TokenCommand::Add {
             agent: name,
@@ -206,29 +206,4 @@ fn scope(scope: &TokenScope) -> String {
 
 fn limit() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
-}
-
-/// A length of time in seconds, also in days.
-fn days(text: &str) -> Result<u64, String> {
-    let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
-    match days.and_then(|days| days.checked_mul(86_400)).filter(|seconds| *seconds > 0) {
-        Some(seconds) => Ok(seconds),
-        None => caller::seconds(text)
-            .map_err(|_| format!("`{text}` is no length of time; say for example 12h or 30d")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_ends_after_days_or_hours() {
-        assert_eq!(["30d", "12h", "90"].map(days), [Ok(2_592_000), Ok(43_200), Ok(90)]);
-        let refused = "`soon` is no length of time; say for example 12h or 30d".to_owned();
-        assert_eq!(
-            [days("soon"), days("0d")],
-            [Err(refused.clone()), Err(refused.replace("soon", "0d"))]
-        );
-    }
 }

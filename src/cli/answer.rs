@@ -1,6 +1,6 @@
 //! `countersign approve`, `deny` and `answer`: a person answers from the command line.
 
-use super::{Context, Exit, complete, edit, exit::Misused, say, token};
+use super::{Context, Exit, complete, edit, exit::Misused, prompt::confirmed, say};
 use anyhow::Result;
 use countersign_bridge::card::terminal;
 use countersign_client::{Client, ClientError};
@@ -11,7 +11,6 @@ use countersign_domain::{
 };
 use countersign_port::Tone;
 use serde_json::{Map, Value};
-use std::io::{BufRead as _, IsTerminal as _};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproveArgs {
@@ -88,11 +87,11 @@ pub(super) struct AnswerArgs {
 
 pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit> {
     has_id(&args.ask)?;
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let seen = seen(&client, &args.ask).await?;
     if !args.yes && is_critical(&seen) {
         say::aside(&shown(&seen));
-        if !confirmed("Approve this critical call? [y/N]")? {
+        if !confirmed("Approve this critical call?", "read the call above, then add --yes")? {
             say::aside("Nothing is approved.");
             return Ok(Exit::Pending);
         }
@@ -131,26 +130,12 @@ fn shown(ask: &AskView) -> String {
     }
 }
 
-/// Asks on the terminal.
-// FAIL-CLOSED: only a `y` that somebody types is a yes.
-pub(super) fn confirmed(question: &str) -> Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        return Err(
-            Misused("nobody can be asked here: read it as shown, then add --yes".into()).into()
-        );
-    }
-    say::aside(question);
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
-}
-
 pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
     let DenyArgs { ask, reason, stop, skip, explain, json } = args;
     let deny = AnswerRequest::new(Decision::Deny);
     let answer = AnswerRequest { reason, stop, skip, explain, ..deny };
     has_id(&ask)?;
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let seen = seen(&client, &ask).await?;
     told_of(&seen, &client.answer(&seen.id, &answer).await?, json)
 }
@@ -167,7 +152,7 @@ pub(super) struct UndoArgs {
 
 pub(super) async fn undo(context: &Context, args: UndoArgs) -> Result<Exit> {
     has_id(&args.ask)?;
-    let reply = token::approver(context)?.undo(&args.ask).await?;
+    let reply = context.approver()?.undo(&args.ask).await?;
     told(&reply, args.json)
 }
 
@@ -176,7 +161,7 @@ pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> 
         return edit::run(context, &args.ask, text, args.yes, args.json).await;
     }
     has_id(&args.ask)?;
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let ask = client.ask(&args.ask).await?;
     let answers = Some(by_question(&ask.call.questions, &args.answers, args.text)?);
     let answer = AnswerRequest { answers, ..AnswerRequest::new(Decision::Approve) };

@@ -5,7 +5,7 @@ use super::{
     asking::{self, CardShown, InterruptSignals},
     caller::{self, Caller},
     exit::Misused,
-    say,
+    say, when,
 };
 use anyhow::{Context as _, Result};
 use countersign_client::{Client, Decided, Ending, Submitted};
@@ -41,7 +41,7 @@ pub(super) struct AskArgs {
     #[arg(long, value_name = "JSON", conflicts_with_all = ["command", "question"])]
     args: Option<String>,
     /// Ask for several commands ahead, each a word after `--`: to run once each within this time
-    #[arg(long, value_name = "TIME", value_parser = caller::seconds, conflicts_with_all = [
+    #[arg(long, value_name = "TIME", value_parser = when::seconds, conflicts_with_all = [
         "args", "tool", "question", "token", "accept_edits",
     ])]
     budget: Option<u64>,
@@ -58,7 +58,7 @@ pub(super) struct AskArgs {
     #[arg(long, conflicts_with = "wait")]
     no_wait: bool,
     /// Wait no longer than this, then leave it open and exit 8
-    #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = when::seconds)]
     wait: Option<u64>,
     /// Print the answer as JSON
     #[arg(long)]

@@ -89,7 +89,7 @@ where
 
 /// A client of the daemon that the environment or the usual config names.
 fn client() -> Option<Client> {
-    super::token::reader(&Context::new(None)).ok()
+    Context::new(None).reader().ok()
 }
 
 /// Returns whether a shell takes the word for nothing but itself.

@@ -2,8 +2,6 @@
 
 mod account;
 mod agent_file;
-mod agreed;
-mod hidden;
 mod hooks;
 mod options;
 mod phone;
@@ -13,7 +11,6 @@ mod setup;
 mod test_card;
 mod watched;
 
-pub(super) use agreed::agreed;
 pub(super) use hooks::{HooksArgs, disconnect, reconnect};
 
 use super::{Context, Exit, exit::Misused, wait};

@@ -71,7 +71,7 @@ pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<Exit
 }
 
 async fn read(context: &Context, time: &DigestSince) -> Result<DigestReply> {
-    Ok(token::approver(context)?.digest(time.since.as_deref()).await?)
+    Ok(context.approver()?.digest(time.since.as_deref()).await?)
 }
 
 fn suggestions(reply: &DigestReply) -> String {

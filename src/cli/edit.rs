@@ -1,6 +1,6 @@
 //! `countersign answer ID --edit TEXT`: approves another text than the agent's.
 
-use super::{Context, Exit, answer::confirmed, say, token};
+use super::{Context, Exit, prompt::confirmed, say, token};
 use anyhow::Result;
 use countersign_domain::{
     Decision,
@@ -17,14 +17,14 @@ pub(super) async fn run(
     yes: bool,
     json: bool,
 ) -> Result<Exit> {
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let ask = client.ask(id).await?;
     let propose =
         AnswerRequest { edit: Some(text.to_owned()), ..AnswerRequest::new(Decision::Edit) };
     let proposed = client.answer(&ask.id, &propose).await?;
     let Some(edit) = proposed.edit.clone() else { return told(&proposed, json) };
     say::aside(&shown(editable(&ask.call).unwrap_or_default(), text, &edit));
-    if !yes && !confirmed("Approve this change? [y/N]")? {
+    if !yes && !confirmed("Approve this change?", "read the change above, then add --yes")? {
         say::aside("Nothing is approved. The change stays proposed on the card.");
         return Ok(Exit::Pending);
     }

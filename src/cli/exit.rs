@@ -32,7 +32,7 @@ impl Exit {
     pub(super) fn of(error: &anyhow::Error) -> Self {
         match error.downcast_ref::<ClientError>() {
             Some(ClientError::Refused(_)) => Self::Refused,
-            _ if error.is::<super::token::NoToken>() => Self::Refused,
+            _ if error.is::<super::context::NoToken>() => Self::Refused,
             _ if error.is::<Misused>() => Self::Usage,
             _ => Self::Fault,
         }

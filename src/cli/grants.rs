@@ -44,11 +44,11 @@ enum GrantsCommand {
 pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
     match args.command {
         Some(GrantsCommand::Revoke { grant }) => {
-            let gone = token::approver(context)?.revoke(&grant).await?;
+            let gone = context.approver()?.revoke(&grant).await?;
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
         }
         None => {
-            let mut grants = token::reader(context)?.grants().await?;
+            let mut grants = context.reader()?.grants().await?;
             grants.retain(|grant| args.scope.is_none_or(|scope| grant.scope == scope));
             if args.json {
                 say::json(&json!({ "grants": grants }))?;

@@ -82,7 +82,7 @@ const FILTERS: [&str; 10] =
     ["agent", "session", "folder", "tool", "person", "verdict", "rule", "text", "since", "until"];
 
 pub(super) async fn run(context: &Context, args: HistoryArgs) -> Result<Exit> {
-    let client = token::reader(context)?;
+    let client = context.reader()?;
     if let Some(id) = &args.ask {
         return record::run(&client, id, args.json).await;
     }

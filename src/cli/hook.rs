@@ -7,7 +7,7 @@
 mod early_signals;
 mod overtaken;
 
-use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
+use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait, when};
 use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest};
 use countersign_client::{
@@ -62,7 +62,7 @@ pub(super) struct HookArgs {
     sockets: Option<PathBuf>,
     /// How long the agent waits for this hook, where that is less than it does by default: the
     /// hook replies before that, although nobody answered
-    #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = when::seconds)]
     limit: Option<u64>,
     /// Say on stderr what it waits for, and why there is no decision
     #[arg(short, long)]

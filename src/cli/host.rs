@@ -8,7 +8,7 @@ use super::{
     Context, Exit,
     asking::InterruptSignals,
     caller,
-    child::{farewell, start},
+    child::command,
     lines::{of_stdin, queued},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
     pipes::{PipeInput, Pipes},
@@ -26,9 +26,12 @@ use countersign_client::Client;
 use countersign_domain::wire::CancelReason;
 use countersign_profiles::{Profile, wcore::ModeChangeSource};
 use countersign_tokens::ids;
-use std::{process::ExitStatus, time::Duration};
+use std::{
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
 use tokio::{
-    process::Child,
+    process::{Child, Command},
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
@@ -289,4 +292,28 @@ fn exit(program: &str, status: ExitStatus) -> Result<Exit> {
         true => Ok(Exit::Good),
         false => Err(anyhow!("{program} ended with {status}")),
     }
+}
+
+/// The time for a program to exit after its input is closed.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Starts a program with pipes for its input and output; its stderr stays ours.
+fn start(words: &[String]) -> Result<Child> {
+    let (program, arguments) = words.split_first().context("no program")?;
+    Command::from(command(program, arguments))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // If we fail before the farewell, it must not run on without us.
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("{program} cannot be started"))
+}
+
+/// Waits for a program whose input is closed to exit, then kills it.
+async fn farewell(child: &mut Child) -> Result<ExitStatus> {
+    if let Ok(status) = timeout(FAREWELL, child.wait()).await {
+        return Ok(status?);
+    }
+    child.start_kill()?;
+    Ok(child.wait().await?)
 }

@@ -120,7 +120,7 @@ pub(super) async fn run(context: &Context, mut args: LogArgs) -> Result<Exit> {
     if args.format == LogFormat::Csv {
         csv::headings()?;
     }
-    let client = token::reader(context)?;
+    let client = context.reader()?;
     let mut reader = Reader { client, args, last: None, known: BTreeSet::new() };
     let mut lost = false;
     loop {

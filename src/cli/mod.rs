@@ -27,7 +27,6 @@ mod grants;
 mod history;
 mod hook;
 mod host;
-mod hurried;
 mod inbox;
 mod init;
 mod installed;
@@ -46,6 +45,7 @@ mod pending;
 mod pipes;
 mod policy;
 mod program;
+mod prompt;
 mod reload;
 mod reported;
 mod restore;
@@ -57,23 +57,22 @@ mod status;
 mod table;
 #[cfg(test)]
 mod tests;
-mod token;
 mod up;
 mod verify;
-mod version;
-mod wait;
 mod waiting_line;
 mod watch;
 mod when;
 
 use anyhow::Result;
+use futures::FutureExt;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 use context::Context;
 use exit::Exit;
-use std::{path::PathBuf, process::ExitCode};
-use version::VERSION;
-use wait::wait;
+use std::{env, ffi::OsString, path::PathBuf, process::ExitCode};
+
+/// The version with the commit and its date, where the build knew them.
+const VERSION: &str = env!("COUNTERSIGN_VERSION");
 
 /// The approval bridge between AI agents and the people who answer for them.
 #[derive(Debug, Parser)]
@@ -197,7 +196,7 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn main() -> ExitCode {
     // First: what a hook prints must not be up to a variable of a project's environment.
-    if let Some(exit) = hurried::main() {
+    if let Some(exit) = hook_or_version() {
         return exit.into();
     }
     // Ends the process where a shell asks for completions.
@@ -265,4 +264,54 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Man(args) => man::run::<Cli>(&args),
         CliCommand::Schema(args) => schema::run(&args),
     }
+}
+
+/// Runs a short-lived command to its end.
+fn wait<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    // One thread suffices: a command waits for a single daemon.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Boxed: otherwise the runtime's loop is compiled anew for each command.
+    runtime.block_on(command.boxed_local())
+}
+
+/// A hook's command line.
+#[derive(Debug, Parser)]
+struct HookLine {
+    #[arg(long, global = true)]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: OnlyHook,
+}
+
+#[derive(Debug, Subcommand)]
+enum OnlyHook {
+    Hook(hook::HookArgs),
+}
+
+/// Runs a hook or prints the version, which programs wait for on each of their steps: building the
+/// other commands costs more than what these do. `None` for any other command line, and for one
+/// with a mistake, which the whole parser reports.
+fn hook_or_version() -> Option<Exit> {
+    let words: Vec<OsString> = env::args_os().collect();
+    if let [_, version] = words.as_slice()
+        && (version == "--version" || version == "-V")
+    {
+        return Some(match say::out(&format!("countersign {VERSION}")) {
+            Ok(()) => Exit::Good,
+            Err(_) => Exit::Fault,
+        });
+    }
+    if !words.iter().take(4).any(|word| word == "hook") {
+        return None;
+    }
+    let signals = match hook::begin(&words) {
+        Ok(signals) => signals,
+        Err(error) => {
+            say::problem(&error);
+            return Some(Exit::Usage);
+        }
+    };
+    let HookLine { config, command: OnlyHook::Hook(args) } =
+        HookLine::try_parse_from(words).ok()?;
+    Some(hook::run(&Context::new(config), &args, signals))
 }

@@ -4,7 +4,7 @@ use super::{
     Context, Exit,
     installed::{ConfigState, Installed},
     say,
-    version::VERSION,
+    VERSION,
 };
 use anyhow::Result;
 use countersign_agents::HookAgent;

@@ -43,7 +43,7 @@ enum PasskeysCommand {
 }
 
 pub(super) async fn run(context: &Context, args: PasskeysArgs) -> Result<Exit> {
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     match args.command {
         Some(PasskeysCommand::Remove { passkey }) => {
             let gone = client.remove_passkey(&passkey).await?;

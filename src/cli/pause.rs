@@ -32,12 +32,12 @@ pub(super) struct ResumeArgs {
 
 pub(super) async fn pause(context: &Context, args: &PauseArgs) -> Result<Exit> {
     let mode = if args.deny { PauseMode::Deny } else { PauseMode::Hold };
-    let reply = token::approver(context)?.pause(&PauseRequest { mode }).await?;
+    let reply = context.approver()?.pause(&PauseRequest { mode }).await?;
     told(&reply, args.json)
 }
 
 pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<Exit> {
-    let reply = token::approver(context)?.resume().await?;
+    let reply = context.approver()?.resume().await?;
     told(&reply, args.json)
 }
 

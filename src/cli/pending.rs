@@ -17,7 +17,7 @@ pub(super) struct PendingArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
-    let client = token::reader(context)?;
+    let client = context.reader()?;
     if args.json {
         say::json(&json!({ "asks": client.pending().await? }))?;
         return Ok(Exit::Good);

@@ -14,7 +14,7 @@ pub(super) struct ReloadArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &ReloadArgs) -> Result<Exit> {
-    let reply = token::approver(context)?.reload().await?;
+    let reply = context.approver()?.reload().await?;
     match args.json {
         true => say::json(&serde_json::to_value(reply)?)?,
         false => say::out(&say::literal(&reply.message))?,

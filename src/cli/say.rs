@@ -1,6 +1,6 @@
 //! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
-use super::{colour::wants_colour, logging::escaped};
+use super::colour::wants_colour;
 use anyhow::Result;
 use countersign_port::{line, visible};
 use std::{
@@ -84,6 +84,23 @@ pub(super) fn literal(text: &str) -> String {
     line(text)
 }
 
+/// Escapes the hidden characters that JSON leaves unescaped, in JSON's own form.
+pub(super) fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + 16);
+    let mut letter = [0; 4];
+    for c in json.chars() {
+        let text = &*c.encode_utf8(&mut letter);
+        if matches!(c, '\n' | '\t' | ' '..='~') || visible(text) == text {
+            out.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
 /// Returns whether the error is that our output's reader has gone.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<io::Error>();
@@ -92,11 +109,22 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
     #[test]
     fn what_an_agent_wrote_cannot_move_the_cursor_or_hide() {
         let shown = "ls\\u{1b}[2K\\u{d}\\u{202e}x ü ⏎ y";
         assert_eq!(literal("ls\u{1b}[2K\r\u{202e}x ü\ny"), shown);
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped_as_json_does_it_and_read_back() {
+        let said =
+            serde_json::json!({"agent": "a\u{202e}b\u{1b}[2K\n\u{e0041}ü👍\u{2028}"}).to_string();
+        let written = escaped(&said);
+        assert_eq!(written, r#"{"agent":"a\u202eb\u001b[2K\n\udb40\udc41ü👍\u2028"}"#);
+        let back = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(back(&written), back(&said));
     }
 }

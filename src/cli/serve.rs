@@ -1,6 +1,6 @@
 //! `countersign serve`: runs the daemon in the foreground.
 
-use super::{Context, Exit, init, logging, say};
+use super::{Context, Exit, init, say};
 use crate::{
     config::Config,
     daemon::{self, Inherited, ServeOptions},
@@ -58,7 +58,7 @@ fn begin_log(demo: bool) {
         Ok(quiet) => filter.add_directive(quiet),
         Err(_) => filter,
     };
-    logging::init(filter);
+    start_log(filter);
 }
 
 fn warn_if_open_to_others(config: &Config) {

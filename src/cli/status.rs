@@ -104,7 +104,7 @@ async fn paused_agents(context: &Context, ready: &ReadyReply) -> Vec<String> {
     if ready.paused_agents == 0 {
         return Vec::new();
     }
-    let tokens = match token::approver(context) {
+    let tokens = match context.approver() {
         Ok(client) => client.tokens().await.unwrap_or_default(),
         Err(_) => Vec::new(),
     };

@@ -7,7 +7,9 @@ mod started;
 use super::{
     Context, Exit, connect, init,
     installed::{ConfigState, Installed, ready},
-    open, say,
+    open,
+    prompt::confirmed,
+    say,
 };
 use crate::config::Config;
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -136,7 +138,7 @@ async fn phone(context: &Context, installed: &Installed, yes: bool) -> Result<()
         && let Some(chat) = installed.phone_to_offer()
     {
         let command = format!("countersign connect {chat}");
-        if yes || !connect::agreed("phone     Be asked on your phone too? You need a bot's token.")?
+        if yes || !confirmed("phone     Be asked on your phone too? You need a bot's token.", "--yes skips it")?
         {
             return say::out(&format!("phone     none; `{command}` connects one at any time"));
         }

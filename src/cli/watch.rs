@@ -29,7 +29,7 @@ pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {
         let why = "watch needs a terminal; `countersign pending` and `log --follow` do not";
         return Err(Misused(why.into()).into());
     }
-    let client = token::reader(context)?;
+    let client = context.reader()?;
     let mut state = WatchState::default();
     // Before the screen is taken: an error of the first request is printed like any other.
     state.show(client.cards().await?, clock::now_ms());

@@ -2,11 +2,10 @@
 //! written.
 
 use super::{
-    hidden,
     options::{Phone, PhoneOptions},
     setup::{ConfigChange, Setup},
 };
-use crate::cli::{exit::Misused, say};
+use crate::cli::{exit::Misused, prompt, say};
 use anyhow::{Context as _, Result, anyhow};
 use countersign_port::{Absent, CheckError, Setting, Settings, Takes};
 use std::{
@@ -92,7 +91,7 @@ fn asked(phone: &Phone, first: bool) -> Result<Option<Vec<String>>> {
     let mut tokens = Vec::new();
     for key in secrets(phone) {
         let name = if key == account { "token" } else { key };
-        match hidden::read(&format!("Paste the {name} here (it is not shown): "))? {
+        match prompt::secret(&format!("Paste the {name} here (it is not shown): "))? {
             Some(token) => tokens.push(token),
             None => return Ok(None),
         }

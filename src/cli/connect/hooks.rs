@@ -3,9 +3,10 @@
 use crate::{
     cli::{
         Context, Exit, agent,
-        connect::{agent_file::AgentFile, agreed::agreed, watched},
+        connect::{agent_file::AgentFile, watched},
         exit::Misused,
         policy::outlook,
+        prompt::confirmed,
         say::{self, Colour, paint},
     },
     config::{self, Config, SOCKET, Server},
@@ -161,7 +162,7 @@ fn change(
         return Ok(Changed::Already);
     }
     say::out(&diff(file.path(), &before, &after))?;
-    if !args.yes && !agreed("Make this change?")? {
+    if !args.yes && !confirmed("Make this change?", "--yes makes it")? {
         return Ok(Changed::No);
     }
     write(&file, &after)?;

@@ -2,14 +2,13 @@
 
 use super::{
     account::{account, toml_of},
-    agreed::agreed,
     options::{Phone, PhoneOptions},
     qr, running,
     setup::{ConfigChange, Setup},
     test_card,
 };
 use crate::{
-    cli::{Context, Exit, say},
+    cli::{Context, Exit, prompt::confirmed, say},
     config::Config,
     daemon,
     platforms::Registered,
@@ -115,7 +114,7 @@ async fn pair(
              answer too.",
         )?;
     }
-    if !yes && !agreed(&format!("May {name} answer requests, which are shown there?"))? {
+    if !yes && !confirmed(&format!("May {name} answer requests, which are shown there?"), "--yes lets them")? {
         return Ok(false);
     }
     setup.write(&additions(&config, &phone, &by, &target))?;

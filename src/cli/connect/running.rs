@@ -16,7 +16,7 @@ const CONNECT: Duration = Duration::from_secs(30);
 
 /// A client of the daemon with the approver's token, once one runs with the config as it is now.
 pub(super) async fn reloaded(context: &Context) -> Result<Client> {
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     reachable(&client).await?;
     match client.reload().await {
         Ok(reply) if reply.restart.is_empty() => Ok(client),

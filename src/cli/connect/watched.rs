@@ -72,7 +72,7 @@ fn set(context: &Context, agent: &dyn HookAgent, folder: &str) -> Result<()> {
 /// A daemon that does not run takes it when it starts.
 fn reload(context: &Context) -> Result<()> {
     let reloaded =
-        token::approver(context).and_then(|client| wait(async { Ok(client.reload().await?) }));
+        context.approver().and_then(|client| wait(async { Ok(client.reload().await?) }));
     match reloaded {
         Ok(_) => say::out("The running daemon has taken it."),
         Err(_) => say::out("`countersign serve`, or `countersign reload` where it runs, takes it."),

@@ -14,7 +14,7 @@ pub(super) async fn config(context: &Context, config: &Config) -> Option<DoctorC
     let there = config.version.as_ref().filter(|_| is_local)?;
     let ready = context.client().ok()?.ready().await.ok()?;
     ready.config.filter(|runs_with| runs_with != there)?;
-    let is_refused = match token::approver(context) {
+    let is_refused = match context.approver() {
         Ok(client) => matches!(client.pending().await, Err(ClientError::Refused(_))),
         Err(_) => false,
     };

@@ -27,7 +27,7 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     };
     let mut findings = vec![ok("config", file.display().to_string())];
     findings.extend(private(file, 0o600));
-    findings.extend(token::file(context).ok().and_then(|file| private(&file, 0o600)));
+    findings.extend(context.token_file().ok().and_then(|file| private(&file, 0o600)));
     findings.extend(private(&config.daemon.state_dir, 0o700));
     if findings.len() == 1 {
         findings.push(ok("files", "config, token and store are for you alone"));

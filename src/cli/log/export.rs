@@ -17,7 +17,7 @@ pub(super) struct ExportArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &ExportArgs) -> Result<Exit> {
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     if args.file.as_os_str() == "-" {
         let mut out = io::stdout().lock();
         let mut write = |line: &str| Ok(writeln!(out, "{line}")?);

@@ -10,7 +10,7 @@ use std::{
 };
 
 pub(super) async fn run(context: &Context) -> Result<Exit> {
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let page = client.log(Some(i64::MAX), None).await?;
     let header = LogHeader::read(&page.header);
     let header = header.ok_or_else(|| anyhow!("the daemon's log has no readable header"))?;

@@ -27,7 +27,7 @@ impl KeyArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &KeyArgs) -> Result<Exit> {
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let key = match (args.rotate, args.accept) {
         (true, _) => client.change_log_key(LogKeyChange::Rotate).await?.key,
         (_, true) => client.change_log_key(LogKeyChange::Accept).await?.key,

@@ -48,7 +48,7 @@ pub(super) async fn run(context: &Context, args: VerifyArgs) -> Result<Exit> {
                 check.line(format!("{line}\n").as_bytes());
                 Ok(())
             };
-            each_line(&token::approver(context)?, &mut line).await?;
+            each_line(&context.approver()?, &mut line).await?;
             check.end()
         }
     };

@@ -1,7 +1,7 @@
 //! `countersign policy check`: reads one call per line and prints one decision per line.
 
 use super::rules;
-use crate::cli::{Exit, logging::escaped, say};
+use crate::cli::{Exit, say::{self, escaped}};
 use anyhow::{Context as _, Result, anyhow};
 use countersign_domain::exact_json;
 use countersign_gate::links;

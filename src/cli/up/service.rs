@@ -1,7 +1,7 @@
 //! The daemon as a service of this user: systemd, or launchd on macOS.
 
 use super::started::Started;
-use crate::cli::{Context, connect, files, say};
+use crate::cli::{Context, files, prompt::confirmed, say};
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::{
     env,
@@ -70,7 +70,7 @@ impl Service {
             say::out("service   countersign.service is there and stays as it is")?;
         } else {
             let question = format!("service   Make {} and start it?", self.file.display());
-            if !yes && !connect::agreed(&question)? {
+            if !yes && !confirmed(&question, "--yes makes it")? {
                 return Ok(None);
             }
             files::replace(&self.file, &self.text)?;
