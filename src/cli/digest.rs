@@ -1,7 +1,7 @@
 //! `countersign digest` and `countersign suggest`: what was asked, and which rules would have saved
 //! asks.
 
-use super::{Context, Exit, say, token, when::past};
+use super::{Context, Exit, say, when::past};
 use anyhow::Result;
 use countersign_domain::wire::{CoveredCallView, DigestKind, DigestReply, DigestSuggestion};
 use serde_json::json;

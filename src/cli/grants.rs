@@ -1,6 +1,6 @@
 //! `countersign grants`: what was approved for longer than once, and what asks since a review.
 
-use super::{Context, Exit, complete, say, token};
+use super::{Context, Exit, complete, say};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use countersign_domain::{

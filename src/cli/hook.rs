@@ -7,7 +7,7 @@
 mod early_signals;
 mod overtaken;
 
-use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait, when};
+use super::{Context, Exit, asking::InterruptSignals, caller, connect, say, wait, when};
 use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest};
 use countersign_client::{
@@ -51,7 +51,7 @@ Agents start this; `countersign connect claude-code` sets it up. To see what it 
   countersign hook claude-code -v < event.json")]
 pub(super) struct HookArgs {
     /// Whose hook to be
-    #[arg(value_parser = agent::parser())]
+    #[arg(value_parser = connect::agent_parser())]
     agent: &'static dyn HookAgent,
     /// Decide on every call, not only on those that the agent would prompt for; without a decision
     /// the call is blocked

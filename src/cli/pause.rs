@@ -1,6 +1,6 @@
 //! `countersign pause` and `resume`: the kill switch.
 
-use super::{Context, Exit, say, token};
+use super::{Context, Exit, say};
 use anyhow::Result;
 use countersign_domain::{
     pause::PauseMode,

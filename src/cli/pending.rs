@@ -1,6 +1,6 @@
 //! `countersign pending`: what waits for an answer.
 
-use super::{Context, Exit, say, token, when::when};
+use super::{Context, Exit, say, when::when};
 use anyhow::{Context as _, Result};
 use countersign_bridge::card::terminal::{self, row};
 use countersign_domain::{

@@ -1,6 +1,6 @@
 //! What is asked of the person at the terminal: a yes, or a secret.
 
-use super::exit::Misused;
+use super::Misused;
 use anyhow::{Context as _, Result, bail};
 use countersign_port::visible;
 use rustix::termios::{

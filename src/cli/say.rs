@@ -1,6 +1,5 @@
 //! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
-use super::colour::wants_colour;
 use anyhow::Result;
 use countersign_port::{line, visible};
 use std::{
@@ -107,6 +106,66 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Returns whether to colour on this stream; see <https://no-color.org>.
+pub(super) fn wants_colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A value of a row.
+pub(super) struct Cell {
+    text: String,
+    colour: Colour,
+}
+
+impl Cell {
+    /// Text of an agent or a person, or our own, on one line.
+    pub(super) fn plain(text: &str) -> Self {
+        Self::coloured(Colour::Plain, text)
+    }
+
+    /// The same in a colour.
+    pub(super) fn coloured(colour: Colour, text: &str) -> Self {
+        Self { text: literal(text), colour }
+    }
+}
+
+/// Renders rows for stdout as it is.
+pub(super) fn table(rows: &[Vec<Cell>]) -> String {
+    drawn(rows, io::stdout().is_terminal())
+}
+
+fn drawn(rows: &[Vec<Cell>], aligned: bool) -> String {
+    let widths = if aligned { widths(rows) } else { Vec::new() };
+    let line = |row: &Vec<Cell>| {
+        let cells = row.iter().enumerate().map(|(at, cell)| {
+            let width = widths.get(at).copied().unwrap_or_default();
+            // The last one is not padded: blanks at the end of a line would wrap it.
+            let missing = if at + 1 < row.len() { width.saturating_sub(length(cell)) } else { 0 };
+            format!("{}{}", paint(cell.colour, &cell.text), " ".repeat(missing))
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The width of each column.
+fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
+    let mut widths = Vec::new();
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            match widths.get_mut(at) {
+                Some(width) => *width = length(cell).max(*width),
+                None => widths.push(length(cell)),
+            }
+        }
+    }
+    widths
+}
+
+fn length(cell: &Cell) -> usize {
+    cell.text.chars().count()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -126,5 +185,15 @@ mod tests {
         assert_eq!(written, r#"{"agent":"a\u202eb\u001b[2K\n\udb40\udc41ü👍\u2028"}"#);
         let back = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
         assert_eq!(back(&written), back(&said));
+    }
+
+    #[test]
+    fn a_terminal_gets_columns_and_a_program_gets_values_without_padding() {
+        let row = |texts: [&str; 3]| texts.map(Cell::plain).into_iter().collect::<Vec<_>>();
+        let rows = [row(["k3f9", "Ana", "git push"]), row(["p2", "the deadline", "ls\u{1b}[2K"])];
+        let aligned = "k3f9  Ana           git push\np2    the deadline  ls\\u{1b}[2K";
+        assert_eq!(drawn(&rows, true), aligned);
+        let plain = "k3f9  Ana  git push\np2  the deadline  ls\\u{1b}[2K";
+        assert_eq!(drawn(&rows, false), plain);
     }
 }

@@ -3,7 +3,6 @@
 use super::{
     Context, Exit,
     say::{self, Colour},
-    token,
     when::when_in_full,
 };
 use anyhow::Result;

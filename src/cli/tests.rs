@@ -173,3 +173,18 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
     }
     assert!(decisions > 40, "{decisions} decisions are too few to prove anything");
 }
+
+#[test]
+fn no_error_ends_like_a_success() {
+    let refused = ClientError::Refused("no".into());
+    let rejected = ClientError::Rejected("no".into());
+    let cases = [
+        (anyhow::Error::from(refused), Exit::Refused),
+        (rejected.into(), Exit::Fault),
+        (Misused("x".into()).into(), Exit::Usage),
+        (anyhow::anyhow!("x"), Exit::Fault),
+    ];
+    for (error, exit) in cases {
+        assert_eq!(Exit::of(&error), exit, "{error}");
+    }
+}

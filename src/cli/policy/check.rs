@@ -1,7 +1,10 @@
 //! `countersign policy check`: reads one call per line and prints one decision per line.
 
-use super::rules;
-use crate::cli::{Exit, say::{self, escaped}};
+use super::rules_text;
+use crate::cli::{
+    Exit,
+    say::{self, escaped},
+};
 use anyhow::{Context as _, Result, anyhow};
 use countersign_domain::exact_json;
 use countersign_gate::links;
@@ -85,7 +88,7 @@ impl Checker {
             ..Options::default()
         };
         let rules = match &args.rules {
-            Some(file) => Some((file.display().to_string(), rules::text(file)?)),
+            Some(file) => Some((file.display().to_string(), rules_text(file)?)),
             None => None,
         };
         let mut checker = Self { base, rules, by_home: HashMap::new() };
@@ -104,7 +107,7 @@ impl Checker {
         match self.by_home.entry(home) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
-                let home = new.key().clone().or_else(rules::home);
+                let home = new.key().clone().or_else(super::home);
                 let (name, text) = match &self.rules {
                     Some((name, text)) => (name.as_str(), Some(text.as_str())),
                     None => ("the default rules", None),

@@ -1,9 +1,14 @@
-//! `countersign approvers explain -- CMD`: who could answer a call, and why.
+//! `countersign approvers`, `duty` and `passkeys`: who could answer a call and why, who is on duty,
+//! and what people sign in to the inbox with.
 
-use super::{Context, Exit, caller, exit::Misused, policy, say};
+use super::{
+    Context, Exit, Misused, caller, complete, policy,
+    say::{self, Cell, Colour},
+    when::{when, when_in_full},
+};
 use crate::{config::Config, daemon};
 use anyhow::{Context as _, Result};
-use countersign_domain::exact_json;
+use countersign_domain::{exact_json, wire::PasskeyView};
 use countersign_gate::{call::Call, links};
 use countersign_people::{
     answerers::{AnswerCounts, Answerers, PossibleAnswerer},
@@ -13,6 +18,8 @@ use countersign_people::{
 use countersign_policy::{Decision, Layers, Matcher, Mode, Rules, Verdict};
 use countersign_store::AbsentPeople;
 use countersign_tokens::clock;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproversArgs {
@@ -52,7 +59,7 @@ struct WhoArgs {
     command: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, args: ApproversArgs) -> Result<Exit> {
+pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<Exit> {
     let ApproversCommand::Explain(args) = args.command;
     let call = call(args)?;
     let config = context.config()?;
@@ -131,4 +138,113 @@ fn lines(answerers: &Answerers) -> String {
     };
     let people: Vec<String> = people.iter().map(person).collect();
     [required, &people, problems, shown].map(|lines| lines.as_slice()).concat().join("\n")
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+It reads the config and asks no daemon, so it does not know who wrote /away. /duty in a chat
+does.")]
+pub(super) struct DutyArgs {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
+    let (config, now, nobody) = (context.config()?, clock::now_ms(), BTreeSet::new());
+    let turns: Vec<Value> = config
+        .routes
+        .rotas
+        .iter()
+        .map(|rota| {
+            let until = rota.next_change(now).map(clock::rfc3339);
+            json!({"rota": rota.name, "person": rota.on_duty(now, &nobody), "until": until})
+        })
+        .collect();
+    if args.json {
+        say::json(&json!({ "duty": turns }))?;
+        return Ok(Exit::Good);
+    }
+    let text = |turn: &Value, key: &str| {
+        turn.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let line = |turn: &Value| {
+        let [rota, person, until] = ["rota", "person", "until"].map(|key| text(turn, key));
+        say::literal(&format!("{rota}: {person} until {}", when_in_full(&until)))
+    };
+    let lines: Vec<String> = turns.iter().map(line).collect();
+    match lines.is_empty() {
+        true => say::out("There is no rota ([[rotas]] in the config).")?,
+        false => say::out(&lines.join("\n"))?,
+    }
+    Ok(Exit::Good)
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+People add passkeys themselves, on the inbox's page, after they have signed in another way."
+)]
+pub(super) struct PasskeysArgs {
+    /// Print them as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    command: Option<PasskeysCommand>,
+}
+
+#[cfg(test)]
+impl PasskeysArgs {
+    pub(super) fn removes(&self) -> bool {
+        self.command.is_some()
+    }
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum PasskeysCommand {
+    /// Remove a passkey, and sign out who is signed in with it. It works at once
+    Remove {
+        /// The passkey, as `countersign passkeys` shows it
+        #[arg(value_name = "ID", add = complete::passkeys())]
+        passkey: String,
+    },
+}
+
+pub(super) async fn passkeys(context: &Context, args: PasskeysArgs) -> Result<Exit> {
+    let client = context.approver()?;
+    match args.command {
+        Some(PasskeysCommand::Remove { passkey }) => {
+            let gone = client.remove_passkey(&passkey).await?;
+            let (name, person) = (say::literal(&gone.name), say::literal(&gone.person));
+            say::out(&format!("Removed: {name} of {person}. Nobody signs in with it any more."))?;
+        }
+        None => {
+            let passkeys = client.passkeys().await?;
+            if args.json {
+                say::json(&json!({ "passkeys": passkeys }))?;
+            } else if passkeys.is_empty() {
+                say::out("Nobody has a passkey.")?;
+            } else {
+                say::out(&say::table(&passkeys.iter().map(row).collect::<Vec<_>>()))?;
+            }
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn row(passkey: &PasskeyView) -> Vec<Cell> {
+    let (colour, state) = match passkey.accepted {
+        true => (Colour::Green, "accepted"),
+        false => (Colour::Yellow, "its person left"),
+    };
+    let used = passkey.last_used_at.as_deref().map(|at| format!("used {}", when(at)));
+    vec![
+        Cell::plain(&passkey.id),
+        Cell::plain(&say::literal(&passkey.person)),
+        Cell::plain(&say::literal(&passkey.name)),
+        Cell::coloured(colour, state),
+        Cell::plain(&format!("added {}", when(&passkey.created_at))),
+        Cell::plain(&used.unwrap_or_else(|| "never used".to_owned())),
+    ]
 }

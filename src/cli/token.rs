@@ -2,9 +2,7 @@
 
 use super::{
     Context, Exit, complete,
-    say::{self, Colour},
-    table::{self, Cell},
-    token,
+    say::{self, Cell, Colour},
     when::{self, when},
 };
 use anyhow::{Result, bail};
@@ -121,7 +119,7 @@ pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
             let tokens = client.tokens().await?;
             match tokens.is_empty() {
                 true => say::out("No agent has a token of its own.")?,
-                false => say::out(&table::draw(&tokens.iter().map(row).collect::<Vec<_>>()))?,
+                false => say::out(&say::table(&tokens.iter().map(row).collect::<Vec<_>>()))?,
             }
         }
         TokenCommand::Resume { agent } => {
