@@ -1,8 +1,8 @@
 //! Reads the sections of chat platforms, as their registrations describe them.
 
 use super::model::ChatAccount;
-use super::node::{ConfigNode, ConfigValue};
 use super::people::group_name;
+use super::section::{ConfigNode, ConfigValue};
 use super::section::{Section, id_of, number, secret, wants};
 use super::values::{length, url};
 use crate::platforms::Registered;

@@ -2,8 +2,8 @@
 
 use super::limits::LimitSettings;
 use super::log::LogSettings;
+use super::oidc::OidcSettings;
 use super::otel::OtelSettings;
-use super::provider::OidcSettings;
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Server};
 use countersign_people::{

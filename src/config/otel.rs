@@ -1,9 +1,6 @@
 //! `[otel]`: the collector that gets traces and metrics.
 
-use super::{
-    node::ConfigNode,
-    section::{Section, text},
-};
+use super::section::{ConfigNode, Section, text};
 use std::path::PathBuf;
 
 /// The collector that gets traces and metrics (OpenTelemetry, OTLP over HTTP).

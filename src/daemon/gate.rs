@@ -1,6 +1,6 @@
 //! Builds the gate from the config.
 
-use super::{listen, ours::guardrail};
+use super::{guardrail::guardrail, listen};
 use crate::config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout};
 use anyhow::{Result, bail};
 use countersign_gate::{Audience, Choices, Gate, GateSettings, OnTimeout, Policy};
