@@ -98,7 +98,9 @@ pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit
             return Ok(Exit::Pending);
         }
     }
-    let (scope, rules, reason) = (Some(args.scope), args.rules, args.note);
+    let scope = Some(args.scope);
+    let rules = args.rules;
+    let reason = args.note;
     let answer = AnswerRequest { scope, rules, reason, ..AnswerRequest::new(Decision::Approve) };
     report_with_title(&seen, &client.answer(&seen.id, &answer).await?, args.json)
 }
@@ -171,11 +173,10 @@ pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> 
 }
 
 fn has_id(id: &str) -> Result<()> {
-    match id.trim().is_empty() {
-        true => {
-            Err(Misused("the ask's id is empty; `countersign pending` shows them".into()).into())
-        }
-        false => Ok(()),
+    if id.trim().is_empty() {
+        Err(Misused("the ask's id is empty; `countersign pending` shows them".into()).into())
+    } else {
+        Ok(())
     }
 }
 
@@ -263,9 +264,10 @@ async fn propose(context: &Context, id: &str, text: &str, yes: bool, json: bool)
 }
 
 fn report_edit(reply: &AnswerReply, json: bool) -> Result<Exit> {
-    match json {
-        true => say::json(&serde_json::to_value(reply)?)?,
-        false => say::out(&say::literal(&reply.message))?,
+    if json {
+        say::json(&serde_json::to_value(reply)?)?;
+    } else {
+        say::out(&say::literal(&reply.message))?;
     }
     Ok(if reply.applied { Exit::Good } else { Exit::Fault })
 }

@@ -91,7 +91,10 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     if args.jsonl {
         return run_lines(client, args.caller).await;
     }
-    let (json, no_wait, longest, edits) = (args.json, args.no_wait, args.wait, args.accept_edits);
+    let json = args.json;
+    let no_wait = args.no_wait;
+    let longest = args.wait;
+    let edits = args.accept_edits;
     let token = args.token;
     let mut call = call(args)?;
     if edits {
@@ -143,7 +146,8 @@ fn call(args: AskArgs) -> Result<Call> {
     let AskArgs { caller, tool, args, question, option, multi, command, budget, .. } = args;
     if let Some(for_s) = budget {
         let shell = |command| {
-            let (tool, args) = ("shell_exec".to_owned(), json!({ "command": command }));
+            let tool = "shell_exec".to_owned();
+            let args = json!({ "command": command });
             BudgetCall { tool, args, cwd: None }
         };
         let calls = command.into_iter().map(shell).collect();
@@ -258,7 +262,9 @@ async fn run_lines(client: Client, caller: Caller) -> Result<Exit> {
 impl AskLines {
     /// Serves until stdin has ended and everything is decided, or the program is gone.
     async fn serve(&mut self) {
-        let (mut input, mut ended, parent) = (of_stdin(), false, parent_id());
+        let mut input = of_stdin();
+        let mut ended = false;
+        let parent = parent_id();
         let mut ticks = interval(LOOK);
         while !ended || !self.open.is_empty() {
             tokio::select! {
@@ -332,9 +338,10 @@ impl AskLines {
         let call: Call = serde_json::from_value(Value::Object(fields))
             .map_err(|error| format!("this is not a call: {error}"))?;
         call.check().map_err(|wrong| wrong.to_string())?;
-        match call.key.as_ref().is_some_and(|key| self.open.contains_key(key)) {
-            true => Err("a call with this `key` is open already".to_owned()),
-            false => Ok(call),
+        if call.key.as_ref().is_some_and(|key| self.open.contains_key(key)) {
+            Err("a call with this `key` is open already".to_owned())
+        } else {
+            Ok(call)
         }
     }
 

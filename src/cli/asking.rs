@@ -120,10 +120,7 @@ impl InterruptSignals {
         Ok(Self {
             interrupt: of(SignalKind::interrupt())?,
             terminate: of(SignalKind::terminate())?,
-            hang_up: match hang_up_is_ignored() {
-                true => None,
-                false => Some(of(SignalKind::hangup())?),
-            },
+            hang_up: if hang_up_is_ignored() { None } else { Some(of(SignalKind::hangup())?) },
         })
     }
 
@@ -228,7 +225,8 @@ async fn draw_wait(client: &Client, id: &str) -> Infallible {
     }
     let places = client.ready().await.map(|ready| places(&ready)).unwrap_or_default();
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
-    let (line, mut deadline) = (DrawnLine, None);
+    let line = DrawnLine;
+    let mut deadline = None;
     for at in 0_usize.. {
         ticks.tick().await;
         if at.is_multiple_of(REREAD)

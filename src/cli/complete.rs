@@ -26,9 +26,11 @@ pub(super) struct CompletionsArgs {
 }
 
 pub(super) fn run(args: &CompletionsArgs) -> Result<Exit> {
-    let (shells, name) = (Shells::builtins(), args.shell.to_string());
+    let shells = Shells::builtins();
+    let name = args.shell.to_string();
     let completer = shells.completer(&name).context("this shell has no completions")?;
-    let (mut script, program) = (Vec::new(), "countersign");
+    let mut script = Vec::new();
+    let program = "countersign";
     completer.write_registration(VARIABLE, program, program, program, &mut script)?;
     say::out(String::from_utf8_lossy(&script).trim_end())?;
     Ok(Exit::Good)

@@ -98,9 +98,10 @@ async fn config_in_force(context: &Context, config: &Config) -> Option<DoctorChe
         Err(_) => false,
     };
     // A reload needs the token, and the daemon's tokens change at a start only.
-    let fix = match is_refused {
-        true => "restart `countersign serve`: it does not know this config's approver token",
-        false => "countersign reload",
+    let fix = if is_refused {
+        "restart `countersign serve`: it does not know this config's approver token"
+    } else {
+        "countersign reload"
     };
     Some(warn("config", "the daemon runs with an earlier version of this file", fix))
 }

@@ -112,14 +112,16 @@ fn used(grant: &GrantView, now_ms: i64) -> Option<String> {
         times => format!("{times} times"),
     };
     let at = grant.last_used_at.as_deref().and_then(clock::from_rfc3339)?;
-    let (last, call) = (clock::relative(at, now_ms), grant.last_call.as_deref()?);
+    let last = clock::relative(at, now_ms);
+    let call = grant.last_call.as_deref()?;
     Some(format!(", used {used}, last {last} for `{call}`"))
 }
 
 /// A time that is to come: of this day without its date.
 fn until(rfc3339: &str, now_ms: i64) -> String {
     let Some(at) = clock::from_rfc3339(rfc3339) else { return rfc3339.to_owned() };
-    let (then, now) = (clock::local(at), clock::local(now_ms));
+    let then = clock::local(at);
+    let now = clock::local(now_ms);
     let (Some((day, time)), Some((today, _))) = (then.split_once(' '), now.split_once(' ')) else {
         return then;
     };

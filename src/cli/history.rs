@@ -117,7 +117,8 @@ fn query(args: HistoryArgs) -> Result<HistoryQuery> {
     let HistoryArgs { agent, session, tool, person, rule, text, since, until, .. } = args;
     let verdict = args.verdict.map(|verdict| verdict.word().to_owned());
     let folder = args.folder.map(|folder| place(&folder)).transpose()?;
-    let (before, limit) = (None, None);
+    let before = None;
+    let limit = None;
     Ok(HistoryQuery {
         agent,
         session,
@@ -136,9 +137,10 @@ fn query(args: HistoryArgs) -> Result<HistoryQuery> {
 
 /// A folder as agents name it: one that is given from here, such as `.`, by its whole path.
 fn place(folder: &str) -> Result<String> {
-    match folder.starts_with('.') {
-        true => Ok(Path::new(folder).canonicalize()?.display().to_string()),
-        false => Ok(folder.to_owned()),
+    if folder.starts_with('.') {
+        Ok(Path::new(folder).canonicalize()?.display().to_string())
+    } else {
+        Ok(folder.to_owned())
     }
 }
 

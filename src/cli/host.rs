@@ -81,9 +81,10 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
             let rights = LaunchOptions {
                 // Under compat our own host may set any mode, as the original's hosts may.
-                modes: match args.allow_set_mode || compat {
-                    true => ModeChangeSource::WireOptedIn,
-                    false => ModeChangeSource::Wire,
+                modes: if args.allow_set_mode || compat {
+                    ModeChangeSource::WireOptedIn
+                } else {
+                    ModeChangeSource::Wire
                 },
                 compat,
                 named: args.session.is_some(),
@@ -186,13 +187,15 @@ impl<S: HostedSession> EngineHost<S> {
         };
         // A crash aborts the open asks; otherwise the session has ended.
         let broken = matches!(end, HostEnd::Exited(status) if !status.success());
-        let todo = self.session.engine_ended(match broken {
-            true => CancelReason::Aborted,
-            false => CancelReason::SessionEnded,
+        let todo = self.session.engine_ended(if broken {
+            CancelReason::Aborted
+        } else {
+            CancelReason::SessionEnded
         });
         self.act(todo);
         self.pipes.close_inner();
-        let (program, failure) = (self.session.program(), self.session.failure());
+        let program = self.session.program();
+        let failure = self.session.failure();
         let exit = match end {
             HostEnd::Exited(status) => exit(program, status),
             HostEnd::Silent => match (farewell(&mut engine).await?, &failure) {
@@ -284,10 +287,7 @@ impl<S: HostedSession> EngineHost<S> {
 }
 
 fn exit(program: &str, status: ExitStatus) -> Result<Exit> {
-    match status.success() {
-        true => Ok(Exit::Good),
-        false => Err(anyhow!("{program} ended with {status}")),
-    }
+    if status.success() { Ok(Exit::Good) } else { Err(anyhow!("{program} ended with {status}")) }
 }
 
 /// The time for a program to exit after its input is closed.

@@ -154,9 +154,10 @@ impl Reader {
     /// Shows events until the stream ends.
     async fn read(&mut self) -> Result<()> {
         let LogArgs { follow, limit, all, .. } = self.args;
-        let mut events = match all || !self.args.kind.is_empty() {
-            true => self.client.all_events(self.last, limit, follow).await?,
-            false => self.client.events(self.last, limit, follow).await?,
+        let mut events = if all || !self.args.kind.is_empty() {
+            self.client.all_events(self.last, limit, follow).await?
+        } else {
+            self.client.events(self.last, limit, follow).await?
         };
         while let Some(happened) = events.next().await? {
             self.last = happened.resume.or(self.last);
@@ -300,7 +301,8 @@ fn in_words(kind: &str, event: &EventView) -> String {
     let by = event.data.get("by").and_then(|by| by.get("name")?.as_str());
     match (kind, &event.ask) {
         ("refused", _) => {
-            let (name, place) = (text("name").unwrap_or("?"), text("platform").unwrap_or("?"));
+            let name = text("name").unwrap_or("?");
+            let place = text("platform").unwrap_or("?");
             format!("{name} ({place}) may not answer")
         }
         ("answered" | "expired" | "cancelled", Some(ask)) => {
@@ -309,7 +311,8 @@ fn in_words(kind: &str, event: &EventView) -> String {
         }
         ("postponed" | "asked", Some(ask)) => command(ask),
         ("ruled" | "allowed", _) => {
-            let (tool, why) = (text("tool").unwrap_or("?"), text("reason").unwrap_or_default());
+            let tool = text("tool").unwrap_or("?");
+            let why = text("reason").unwrap_or_default();
             let verdict = if kind == "allowed" { kind } else { "denied" };
             format!("{verdict} {tool}: {why}")
         }
@@ -319,7 +322,8 @@ fn in_words(kind: &str, event: &EventView) -> String {
         },
         ("passkey_added" | "passkey_removed" | "passkey_refused", _) => {
             let passkey = |name: &str| event.data.get("passkey")?.get(name)?.as_str();
-            let (name, owner) = (passkey("name").unwrap_or("?"), passkey("owner").unwrap_or("?"));
+            let name = passkey("name").unwrap_or("?");
+            let owner = passkey("owner").unwrap_or("?");
             let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
             format!("{name} of {owner}{by}")
         }
@@ -362,7 +366,9 @@ fn csv_row(happened: &Happened) -> Result<()> {
     let Happened { kind, event, .. } = happened;
     let ask = event.ask.as_ref().map_or("", |ask| ask.id.as_str());
     let [agent, session] = ["agent", "session"].map(|name| of(event, name).unwrap_or_default());
-    let (id, at, what) = (event.id.to_string(), clock::rfc3339(event.at), in_words(kind, event));
+    let id = event.id.to_string();
+    let at = clock::rfc3339(event.at);
+    let what = in_words(kind, event);
     let values = [&id, &at, kind, ask, agent, session, &what].map(csv_value);
     say::out(&values.join(","))
 }
@@ -373,9 +379,10 @@ fn csv_value(text: &str) -> String {
     let text = say::literal(text);
     let formula = text.starts_with(['=', '+', '-', '@', '\t']);
     let text = if formula { format!("'{text}") } else { text };
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
     }
 }
 

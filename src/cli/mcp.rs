@@ -233,9 +233,10 @@ pub(super) async fn run_proxy(context: &Context, args: McpProxyArgs) -> Result<E
 fn server_name(text: &str) -> Result<String, String> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     let good = (1..=64).contains(&text.len()) && text.chars().all(plain);
-    match good && !text.contains("__") && !text.starts_with('_') && !text.ends_with('_') {
-        true => Ok(text.to_owned()),
-        false => Err("say up to 64 letters, digits, - and single _ between them".to_owned()),
+    if good && !text.contains("__") && !text.starts_with('_') && !text.ends_with('_') {
+        Ok(text.to_owned())
+    } else {
+        Err("say up to 64 letters, digits, - and single _ between them".to_owned())
     }
 }
 

@@ -40,10 +40,8 @@ fn state(installed: &Installed) -> Vec<String> {
         Some(_) => "runs; nothing waits".to_owned(),
     };
     let phone = installed.chats();
-    let list = |names: Vec<&str>| match names.is_empty() {
-        true => "none".to_owned(),
-        false => names.join(", "),
-    };
+    let list =
+        |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     vec![
         format!("config    {config}"),
         format!("daemon    {daemon}"),

@@ -29,9 +29,10 @@ pub(super) struct OpenArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &OpenArgs) -> Result<Exit> {
-    match args.print {
-        true => say::out(&link(context).await?)?,
-        false => inbox(context).await?,
+    if args.print {
+        say::out(&link(context).await?)?;
+    } else {
+        inbox(context).await?;
     }
     Ok(Exit::Good)
 }
@@ -97,9 +98,10 @@ pub(super) struct InboxArgs {
 
 pub(super) async fn print_link(context: &Context, args: &InboxArgs) -> Result<Exit> {
     let link = link(context).await?;
-    match args.json {
-        true => say::json(&json!({ "inbox": link }))?,
-        false => say::out(&link)?,
+    if args.json {
+        say::json(&json!({ "inbox": link }))?
+    } else {
+        say::out(&link)?;
     }
     Ok(Exit::Good)
 }

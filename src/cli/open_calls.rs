@@ -53,8 +53,10 @@ pub(super) enum CallNews {
 impl OpenCalls {
     pub(super) fn new(client: Client, without_daemon: WithoutDaemon) -> Self {
         let (opening, opened) = unbounded_channel();
-        let (waiting, back) = (JoinSet::new(), HashMap::new());
-        let (over, answered) = (HashMap::new(), HashMap::new());
+        let waiting = JoinSet::new();
+        let back = HashMap::new();
+        let over = HashMap::new();
+        let answered = HashMap::new();
         Self { client, without_daemon, waiting, back, over, answered, opening, opened }
     }
 
@@ -62,7 +64,8 @@ impl OpenCalls {
     pub(super) fn open(&mut self, key: String, call: Call) {
         let (back, taken) = oneshot::channel();
         self.back.insert(key.clone(), back);
-        let (client, opening) = (self.client.clone(), self.opening.clone());
+        let client = self.client.clone();
+        let opening = self.opening.clone();
         let without_daemon = self.without_daemon;
         self.waiting.spawn(async move {
             // The receiver lives as long as this task.
@@ -85,7 +88,8 @@ impl OpenCalls {
     }
 
     fn report(&mut self, ask: String, key: &str, why: CancelReason) {
-        let (client, key) = (self.client.clone(), key.to_owned());
+        let client = self.client.clone();
+        let key = key.to_owned();
         self.waiting.spawn(async move {
             let _ = client.cancel(&ask, why).await;
             (key, None)

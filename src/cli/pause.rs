@@ -42,9 +42,10 @@ pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<Exit>
 }
 
 fn told(reply: &PauseReply, json: bool) -> Result<Exit> {
-    match json {
-        true => say::json(&serde_json::to_value(reply)?)?,
-        false => say::out(&say::literal(&reply.message))?,
+    if json {
+        say::json(&serde_json::to_value(reply)?)?;
+    } else {
+        say::out(&say::literal(&reply.message))?;
     }
     Ok(Exit::Good)
 }

@@ -67,14 +67,17 @@ pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<Exit> 
     let (facts, decision) = decide(context, &config, &call)?;
     let text = match decision.verdict {
         Verdict::Ask => {
-            let (facts, critical) = (&Matcher::new(&facts, &decision.effects), decision.critical);
+            let facts = &Matcher::new(&facts, &decision.effects);
+            let critical = decision.critical;
             let seen = SeenCall { call: &call, facts, critical };
             let required = requirements(&approvers.rules, &approvers.people, seen);
             // Who is away is in the daemon's store.
             let absent = AbsentPeople::default();
             let at = Moment { now_ms: clock::now_ms(), absent: &absent };
-            let (people, routes) = (&approvers.people, &config.routes);
-            let (plan, steps) = (routes.plan(people, seen, at), routes.steps(people, seen, at));
+            let people = &approvers.people;
+            let routes = &config.routes;
+            let plan = routes.plan(people, seen, at);
+            let steps = routes.steps(people, seen, at);
             let answerers = Answerers::of(&approvers, &required, &absent);
             lines(&answerers.shown_at(routes, plan.as_ref(), &steps))
         }
@@ -115,7 +118,8 @@ fn decide(
     let loaded = policy::load_rules(context)?;
     let guardrail = daemon::guardrail(config, &daemon::rules_path(config));
     let grants = Rules::default();
-    let (rules, now_ms) = (&loaded, clock::now_ms());
+    let rules = &loaded;
+    let now_ms = clock::now_ms();
     let layers = Layers { agent: None, rules, grants: &grants, guardrail: &guardrail, now_ms };
     let mut facts = call.for_policy(policy::home().as_deref());
     let links = links::look(&countersign_policy::sights(&facts));
@@ -151,7 +155,9 @@ pub(super) struct DutyArgs {
 }
 
 pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
-    let (config, now, nobody) = (context.config()?, clock::now_ms(), BTreeSet::new());
+    let config = context.config()?;
+    let now = clock::now_ms();
+    let nobody = BTreeSet::new();
     let turns: Vec<Value> = config
         .routes
         .rotas
@@ -173,9 +179,10 @@ pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
         say::literal(&format!("{rota}: {person} until {}", when_in_full(&until)))
     };
     let lines: Vec<String> = turns.iter().map(line).collect();
-    match lines.is_empty() {
-        true => say::out("There is no rota ([[rotas]] in the config).")?,
-        false => say::out(&lines.join("\n"))?,
+    if lines.is_empty() {
+        say::out("There is no rota ([[rotas]] in the config).")?;
+    } else {
+        say::out(&lines.join("\n"))?;
     }
     Ok(Exit::Good)
 }
@@ -216,7 +223,8 @@ pub(super) async fn passkeys(context: &Context, args: PasskeysArgs) -> Result<Ex
     match args.command {
         Some(PasskeysCommand::Remove { passkey }) => {
             let gone = client.remove_passkey(&passkey).await?;
-            let (name, person) = (say::literal(&gone.name), say::literal(&gone.person));
+            let name = say::literal(&gone.name);
+            let person = say::literal(&gone.person);
             say::out(&format!("Removed: {name} of {person}. Nobody signs in with it any more."))?;
         }
         None => {
@@ -234,9 +242,10 @@ pub(super) async fn passkeys(context: &Context, args: PasskeysArgs) -> Result<Ex
 }
 
 fn row(passkey: &PasskeyView) -> Vec<Cell> {
-    let (colour, state) = match passkey.accepted {
-        true => (Colour::Green, "accepted"),
-        false => (Colour::Yellow, "its person left"),
+    let (colour, state) = if passkey.accepted {
+        (Colour::Green, "accepted")
+    } else {
+        (Colour::Yellow, "its person left")
     };
     let used = passkey.last_used_at.as_deref().map(|at| format!("used {}", when(at)));
     vec![

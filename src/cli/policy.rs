@@ -97,7 +97,8 @@ fn test(context: &Context, args: &PolicyTestArgs) -> Result<Exit> {
     for surprise in &outcome.surprises {
         say::out(&surprise.to_string())?;
     }
-    let (all, wrong) = (outcome.examples, outcome.surprises.len());
+    let all = outcome.examples;
+    let wrong = outcome.surprises.len();
     say::out(&format!("{}: {} of {all} examples hold", loaded.name, all.saturating_sub(wrong)))?;
     Ok(if wrong == 0 { Exit::Good } else { Exit::Fault })
 }
@@ -135,9 +136,10 @@ fn score(folder: &Path) -> Result<Exit> {
 /// Reads a whole file; `-` is stdin.
 fn read(file: &Path) -> Result<String> {
     let mut text = String::new();
-    let read = match file == Path::new("-") {
-        true => std::io::stdin().lock().read_to_string(&mut text).map(drop),
-        false => fs::read_to_string(file).map(|whole| text = whole),
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().read_to_string(&mut text).map(drop)
+    } else {
+        fs::read_to_string(file).map(|whole| text = whole)
     };
     read.with_context(|| file.display().to_string())?;
     Ok(text)
@@ -174,7 +176,8 @@ struct ExplainArgs {
 }
 
 fn run_explain(context: &Context, args: ExplainArgs) -> Result<Exit> {
-    let (mode, json) = (args.mode.mode(), args.json);
+    let mode = args.mode.mode();
+    let json = args.json;
     let loaded = load_named(context, args.rules.as_deref())?;
     let config = context.config()?;
     let guardrail = daemon::guardrail(&config, &daemon::rules_path(&config));
@@ -247,9 +250,10 @@ fn load_named(context: &Context, named: Option<&Path>) -> Result<NamedRules> {
         Some(file) => (file.display().to_string(), rules_text(file)?),
         None => {
             let file = daemon::rules_path(&context.config()?);
-            match file.exists() {
-                true => (file.display().to_string(), rules_text(&file)?),
-                false => ("the built-in rules".to_owned(), DEFAULT_RULES.to_owned()),
+            if file.exists() {
+                (file.display().to_string(), rules_text(&file)?)
+            } else {
+                ("the built-in rules".to_owned(), DEFAULT_RULES.to_owned())
             }
         }
     };
@@ -328,12 +332,13 @@ fn outlook_of(rules: &Rules) -> String {
 fn reading(all: &[&Rule], verdict: Verdict) -> Vec<String> {
     let of_class = |rule: &&&Rule| rule.verdict == verdict && rule.pattern == "@reads";
     let tools: Vec<&str> = all.iter().filter(of_class).map(|rule| rule.tool.as_str()).collect();
-    match tools.is_empty() {
-        true => Vec::new(),
-        false => vec![format!(
+    if tools.is_empty() {
+        Vec::new()
+    } else {
+        vec![format!(
             "what only reads, inside the project and without secrets ({})",
             tools.join(", ")
-        )],
+        )]
     }
 }
 

@@ -30,9 +30,10 @@ pub(super) fn docs(_: &Context, args: &DocsArgs) -> Result<Exit> {
              source, and `countersign man DIR` writes the manual pages"
         )
     };
-    match !args.print && open::show(&page) {
-        true => say::out("The documentation is open in your browser.")?,
-        false => say::out(&page.display().to_string())?,
+    if !args.print && open::show(&page) {
+        say::out("The documentation is open in your browser.")?;
+    } else {
+        say::out(&page.display().to_string())?;
     }
     Ok(Exit::Good)
 }

@@ -24,10 +24,7 @@ pub(super) fn answer(text: &str) -> Result<()> {
 /// Words of others for stdout: unchanged for a program, with hidden characters visible on a
 /// terminal.
 pub(super) fn words(text: &str) -> Cow<'_, str> {
-    match io::stdout().is_terminal() {
-        true => visible(text).into(),
-        false => text.into(),
-    }
+    if io::stdout().is_terminal() { visible(text).into() } else { text.into() }
 }
 
 /// Writes JSON to stdout, with hidden characters escaped in case it is a terminal.

@@ -92,9 +92,10 @@ pub(super) struct ReloadArgs {
 
 pub(super) async fn reload(context: &Context, args: &ReloadArgs) -> Result<Exit> {
     let reply = context.approver()?.reload().await?;
-    match args.json {
-        true => say::json(&serde_json::to_value(reply)?)?,
-        false => say::out(&say::literal(&reply.message))?,
+    if args.json {
+        say::json(&serde_json::to_value(reply)?)?;
+    } else {
+        say::out(&say::literal(&reply.message))?;
     }
     Ok(Exit::Good)
 }

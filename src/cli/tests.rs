@@ -131,7 +131,8 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
     let none = Rules::default();
     let layers =
         Layers { agent: None, rules: &all, grants: &none, guardrail: &guardrail, now_ms: 0 };
-    let (mut state, mut decisions) = (7_usize, 0);
+    let mut state = 7_usize;
+    let mut decisions = 0;
     for _ in 0..4_000 {
         let mut words = vec!["countersign"];
         for _ in 0..=(state >> 7) % 5 {

@@ -117,9 +117,10 @@ pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
         }
         TokenCommand::List { json: false } => {
             let tokens = client.tokens().await?;
-            match tokens.is_empty() {
-                true => say::out("No agent has a token of its own.")?,
-                false => say::out(&say::table(&tokens.iter().map(row).collect::<Vec<_>>()))?,
+            if tokens.is_empty() {
+                say::out("No agent has a token of its own.")?;
+            } else {
+                say::out(&say::table(&tokens.iter().map(row).collect::<Vec<_>>()))?;
             }
         }
         TokenCommand::Resume { agent } => {

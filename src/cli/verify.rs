@@ -56,7 +56,8 @@ pub(super) async fn run(context: &Context, args: VerifyTokenArgs) -> Result<Exit
     }
     let checked = match (&args.key, &args.spent) {
         (Some(key), Some(spent)) => {
-            let (key, now) = (public_key(key)?, clock::now_ms() / 1_000);
+            let key = public_key(key)?;
+            let now = clock::now_ms() / 1_000;
             match token.check(&key, &digest, now) {
                 Ok(()) => spend(&token, spent)?,
                 Err(why) => Err(why),

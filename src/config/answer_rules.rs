@@ -47,10 +47,9 @@ fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
     let group = section.get("group", |node| known_group(node, people));
     let approvals = section.get("approvals", count);
     let deny = section.get("deny", count);
-    let count = section.get("distinct", flag).map(|distinct| match distinct {
-        true => VoteUnit::Person,
-        false => VoteUnit::Account,
-    });
+    let count = section
+        .get("distinct", flag)
+        .map(|distinct| if distinct { VoteUnit::Person } else { VoteUnit::Account });
     let exclude = section.get("exclude", |node| match text(node)?.as_str() {
         "requester" => Ok(Excluded::Requester),
         _ => Err("can only be \"requester\"".to_owned()),
@@ -185,10 +184,9 @@ pub(super) fn conditions(section: &mut Section<'_>) -> AskConditions {
         command: section.get("command", |node| patterns("shell_exec", node)).unwrap_or_default(),
         path: section.get("path", |node| patterns("*", node)).unwrap_or_default(),
         effect: section.get("effect", effects).unwrap_or_default(),
-        critical: section.get("critical", flag).map(|critical| match critical {
-            true => Criticality::Critical,
-            false => Criticality::Ordinary,
-        }),
+        critical: section
+            .get("critical", flag)
+            .map(|critical| if critical { Criticality::Critical } else { Criticality::Ordinary }),
     }
 }
 
@@ -198,9 +196,10 @@ pub(super) fn texts(node: &ConfigNode) -> Result<Vec<String>, String> {
         ConfigValue::List(list) => list.iter().map(text).collect::<Result<_, _>>()?,
         _ => vec![text(node)?],
     };
-    match texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
-        true => Err("is empty; leave it out to fit everything".to_owned()),
-        false => Ok(texts),
+    if texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
+        Err("is empty; leave it out to fit everything".to_owned())
+    } else {
+        Ok(texts)
     }
 }
 

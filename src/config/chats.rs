@@ -73,7 +73,8 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The values of these keys; `None` if a required one is missing.
 fn settings(section: &mut Section<'_>, keys: &[Key]) -> Option<Settings> {
-    let (mut settings, mut whole) = (Settings::default(), true);
+    let mut settings = Settings::default();
+    let mut whole = true;
     for key in keys {
         let read = |node: &ConfigNode| setting(node, key.takes);
         let value = match key.absent {

@@ -82,9 +82,10 @@ pub fn remove(text: &str, section: &str, key: &str) -> Result<String, EditError>
     let old = place.old_value();
     let line = old.and_then(|old| lines(text, 0).find(|(line, _)| line.contains(&old.start)));
     let without = line.map_or_else(|| text.to_owned(), |(line, _)| replaced(text, line, ""));
-    match toml::from_str::<Table>(&without).is_ok_and(|it| it == wanted) {
-        true => Ok(without),
-        false => Err(EditError::NoPlace { section: section.to_owned(), key: key.to_owned() }),
+    if toml::from_str::<Table>(&without).is_ok_and(|it| it == wanted) {
+        Ok(without)
+    } else {
+        Err(EditError::NoPlace { section: section.to_owned(), key: key.to_owned() })
     }
 }
 
@@ -276,7 +277,8 @@ fn newline(text: &str) -> &'static str {
 }
 
 fn replaced(text: &str, range: Range<usize>, by: &str) -> String {
-    let (before, after) = (text.get(..range.start), text.get(range.end..));
+    let before = text.get(..range.start);
+    let after = text.get(range.end..);
     format!("{}{by}{}", before.unwrap_or_default(), after.unwrap_or_default())
 }
 
@@ -284,6 +286,7 @@ fn replaced(text: &str, range: Range<usize>, by: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+    use crate::config::template;
     use crate::platforms::BUILT_IN;
     use proptest::prelude::*;
 
@@ -435,7 +438,8 @@ mod tests {
             let others = |text: &str| -> Vec<String> {
                 text.split_inclusive('\n').filter(|line| !ours(line)).map(str::to_owned).collect()
             };
-            let (kept, all) = (others(&before), others(&after));
+            let kept = others(&before);
+            let all = others(&after);
             let mut rest = all.iter().filter(|line| !line.trim().is_empty());
             let there = kept.iter().filter(|line| !line.trim().is_empty());
             prop_assert!(there.into_iter().all(|line| rest.any(|it| it == line)), "{}", after);

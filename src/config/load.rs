@@ -109,7 +109,8 @@ impl Config {
 #[must_use]
 pub fn version(file: &Path) -> Option<String> {
     let found = std::fs::metadata(file).ok()?;
-    let (seconds, nanos) = (found.mtime(), found.mtime_nsec());
+    let seconds = found.mtime();
+    let nanos = found.mtime_nsec();
     Some(format!("{seconds}.{nanos:09}-{}-{}", found.size(), found.ino()))
 }
 
@@ -170,7 +171,8 @@ const APPROVERS: &str = "# (the approvers in chats)\n";
 /// The default config of a program with these platforms.
 #[must_use]
 pub fn template(platforms: &[Registered]) -> String {
-    let (mut sections, mut lists) = (String::new(), String::new());
+    let mut sections = String::new();
+    let mut lists = String::new();
     for platform in platforms.iter().filter_map(|it| it.platform) {
         let about = platform.description();
         let _ = writeln!(sections, "{}", about.example);

@@ -68,7 +68,8 @@ pub(super) fn read(
     }
     section.finish();
     let scopes = scopes.unwrap_or_default();
-    let (issuer, client_id) = (issuer?, id?);
+    let issuer = issuer?;
+    let client_id = id?;
     Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session, ca_file })
 }
 

@@ -36,9 +36,10 @@ pub(super) fn read(
         let group = group(&mut section, platforms);
         section.finish();
         let Some(group) = group else { continue };
-        match all.groups.iter().any(|other| other.name == group.name) {
-            true => problems.push(format!("{place}: [[groups]] has `{}` twice", group.name)),
-            false => all.groups.push(group),
+        if all.groups.iter().any(|other| other.name == group.name) {
+            problems.push(format!("{place}: [[groups]] has `{}` twice", group.name))
+        } else {
+            all.groups.push(group)
         }
     }
     for (place, table) in people {
@@ -78,7 +79,8 @@ fn person(
             "`{name}` has no identity, so they could not answer; give `{known}`, `oidc` or `token`"
         ));
     }
-    let (groups, hosts) = (groups.unwrap_or_default(), hosts.unwrap_or_default());
+    let groups = groups.unwrap_or_default();
+    let hosts = hosts.unwrap_or_default();
     let agents = agents.unwrap_or_default();
     Some(NamedPerson { name, identities, token, groups, hosts, agents, zone, quiet })
 }
@@ -245,12 +247,13 @@ pub(super) fn read_approvers(
                 .into(),
         ),
     });
-    let _ = section.get("four_eyes", |node| match flag(node)? {
-        false => Ok(()),
-        true => {
+    let _ = section.get("four_eyes", |node| {
+        if flag(node)? {
             Err("can only be false: [[answer_rules]] with `exclude = \"requester\"` say where \
                       it matters who asks"
                 .into())
+        } else {
+            Ok(())
         }
     });
     section.finish();

@@ -64,7 +64,8 @@ pub(super) fn config(
     platforms: &'static [Registered],
 ) -> Result<Config, Vec<String>> {
     let problems = chats::faults(platforms, &[SECTIONS.as_slice(), &LAST_SECTIONS].concat());
-    let (base, root) = (places.config.clone(), ConfigTable::new());
+    let base = places.config.clone();
+    let root = ConfigTable::new();
     let mut reader = ConfigReader { places, platforms, base, root, problems };
     let path = match file {
         Some((path, text)) => {
@@ -163,7 +164,8 @@ impl ConfigReader<'_> {
     }
 
     fn daemon(&mut self) -> DaemonSettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let path = |node: &ConfigNode| text(node).map(|text| places.resolve(&base, &text));
         let mut section = self.section("daemon");
         let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
@@ -193,7 +195,8 @@ impl ConfigReader<'_> {
     }
 
     fn client(&mut self, socket: &Path) -> ClientSettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let mut section = self.section("client");
         let insecure_http = section.get("insecure_http", flag).unwrap_or(false);
         let client = ClientSettings {
@@ -211,7 +214,8 @@ impl ConfigReader<'_> {
     }
 
     fn store(&mut self, state_dir: &Path) -> StoreSettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let mut section = self.section("store");
         let database = section
             .get("url", |node| Database::read(&text(node)?, |file| places.resolve(&base, file)));
@@ -222,7 +226,8 @@ impl ConfigReader<'_> {
     }
 
     fn policy(&mut self) -> PolicySettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let mut section = self.section("policy");
         // Read first: `on_timeout` needs the tools.
         let approved = section.get("approve_on_timeout", tools).unwrap_or_default();

@@ -136,9 +136,10 @@ fn digest(section: &mut Section<'_>, names: &RouteNames<'_>) -> Option<Scheduled
     let to = section.need("to", "name targets as in a route", |node| {
         let to =
             texts(node)?.iter().map(|name| names.target(name)).collect::<Result<Vec<_>, _>>()?;
-        match to.contains(&RouteTarget::Inbox) || to.is_empty() {
-            true => Err("wants targets in chats; `countersign digest` prints it".to_owned()),
-            false => Ok(to),
+        if to.contains(&RouteTarget::Inbox) || to.is_empty() {
+            Err("wants targets in chats; `countersign digest` prints it".to_owned())
+        } else {
+            Ok(to)
         }
     });
     let ((day, at), zone) = (when?, zone?);
@@ -223,15 +224,17 @@ impl RouteNames<'_> {
         let group = known_group(&node, self.people)?;
         let written_to = |name| self.direct.get(name).is_some_and(|direct| !direct.is_empty());
         let anybody = self.people.members(&group).any(written_to);
-        match anybody {
-            true => Ok(RouteTarget::Group(group)),
-            false => Err(format!("names the group `{group}`, of whom nobody is in a chat by name")),
+        if anybody {
+            Ok(RouteTarget::Group(group))
+        } else {
+            Err(format!("names the group `{group}`, of whom nobody is in a chat by name"))
         }
     }
 }
 
 fn planned(chat: &ChatAccount, (name, target): &(String, Target)) -> PlannedTarget {
-    let (adapter, target) = (chat.name().to_owned(), target.0.clone());
+    let adapter = chat.name().to_owned();
+    let target = target.0.clone();
     PlannedTarget { adapter, target, name: name.clone() }
 }
 
@@ -240,7 +243,8 @@ fn direct(person: &NamedPerson, chats: &[ChatAccount]) -> Vec<PlannedTarget> {
     let on = |chat: &ChatAccount| {
         let id = person.identities.get(chat.name())?.first()?;
         let Target(target) = chat.platform.direct(id)?;
-        let (adapter, name) = (chat.name().to_owned(), person.name.clone());
+        let adapter = chat.name().to_owned();
+        let name = person.name.clone();
         Some(PlannedTarget { adapter, target, name })
     };
     chats.iter().filter_map(on).collect()
@@ -272,9 +276,10 @@ fn same_names(chats: &[ChatAccount]) -> Vec<String> {
     let mut seen: Vec<&str> = Vec::new();
     let mut twice = Vec::new();
     for (name, _) in chats.iter().flat_map(|chat| &chat.names) {
-        match seen.contains(&name.as_str()) {
-            true => twice.push(format!("two targets have the name `{name}`; routes need one each")),
-            false => seen.push(name),
+        if seen.contains(&name.as_str()) {
+            twice.push(format!("two targets have the name `{name}`; routes need one each"))
+        } else {
+            seen.push(name)
         }
     }
     twice
@@ -288,9 +293,10 @@ fn read_rotas(entries: ConfigEntries, people: &People, problems: &mut Vec<String
         let rota = rota(&mut section, people);
         section.finish();
         let Some(rota) = rota else { continue };
-        match rotas.iter().any(|other| other.name == rota.name) {
-            true => problems.push(format!("{place}: [[rotas]] has `{}` twice", rota.name)),
-            false => rotas.push(rota),
+        if rotas.iter().any(|other| other.name == rota.name) {
+            problems.push(format!("{place}: [[rotas]] has `{}` twice", rota.name))
+        } else {
+            rotas.push(rota)
         }
     }
     rotas

@@ -86,7 +86,8 @@ fn of_people(root: &ConfigTable) -> impl Iterator<Item = ConfigToken<'_>> {
     nodes.flatten().filter_map(|node| {
         let ConfigValue::Table(table) = node.value() else { return None };
         let (.., node) = table.iter().find(|(name, ..)| name == "token")?;
-        let (section, key) = ("[people]", "token");
+        let section = "[people]";
+        let key = "token";
         Some(ConfigToken { section, key, place: &node.place, hash: hash("daemon", node)? })
     })
 }

@@ -6,10 +6,10 @@ use countersign_tokens::{ids, secret::Secret};
 use listenfd::ListenFd;
 use std::{
     fs, io,
-    net::{SocketAddr, TcpListener},
+    net::{self, SocketAddr},
     os::unix::{
         fs::{DirBuilderExt, PermissionsExt},
-        net::UnixListener,
+        net as unix_net,
     },
     path::{Path, PathBuf},
 };
@@ -140,8 +140,8 @@ fn private_folder(path: &Path) -> Result<()> {
 /// The listeners that `countersign.socket` passed on, if any.
 #[derive(Debug, Default)]
 pub struct Inherited {
-    tcp: Option<TcpListener>,
-    unix: Option<UnixListener>,
+    tcp: Option<net::TcpListener>,
+    unix: Option<unix_net::UnixListener>,
 }
 
 impl Inherited {
@@ -150,7 +150,8 @@ impl Inherited {
     /// # Errors
     /// When a listener was passed on that the daemon does not serve.
     pub fn take() -> Result<Self> {
-        let (mut passed, mut taken) = (ListenFd::from_env(), Self::default());
+        let mut passed = ListenFd::from_env();
+        let mut taken = Self::default();
         for at in 0..passed.len() {
             let kind = "the service manager passes on a socket that is neither TCP nor a unix \
              stream, or \
@@ -174,7 +175,7 @@ impl Inherited {
     ///
     /// # Errors
     /// When the one passed on has another address.
-    pub(super) fn tcp(&mut self, wanted: SocketAddr) -> Result<Option<tokio::net::TcpListener>> {
+    pub(super) fn tcp(&mut self, wanted: SocketAddr) -> Result<Option<TcpListener>> {
         let Some(tcp) = self.tcp.take() else { return Ok(None) };
         let address = tcp.local_addr().context("the passed listener has no address")?;
         // FAIL-CLOSED: clients and the guardrail use the address in the config.
@@ -186,14 +187,14 @@ impl Inherited {
             );
         }
         tcp.set_nonblocking(true).context("the passed listener cannot be used")?;
-        Ok(Some(tokio::net::TcpListener::from_std(tcp)?))
+        Ok(Some(TcpListener::from_std(tcp)?))
     }
 
     /// The listener at this path, if one was passed on.
     ///
     /// # Errors
     /// When the one passed on has another path.
-    pub(super) fn unix(&mut self, wanted: &Path) -> Result<Option<tokio::net::UnixListener>> {
+    pub(super) fn unix(&mut self, wanted: &Path) -> Result<Option<UnixListener>> {
         let Some(unix) = self.unix.take() else { return Ok(None) };
         let address = unix.local_addr().context("the passed socket has no address")?;
         let path = address.as_pathname().unwrap_or(Path::new("(without a path)"));
@@ -213,6 +214,6 @@ impl Inherited {
             );
         }
         unix.set_nonblocking(true).context("the passed socket cannot be used")?;
-        Ok(Some(tokio::net::UnixListener::from_std(unix)?))
+        Ok(Some(UnixListener::from_std(unix)?))
     }
 }

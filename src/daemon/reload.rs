@@ -16,7 +16,6 @@ use countersign_tokens::{clock, digest};
 use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, watch};
-use tokio_util::sync::CancellationToken;
 
 /// Puts changed configs in force.
 pub(super) struct Reloader {
@@ -158,8 +157,10 @@ fn backups_of(config: &Config) -> Vec<PathBuf> {
 
 /// The keys whose change takes effect at the next start only.
 fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
-    let (before, after) = (&started.daemon, &wanted.daemon);
-    let (limits, wanted_limits) = (started.limits.connections, wanted.limits.connections);
+    let before = &started.daemon;
+    let after = &wanted.daemon;
+    let limits = started.limits.connections;
+    let wanted_limits = wanted.limits.connections;
     let changed = [
         ("daemon.socket", before.socket != after.socket),
         ("daemon.listen", before.listen != after.listen),
@@ -204,7 +205,8 @@ pub(super) struct InForceLog {
 impl InForceLog {
     /// Notes it at the start and after each change, until told to stop.
     pub(super) async fn keep(self, stop: CancellationToken) {
-        let (mut config, mut rules) = (Value::Null, Value::Null);
+        let mut config = Value::Null;
+        let mut rules = Value::Null;
         while !stop.is_cancelled() {
             let noted = async {
                 self.note("config", &mut config, self.config()).await?;

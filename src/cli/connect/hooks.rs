@@ -57,12 +57,11 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
         Err(error) => format!("What is asked cannot be told: {error:#}"),
     };
     let AgentTitle { name, connected: note, .. } = agent.title();
-    let note = match agent.modes().first() == Some(&mode) {
-        true => note,
-        false => {
-            "Every call is decided here then, in all of its modes: what your rules allow runs \
+    let note = if agent.modes().first() == Some(&mode) {
+        note
+    } else {
+        "Every call is decided here then, in all of its modes: what your rules allow runs \
              without its prompt, and without a daemon or an answer nothing runs."
-        }
     };
     if !matches!(connected, Changed::No) && args.settings.is_none() {
         begin_watching(context, agent)?;
@@ -266,7 +265,8 @@ fn end_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
     let config = context.config()?;
     let Some(home) = config.agents.watched(agent.name()) else { return Ok(()) };
     let mut setup = Setup::open(context)?;
-    let (text, name) = (setup.text()?, agent.name());
+    let text = setup.text()?;
+    let name = agent.name();
     // What was there before, where it is certain that nothing else has changed since.
     let value = Value::String(home.display().to_string());
     let file = AgentFile::new(setup.file.clone(), HookFile::Shared)?;
@@ -361,9 +361,10 @@ impl AgentFile {
     fn back_up(&self) -> Result<Option<PathBuf>> {
         let text = self.read()?;
         let newest = self.backups().pop();
-        match newest.is_some_and(|newest| fs::read_to_string(newest).is_ok_and(|it| it == text)) {
-            true => Ok(None),
-            false => files::back_up(&self.path),
+        if newest.is_some_and(|newest| fs::read_to_string(newest).is_ok_and(|it| it == text)) {
+            Ok(None)
+        } else {
+            files::back_up(&self.path)
         }
     }
 

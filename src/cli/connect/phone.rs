@@ -110,7 +110,8 @@ async fn pair(
     say::out(&lines.join("\n"))?;
     let by = code_sent(client, &pairing.id).await?;
     let target = Target(by.target.clone());
-    let (name, id) = (say::literal(&by.name), say::literal(&by.id));
+    let name = say::literal(&by.name);
+    let id = say::literal(&by.id);
     say::out(&format!("{name} (id {id}) sent the code from {}.", say::literal(&by.place)))?;
     match phone.platform.check_target(account, &target).await {
         Ok(chat) => say::out(&format!("Cards reach {}.", say::literal(&chat)))?,
@@ -565,7 +566,8 @@ mod tests {
         let mut terminal = vt100::Parser::new(30.try_into().unwrap(), 60.try_into().unwrap(), 0);
         terminal.process(picture.replace('\n', "\r\n").as_bytes());
         let shade = |x: usize, y: usize| {
-            let (row, column) = (u16::try_from(y / 2).unwrap(), u16::try_from(x).unwrap());
+            let row = u16::try_from(y / 2).unwrap();
+            let column = u16::try_from(x).unwrap();
             let cell = terminal.screen().cell(row, column).unwrap();
             let inked = matches!((cell.contents(), y % 2), ("█", _) | ("▀", 0) | ("▄", 1));
             match if inked { cell.fgcolor() } else { cell.bgcolor() } {
@@ -574,7 +576,8 @@ mod tests {
             }
         };
         let pixel = |x: usize, y: usize| shade(x / MODULE, y / MODULE);
-        let (wide, high) = (60 * MODULE, 60 * MODULE);
+        let wide = 60 * MODULE;
+        let high = 60 * MODULE;
         let mut photo = rqrr::PreparedImage::prepare_from_greyscale(wide, high, pixel);
         let [code] = &photo.detect_grids()[..] else { panic!("no code is found") };
         code.decode().unwrap().1

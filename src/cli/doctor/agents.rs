@@ -174,7 +174,8 @@ enum TrialOutcome {
 
 /// Tries the hook of an agent.
 pub(super) async fn try_hook(context: &Context, agent: &dyn HookAgent) -> DoctorCheck {
-    let (name, title) = (agent.name(), agent.title().name);
+    let name = agent.name();
+    let title = agent.title().name;
     let connect = format!("countersign connect {name}");
     let hooks = match installed(agent) {
         Ok(Some(hooks)) => hooks,

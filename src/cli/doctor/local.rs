@@ -63,7 +63,8 @@ pub(super) async fn collector(config: &Config) -> Vec<DoctorCheck> {
 
 /// Checks that the identity provider answers as the config names it, with keys that can be read.
 pub(super) async fn provider(config: &Config) -> Option<DoctorCheck> {
-    let (oidc, public) = (config.oidc.as_ref()?, config.daemon.public_url.as_ref()?);
+    let oidc = config.oidc.as_ref()?;
+    let public = config.daemon.public_url.as_ref()?;
     Some(match daemon::try_provider(oidc, public).await {
         Ok(1) => ok("oidc", format!("{} answers, and signs with 1 key", oidc.issuer)),
         Ok(keys) => ok("oidc", format!("{} answers, and signs with {keys} keys", oidc.issuer)),
@@ -106,9 +107,10 @@ pub(super) fn store(config: &Config) -> DoctorCheck {
         return warn("store", format!("{} is not there yet", file.display()), "countersign serve");
     }
     // Opened for appending, which changes nothing, while the daemon may be writing to it.
-    let writable = match file.exists() {
-        true => fs::OpenOptions::new().append(true).open(file).map(drop),
-        false => tempfile::tempfile_in(folder).map(drop),
+    let writable = if file.exists() {
+        fs::OpenOptions::new().append(true).open(file).map(drop)
+    } else {
+        tempfile::tempfile_in(folder).map(drop)
     };
     match writable {
         Ok(()) => ok("store", format!("{} can be written", file.display())),
@@ -200,7 +202,8 @@ fn receiving(ready: &Value) -> Vec<DoctorCheck> {
         match text("state").as_deref() {
             Some("up") => Some(ok(&name, "the daemon receives presses")),
             Some("down") => {
-                let (why, since) = (text("detail")?, text("since").unwrap_or_default());
+                let why = text("detail")?;
+                let since = text("since").unwrap_or_default();
                 let says = format!("the daemon receives no presses since {since}: {why}");
                 Some(fail(&name, says, "put that right; the daemon keeps trying by itself"))
             }
@@ -244,8 +247,8 @@ fn late(ready: &Value) -> Vec<DoctorCheck> {
     let all = ready.get("late").and_then(Value::as_array);
     let one = |late: &Value| {
         let text = |key: &str| late.get(key).and_then(Value::as_str).map(say::literal);
-        let (name, since) =
-            (text("adapter").unwrap_or_default(), text("since").unwrap_or_default());
+        let name = text("adapter").unwrap_or_default();
+        let since = text("since").unwrap_or_default();
         let cards = late.get("cards").and_then(Value::as_u64).unwrap_or_default();
         let says = format!("{cards} cards are late; the oldest has waited since {since}");
         warn(&name, says, "answer what is there, or see docs/troubleshooting.md on late cards")
@@ -282,10 +285,8 @@ fn person(person: &NamedPerson) -> DoctorCheck {
         chat => format!("on {chat}"),
     });
     let groups: Vec<_> = person.groups.iter().map(String::as_str).collect();
-    let groups = match groups.is_empty() {
-        true => String::new(),
-        false => format!("; in {}", groups.join(", ")),
-    };
+    let groups =
+        if groups.is_empty() { String::new() } else { format!("; in {}", groups.join(", ")) };
     let says = format!("{} answers {}{groups}", person.name, on.collect::<Vec<_>>().join(", "));
     ok("approvers", says)
 }
@@ -302,7 +303,8 @@ fn unnamed(config: &Config, who: &Approvers) -> Option<DoctorCheck> {
         .collect();
     for group in &who.people.groups {
         let platforms: Vec<_> = group.roles.keys().map(String::as_str).collect();
-        let (group, platforms) = (&group.name, platforms.join(" and "));
+        let group = &group.name;
+        let platforms = platforms.join(" and ");
         said.push(format!("everyone with a role of the group {group} on {platforms}"));
     }
     if who.answers_nameless() {
@@ -312,13 +314,14 @@ fn unnamed(config: &Config, who: &Approvers) -> Option<DoctorCheck> {
     if said.is_empty() {
         return None;
     }
-    Some(match who.people.is_empty() {
-        true => ok("approvers", format!("{said}; any one of them answers alone")),
-        false => warn(
+    Some(if who.people.is_empty() {
+        ok("approvers", format!("{said}; any one of them answers alone"))
+    } else {
+        warn(
             "approvers",
             format!("without a name: {said}"),
             "name them in [[people]], so that answers carry their names",
-        ),
+        )
     })
 }
 
@@ -333,7 +336,8 @@ pub(super) async fn chats(config: &Config) -> Vec<DoctorCheck> {
 }
 
 async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
-    let (name, key) = (chat.name(), chat.platform.description().account);
+    let name = chat.name();
+    let key = chat.platform.description().account;
     let mut findings = vec![match chat.platform.check(&chat.settings).await {
         Ok(bot) => ok(name, format!("the token {} is {bot}'s", chat.secret().hint())),
         // Targets cannot be checked with a token that does not work.

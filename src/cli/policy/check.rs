@@ -55,7 +55,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit> {
             Verdict::Deny => Exit::Denied,
         });
     }
-    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut input = io::stdin().lock();
+    let mut output = io::stdout().lock();
     let mut bytes = Vec::new();
     while input.read_until(b'\n', &mut bytes).context("stdin cannot be read")? > 0 {
         // Bytes that are no UTF-8 make this line unreadable, and do not end the input.
