@@ -193,7 +193,9 @@ fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
         if let Some(heading) = line.strip_prefix("## ") {
             section = heading.strip_prefix("`[").and_then(|rest| rest.strip_suffix("]`"));
         } else if let (Some(name), Some(row)) = (section, line.strip_prefix("| `")) {
-            documented.entry(name).or_default().insert(row.split_once('`').unwrap().0);
+            // A row may have several keys: "| `agent`, `session` | …".
+            let keys = row.split_once(" |").unwrap().0.split('`').step_by(2);
+            documented.entry(name).or_default().extend(keys);
         }
     }
     // An unknown key that resembles no other gets the list of all known keys.

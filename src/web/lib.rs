@@ -58,6 +58,7 @@ use std::sync::Arc;
 pub fn router(api: Api, surface: Surface) -> Router {
     let guarded = Router::new()
         .route(routes::CALLS, post(calls::submit))
+        .route(routes::AHEAD, post(calls::ahead))
         .route(routes::ASKS, get(asks::list))
         .route(routes::ASK, get(asks::get))
         .route(routes::ANSWER, post(asks::answer))
