@@ -9,7 +9,6 @@ mod load;
 mod log;
 mod model;
 mod oidc;
-mod otel;
 mod people;
 mod read;
 mod routes;
@@ -32,5 +31,4 @@ pub use model::{
     PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
 };
 pub use oidc::{ClaimSetting, OidcSettings};
-pub use otel::OtelSettings;
 pub(crate) use read::SOCKET;

@@ -1,7 +1,7 @@
 //! `countersign up`: sets everything up in one guided command, which can be repeated.
 
 use super::{
-    Context, Exit, connect, files, init,
+    Context, Exit, Misused, connect, files, init,
     next::{ConfigState, Installed, ready},
     open,
     prompt::confirmed,
@@ -46,7 +46,8 @@ pub(super) struct UpArgs {
 
 pub(super) async fn run(context: &Context, args: &UpArgs) -> Result<Exit> {
     if !args.yes && !io::stdin().is_terminal() {
-        bail!("nobody is here to agree to the steps; --yes takes them without asking");
+        let why = "no terminal to confirm the steps on; --yes takes them all";
+        return Err(Misused(why.into()).into());
     }
     let config = config(context)?;
     daemon(context, &config, args).await?;

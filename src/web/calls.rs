@@ -70,7 +70,7 @@ async fn owned(api: &Api, owner: &Owner, body: &Bytes) -> Result<Call, ApiError>
     let SubmitRequest { mut call, session_secret } = read?;
     // The handle's owner, narrowed by the session's secret: without the secret, any process with
     // the agent's token could use the session's grants.
-    call.owner = Some(session_secret.map_or(owner.clone(), |secret| owner.with(&secret)));
+    call.owner = Some(session_secret.map_or(owner.clone(), |secret| owner.clone().with(&secret)));
     Ok(call)
 }
 

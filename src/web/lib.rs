@@ -39,7 +39,6 @@ mod wires;
 
 pub use error::ApiError;
 pub use handle::{Handle, Keys, NamedAgent, Surface};
-pub use metrics::{Measured, Meter, Metric, MetricKind};
 pub use page::page_router;
 pub use state::{Api, Reload};
 pub use turns::LargeReplies;
