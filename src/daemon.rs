@@ -3,12 +3,10 @@
 mod accounts;
 mod agents;
 mod gate;
-mod in_force;
-mod inherited;
+mod guardrail;
 mod leading;
 mod listen;
 mod log_delivery;
-mod ours;
 mod passkeys;
 mod peers;
 mod provider;
@@ -19,8 +17,8 @@ mod welcome;
 pub(crate) use listen::token_file as inbox_token_file;
 
 pub use gate::{approvers, rules_path};
-pub use inherited::Inherited;
-pub use ours::guardrail;
+pub use guardrail::guardrail;
+pub use listen::Inherited;
 pub use provider::try_provider;
 
 use crate::config::Config;
@@ -34,7 +32,7 @@ use countersign_store::{CLOCK_MS, LogSealer, Tail, private};
 use countersign_tokens::{digest, ids};
 use countersign_web::{Api, Keys, Surface, connections};
 use futures::FutureExt as _;
-use in_force::InForceLog;
+use reload::InForceLog;
 use reload::Reloader;
 use std::{fs, sync::Arc, time::Duration};
 use tokio::{

@@ -2,7 +2,7 @@
 
 use super::limits::LimitSettings;
 use super::log::LogSettings;
-use super::provider::OidcSettings;
+use super::oidc::OidcSettings;
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Server};
 use countersign_people::{

@@ -2,12 +2,42 @@
 
 use super::{
     model::PublicUrl,
-    node::ConfigNode,
-    provider::{ClaimSetting, OidcSettings},
-    section::{Section, list, secret, text},
+    section::{ConfigNode, Section, list, secret, text},
     values::{is_loopback, length},
 };
+use countersign_tokens::secret::Secret;
 use std::{path::PathBuf, time::Duration};
+
+/// An identity provider (OpenID Connect).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OidcSettings {
+    /// Its issuer, exactly as its tokens name it.
+    pub issuer: String,
+    /// Under which it knows the inbox.
+    pub client_id: String,
+    /// The secret of that client; `None` for a public one.
+    pub client_secret: Option<Secret>,
+    /// What names a person.
+    pub claim: ClaimSetting,
+    /// The group that people have to be in.
+    pub group: Option<String>,
+    /// What is asked for besides `openid` and `email`.
+    pub scopes: Vec<String>,
+    /// How long a sign-in lasts.
+    pub session: Duration,
+    /// PEM file with one more certificate authority for its address.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// The claim that names a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ClaimSetting {
+    /// The provider's own lasting id of the person.
+    #[default]
+    Subject,
+    /// Their mail address, if the provider has verified it.
+    VerifiedEmail,
+}
 
 /// How long a sign-in lasts where the config does not say.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
@@ -38,7 +68,8 @@ pub(super) fn read(
     }
     section.finish();
     let scopes = scopes.unwrap_or_default();
-    let (issuer, client_id) = (issuer?, id?);
+    let issuer = issuer?;
+    let client_id = id?;
     Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session, ca_file })
 }
 

@@ -51,7 +51,8 @@ fn read_with(toml: &str, env: &[(&str, &str)]) -> Result<Config, Vec<String>> {
 /// An account on the platform with this name.
 fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAccount {
     let registered = BUILT_IN.iter().find(|it| it.name == name).unwrap();
-    let (token, api_url) = (Setting::Secret(token.into()), Setting::Text(api_url.into()));
+    let token = Setting::Secret(token.into());
+    let api_url = Setting::Text(api_url.into());
     ChatAccount {
         platform: registered.platform.unwrap(),
         settings: Settings::from([("token", token), ("api_url", api_url)]),

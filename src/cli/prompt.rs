@@ -1,10 +1,28 @@
-//! Reads a secret from the terminal without showing it.
+//! What is asked of the person at the terminal: a yes, or a secret.
 
+use super::Misused;
 use anyhow::{Context as _, Result, bail};
+use countersign_port::visible;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+
+/// Asks for a yes; `otherwise` says what to do where there is no terminal.
+///
+/// # Errors
+/// A usage error where there is no terminal.
+// FAIL-CLOSED: only a `y` that somebody types is a yes.
+pub(super) fn confirmed(question: &str, otherwise: &str) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Err(Misused(format!("no terminal to confirm this on; {otherwise}")).into());
+    }
+    // On stderr, since stdout may be a pipe.
+    write!(io::stderr(), "{} [y/N] ", visible(question))?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
 
 /// Ctrl-C, Ctrl-D, and the two bytes of the backspace key.
 const INTERRUPT: u8 = 0x03;
@@ -25,7 +43,7 @@ impl Drop for Restored {
 /// # Errors
 /// Where nobody is at the terminal.
 // The terminal does not handle Ctrl-C meanwhile: it would end the process with the echo off.
-pub(super) fn read(prompt: &str) -> Result<Option<String>> {
+pub(super) fn secret(prompt: &str) -> Result<Option<String>> {
     if !io::stdin().is_terminal() {
         bail!(
             "nobody is here to type the token; --token-file FILE reads it from a file, and `-` \

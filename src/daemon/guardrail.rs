@@ -1,4 +1,4 @@
-//! The bridge's own folders, files, program, addresses and process.
+//! The guardrail over the bridge's own folders, files, program, addresses and process.
 
 use crate::config::{self, Config};
 use countersign_policy::{Guardrail, Ours};
