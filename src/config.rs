@@ -19,7 +19,6 @@ mod node;
 mod oidc;
 mod otel;
 mod people;
-mod provider;
 mod read;
 mod reviews;
 mod rotas;
@@ -33,6 +32,7 @@ mod values;
 
 pub use countersign_client::{ClientSettings, Places, Server};
 pub use countersign_profiles::Profile;
+pub use countersign_web::{OidcClaim, OidcSettings, PublicUrl, PushShows};
 pub use error::ConfigError;
 pub use limits::LimitSettings;
 pub(crate) use load::{is_in_environment, named};
@@ -40,9 +40,8 @@ pub use load::{secret_files, version};
 pub use log::{LogSettings, LogWebhook, SyslogAddress};
 pub use model::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
-    PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
+    StoreSettings, TimeoutAnswer,
 };
 pub use otel::OtelSettings;
-pub use provider::{ClaimSetting, OidcSettings};
 pub(crate) use read::SOCKET;
 pub use template::template;

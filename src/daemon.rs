@@ -9,9 +9,6 @@ mod leading;
 mod listen;
 mod log_delivery;
 mod ours;
-mod passkeys;
-mod peers;
-mod provider;
 mod reload;
 mod store;
 mod welcome;
@@ -22,18 +19,16 @@ pub use gate::{approvers, rules_path};
 pub use inherited::Inherited;
 pub use log_delivery::try_collector;
 pub use ours::guardrail;
-pub use provider::try_provider;
 
 use crate::config::Config;
 use accounts::Accounts;
 use anyhow::{Context, Result};
-use axum::middleware;
 use countersign_bridge as bridge;
 use countersign_gate::Gate;
 use countersign_port::CancellationToken;
 use countersign_store::{CLOCK_MS, LogSealer, Tail, private};
 use countersign_tokens::{digest, ids};
-use countersign_web::{Api, Keys, Meter, Surface, connections};
+use countersign_web::{Api, Keys, Meter, connections};
 use futures::FutureExt as _;
 use in_force::InForceLog;
 use reload::Reloader;
@@ -119,7 +114,7 @@ pub async fn run(
     );
     let stop = CancellationToken::new();
     let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());
-    inbox.keep_passkeys_in(Arc::new(passkeys::GatePasskeys(gate.clone())));
+    inbox.serve_people_of(gate.clone());
     gate.ask_roles_of(Arc::new(bridge::AdapterRoles(all.clone())));
     let fixed = config.daemon.clone();
     let reloader =
@@ -142,7 +137,6 @@ pub async fn run(
     };
 
     let mut tasks = JoinSet::new();
-    let page = inbox.router().merge(inbox.guarded(countersign_web::page_router(api.clone())));
     let told = bridge::tell_notices(all.clone(), gate.clone(), store.clone());
     let stops = stop.clone();
     tasks.spawn(async move {
@@ -185,10 +179,8 @@ pub async fn run(
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
-    let on_socket = countersign_web::router(api.clone(), Surface::Socket);
-    let page = page.layer(middleware::from_fn(connections::prove_by_inbox));
-    let page = page.layer(middleware::from_fn(peers::of_inbox));
-    let on_tcp = countersign_web::router(api, Surface::Tcp).merge(page);
+    let on_socket = countersign_web::on_socket(api.clone());
+    let on_tcp = countersign_web::on_tcp(api, &inbox);
     // Each listener has its own limits, so that requests on one cannot exhaust the other.
     let limits = connections::as_far_as_files_reach(config.limits.connections);
     servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));

@@ -3,7 +3,6 @@
 use super::hours::{hour_span, zone};
 use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::oidc::id as oidc_id;
-use super::provider::OidcSettings;
 use super::section::{Section, id_of, list, number, text};
 use super::values::token;
 use crate::platforms::Registered;
@@ -12,6 +11,7 @@ use countersign_people::{
     duty::Hours,
 };
 use countersign_port::{IdForm, Names, line};
+use countersign_web::OidcSettings;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 

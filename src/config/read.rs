@@ -1,7 +1,7 @@
 //! Builds a [`Config`] from TOML and the environment.
 
 use super::model::{
-    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, PublicUrl, StoreSettings,
+    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, StoreSettings,
 };
 use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, flag, nearest, secret, text, wants};
@@ -10,14 +10,15 @@ use super::values::{
     tools,
 };
 use super::{
-    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, provider, reviews,
-    routes, routes::RouteEntries, secrets,
+    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, reviews, routes,
+    routes::RouteEntries, secrets,
 };
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Places, Server};
 use countersign_people::routes::Routes;
 use countersign_profiles::Profile;
 use countersign_store::Database;
+use countersign_web::{OidcSettings, PublicUrl};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -241,7 +242,7 @@ impl ConfigReader<'_> {
         names
     }
 
-    fn approvers(&mut self, oidc: Option<&provider::OidcSettings>) -> ApproverSettings {
+    fn approvers(&mut self, oidc: Option<&OidcSettings>) -> ApproverSettings {
         let platforms = self.platforms;
         let [people, groups, rules] =
             ["people", "groups", "answer_rules"].map(|name| self.entries(name));

@@ -65,7 +65,7 @@ pub(super) async fn collector(config: &Config) -> Vec<DoctorCheck> {
 /// Checks that the identity provider answers as the config names it, with keys that can be read.
 pub(super) async fn provider(config: &Config) -> Option<DoctorCheck> {
     let (oidc, public) = (config.oidc.as_ref()?, config.daemon.public_url.as_ref()?);
-    Some(match daemon::try_provider(oidc, public).await {
+    Some(match countersign_web::try_provider(oidc, public).await {
         Ok(1) => ok("oidc", format!("{} answers, and signs with 1 key", oidc.issuer)),
         Ok(keys) => ok("oidc", format!("{} answers, and signs with {keys} keys", oidc.issuer)),
         Err(why) => {
