@@ -281,24 +281,6 @@ impl Presses for PressHandler {
         greeting_for_approver(&self.gate, self.who(presser), target)
     }
 
-    fn sign_in_offered(&self, code: &str) -> Option<Presser> {
-        self.gate.sign_in_offered(code)
-    }
-
-    async fn sign_in(&self, code: &str) -> Option<Presser> {
-        self.gate.sign_in(code).await
-    }
-
-    // SECURITY: only the inbox asks an identity provider who somebody is.
-    async fn sign_in_by_provider(&self, id: &str) -> Option<Presser> {
-        (self.adapter == "inbox").then_some(())?;
-        self.gate.sign_in_by_provider(id).await
-    }
-
-    fn signed_in(&self, id: &str) -> Option<Presser> {
-        self.gate.person_in_inbox(id)
-    }
-
     async fn card(&self, id: &str, at: Option<&MessageRef>) -> Option<Card> {
         let card = self.read(id, at).await;
         card.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?
