@@ -17,7 +17,6 @@ mod log;
 mod model;
 mod node;
 mod oidc;
-mod otel;
 mod people;
 mod provider;
 mod read;
@@ -42,7 +41,6 @@ pub use model::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
     PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
 };
-pub use otel::OtelSettings;
 pub use provider::{ClaimSetting, OidcSettings};
 pub(crate) use read::SOCKET;
 pub use template::template;

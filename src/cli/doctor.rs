@@ -70,7 +70,6 @@ async fn examine(context: &Context, live: Option<&dyn HookAgent>) -> Vec<DoctorC
     let serves = config.serves_here();
     findings.extend(serves.then(|| local::store(&config)));
     findings.extend(local::daemon(&config).await);
-    findings.extend(local::collector(&config).await);
     findings.extend(local::provider(&config).await.filter(|_| serves));
     findings.extend(in_force::config(context, &config).await);
     findings.extend(serves.then(|| approvers::all(&config)).into_iter().flatten());

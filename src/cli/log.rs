@@ -35,9 +35,9 @@ ruled (policy denied a call), allowed (policy allowed one), review (one that ran
 reviewed (what people said of it), signed_in (to the inbox), saved (a rule), revoked,
 budget_used, next_try_approved, mode, paused, resumed, away, snoozed, back, agent_paused, agent_resumed,
 token_added, token_rotated, token_revoked, passkey_added, passkey_removed, passkey_refused
-(its counter did not rise), config, rules, restored, forgot (old rows were deleted), untraced
-(spans that a collector did not get), log_broken (somebody else
-wrote to the log), log_accepted (a person has seen that), log_key (the key that signs changed).
+(its counter did not rise), config, rules, restored, forgot (old rows were deleted),
+log_broken (somebody else wrote to the log), log_accepted (a person has seen that), log_key (the
+key that signs changed).
 Without --all and --kind, allowed, shown, config, rules and forgot are left out.
 It reads a stream, which only the daemon's socket and https prove.
 Every event is a row of a chain of hashes that the daemon signs: see docs/log.md.")]

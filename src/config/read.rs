@@ -31,7 +31,7 @@ pub(crate) const SOCKET: &str = "countersign.sock";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 13] = [
+const LAST_SECTIONS: [&str; 12] = [
     "approvers",
     "people",
     "groups",
@@ -44,7 +44,6 @@ const LAST_SECTIONS: [&str; 13] = [
     "agents",
     "log",
     "oidc",
-    "otel",
 ];
 
 /// Reads a config.
@@ -101,7 +100,6 @@ pub(super) fn config(
         agents: super::agents::read(reader.section("agents"), resolve),
         log: super::log::read(reader.section("log"), resolve),
         oidc,
-        otel: super::otel::read(reader.section("otel"), resolve),
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }

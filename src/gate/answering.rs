@@ -510,6 +510,9 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
         let (many, time) = (budget.calls.len(), lasting(budget.for_s));
         return format!("Approved: each of these {many} may run once, for {time}.");
     }
+    if ask.body.call.appeal.is_some() && answer.decision == Decision::Approve {
+        return "Approved: the agent may try exactly this once more.".to_owned();
+    }
     match (answer.decision, answer.scope) {
         (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
         (Decision::Deny, _) => match answer.then {

@@ -448,7 +448,8 @@ fn next_try(ask: &Ask, by: &Approver, seconds: u32, now: i64) -> Result<NextTry,
 }
 
 fn stored_nothing(ask: &Ask, answer: &Answer) -> bool {
-    ask.body.call.budget.is_none() && ask.body.stored_rules(answer).is_empty()
+    let call = &ask.body.call;
+    call.budget.is_none() && call.appeal.is_none() && ask.body.stored_rules(answer).is_empty()
 }
 
 #[cfg(test)]

@@ -39,7 +39,6 @@ mod wires;
 
 pub use error::ApiError;
 pub use handle::{Handle, Keys, NamedAgent, Surface};
-pub use metrics::{Measured, Meter, Metric, MetricKind};
 pub use page::page_router;
 pub use state::{Api, Reload};
 pub use turns::LargeReplies;
@@ -58,6 +57,7 @@ use std::sync::Arc;
 pub fn router(api: Api, surface: Surface) -> Router {
     let guarded = Router::new()
         .route(routes::CALLS, post(calls::submit))
+        .route(routes::AHEAD, post(calls::ahead))
         .route(routes::ASKS, get(asks::list))
         .route(routes::ASK, get(asks::get))
         .route(routes::ANSWER, post(asks::answer))

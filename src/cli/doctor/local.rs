@@ -48,20 +48,6 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     findings
 }
 
-/// Checks that the collector of traces takes them.
-pub(super) async fn collector(config: &Config) -> Vec<DoctorCheck> {
-    let Some(otel) = &config.otel else { return Vec::new() };
-    let open = otel.headers_file.as_deref().and_then(|file| private(file, 0o600));
-    let taken = match daemon::try_collector(otel).await {
-        Ok(()) => ok("otel", "the collector takes traces"),
-        Err(why) => {
-            let says = format!("the collector takes no traces: {why}. Calls do not wait for it");
-            warn("otel", says, "[otel] endpoint in the config, and whether the collector runs")
-        }
-    };
-    open.into_iter().chain([taken]).collect()
-}
-
 /// Checks that the identity provider answers as the config names it, with keys that can be read.
 pub(super) async fn provider(config: &Config) -> Option<DoctorCheck> {
     let (oidc, public) = (config.oidc.as_ref()?, config.daemon.public_url.as_ref()?);

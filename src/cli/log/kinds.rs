@@ -1,7 +1,7 @@
 //! The kinds of events.
 
 /// All of them.
-const KINDS: [&str; 47] = [
+const KINDS: [&str; 46] = [
     "asked",
     "shown",
     "voted",
@@ -45,7 +45,6 @@ const KINDS: [&str; 47] = [
     "rules",
     "restored",
     "forgot",
-    "untraced",
     "log_broken",
     "log_accepted",
     "log_key",

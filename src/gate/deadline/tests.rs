@@ -1,11 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Told,
+    Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Take, Told,
     answer::Action,
     approvers::{Approvers, Local, Who},
     routes::Routes,
 };
+use countersign_domain::{Scope, call::Appeal};
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
 use countersign_store::{Store, engines::on_both};
@@ -386,6 +387,75 @@ async fn only_what_nobody_answered_and_one_person_may_approve_ahead_gets_a_late_
         let denied = gate.answer(open, ana(), no).await.ask.unwrap();
         assert_eq!(late(denied).await, Told::Already);
         assert_eq!(store.grants(clock::now_ms()).await.unwrap(), []);
+    })
+    .await;
+}
+
+/// A call that a machine blocked.
+fn appeal(text: &str) -> Call {
+    let (against, reason) = ("Claude Code's auto mode".into(), "[Data Exfiltration] x".into());
+    Call { appeal: Some(Appeal { against, reason }), ..command(text) }
+}
+
+async fn ahead(gate: &Arc<Gate>, call: Call, take: Take) -> bool {
+    gate.approved_ahead(call, take).await.unwrap().is_some()
+}
+
+/// Appeals, and approves it; a critical one as the second press of its card does.
+async fn released(gate: &Arc<Gate>, call: Call) -> Ask {
+    let id = submitted(gate, call).await.unwrap();
+    let ask = read(&gate.store, &id).await;
+    let reply = gate.answer(ask, ana(), Action::Approve { scope: Scope::Once }).await;
+    assert_eq!(reply.told, Told::Applied, "{reply:?}");
+    reply.ask.unwrap()
+}
+
+#[tokio::test]
+async fn an_appeal_is_asked_whatever_the_rules_allow_and_lets_the_retry_run_once() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let id = submitted(&gate, command("ls")).await.unwrap();
+        let session = Action::Approve { scope: Scope::Session };
+        let _ = gate.answer(read(&store, &id).await, ana(), session).await;
+        assert!(submitted(&gate, command("ls")).await.is_err(), "a grant allows it");
+        for text in ["ls", "scp a b:c", "rm -rf /"] {
+            let ask = released(&gate, appeal(text)).await;
+            let blocked = "Claude Code's auto mode blocked this: [Data Exfiltration] x.";
+            assert!(ask.body.why.starts_with(blocked), "{}", ask.body.why);
+            assert_eq!((&ask.body.always[..], &ask.body.exact[..]), (&[][..], &[][..]));
+            let described = |words: &str| {
+                let args = json!({"command": text, "description": words});
+                Call { args, ..command(text) }
+            };
+            let other = Call { session: "t".into(), ..command(text) };
+            assert!(!ahead(&gate, other, Take::Spend).await);
+            assert!(!ahead(&gate, command(&format!("{text} ")), Take::Spend).await);
+            assert!(ahead(&gate, described("one"), Take::Look).await);
+            assert!(ahead(&gate, described("two"), Take::Spend).await);
+            assert!(!ahead(&gate, described("two"), Take::Spend).await, "once");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_appeal_that_nobody_allowed_lets_nothing_run() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let id = submitted(&gate, appeal("scp a b:c")).await.unwrap();
+        assert!(!ahead(&gate, command("scp a b:c"), Take::Spend).await, "it is open");
+        let no = Action::Deny { reason: None, then: None };
+        let _ = gate.answer(read(&store, &id).await, ana(), no).await;
+        assert!(!ahead(&gate, command("scp a b:c"), Take::Spend).await);
+
+        let late = expired(&gate, appeal("scp d e:f")).await;
+        assert!(!ahead(&gate, command("scp d e:f"), Take::Spend).await);
+        assert_eq!(gate.answer(late, ana(), Action::ApproveNext(600)).await.told, Told::Applied);
+        assert!(ahead(&gate, command("scp d e:f"), Take::Look).await, "a late yes");
+
+        let undone = released(&gate, appeal("scp g h:i")).await;
+        assert_eq!(gate.answer(undone, ana(), Action::Undo).await.told, Told::Applied);
+        assert!(!ahead(&gate, command("scp g h:i"), Take::Spend).await);
     })
     .await;
 }
