@@ -191,9 +191,9 @@ fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
     for line in page.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
             section = heading.strip_prefix("`[").and_then(|rest| rest.strip_suffix("]`"));
-        } else if let (Some(name), Some(row)) = (section, line.strip_prefix("| `")) {
-            // A row may have several keys: "| `agent`, `session` | …".
-            let keys = row.split_once(" |").unwrap().0.split('`').step_by(2);
+        } else if let (Some(name), Some(item)) = (section, line.strip_prefix("- `")) {
+            // An item may be about several keys: "- `agent`, `session`: …".
+            let keys = item.split_once(": ").unwrap().0.split('`').step_by(2);
             documented.entry(name).or_default().extend(keys);
         }
     }
