@@ -137,7 +137,7 @@ fn tone(ask: &Ask) -> Tone {
 fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
     let why = line(&ask.body.why);
     let short = brief(&why, REASON);
-    let warns = ask.body.critical && ask.is_open();
+    let warns = (ask.body.critical || ask.body.call.appeal.is_some()) && ask.is_open();
     if warns {
         sheet.note(format!("Why: {short}"));
     }
