@@ -20,6 +20,7 @@ mod values;
 
 pub use countersign_client::{ClientSettings, Places, Server};
 pub use countersign_profiles::Profile;
+pub use countersign_web::{OidcClaim, OidcSettings, PublicUrl, PushShows};
 pub use limits::LimitSettings;
 pub use load::ConfigError;
 pub use load::template;
@@ -28,7 +29,6 @@ pub use load::{secret_files, version};
 pub use log::{LogSettings, LogWebhook, SyslogAddress};
 pub use model::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
-    PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
+    StoreSettings, TimeoutAnswer,
 };
-pub use oidc::{ClaimSetting, OidcSettings};
 pub(crate) use read::SOCKET;

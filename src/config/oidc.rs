@@ -1,43 +1,11 @@
 //! `[oidc]`: the identity provider that people sign in to the inbox with.
 
 use super::{
-    model::PublicUrl,
     section::{ConfigNode, Section, list, secret, text},
     values::{is_loopback, length},
 };
-use countersign_tokens::secret::Secret;
+use countersign_web::{OidcClaim, OidcSettings, PublicUrl};
 use std::{path::PathBuf, time::Duration};
-
-/// An identity provider (OpenID Connect).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OidcSettings {
-    /// Its issuer, exactly as its tokens name it.
-    pub issuer: String,
-    /// Under which it knows the inbox.
-    pub client_id: String,
-    /// The secret of that client; `None` for a public one.
-    pub client_secret: Option<Secret>,
-    /// What names a person.
-    pub claim: ClaimSetting,
-    /// The group that people have to be in.
-    pub group: Option<String>,
-    /// What is asked for besides `openid` and `email`.
-    pub scopes: Vec<String>,
-    /// How long a sign-in lasts.
-    pub session: Duration,
-    /// PEM file with one more certificate authority for its address.
-    pub ca_file: Option<PathBuf>,
-}
-
-/// The claim that names a person.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ClaimSetting {
-    /// The provider's own lasting id of the person.
-    #[default]
-    Subject,
-    /// Their mail address, if the provider has verified it.
-    VerifiedEmail,
-}
 
 /// How long a sign-in lasts where the config does not say.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
@@ -86,10 +54,10 @@ fn issuer(node: &ConfigNode) -> Result<String, String> {
     }
 }
 
-fn claim(node: &ConfigNode) -> Result<ClaimSetting, String> {
+fn claim(node: &ConfigNode) -> Result<OidcClaim, String> {
     match text(node)?.as_str() {
-        "sub" => Ok(ClaimSetting::Subject),
-        "email" => Ok(ClaimSetting::VerifiedEmail),
+        "sub" => Ok(OidcClaim::Subject),
+        "email" => Ok(OidcClaim::VerifiedEmail),
         // SECURITY: people choose other names themselves, and names change hands.
         _ => Err("wants \"sub\" or \"email\" (which counts where it is verified)".to_owned()),
     }
@@ -107,12 +75,12 @@ fn filled(node: &ConfigNode) -> Result<String, String> {
 }
 
 /// A person's id at the identity provider.
-pub(super) fn id(node: &ConfigNode, claim: ClaimSetting) -> Result<String, String> {
+pub(super) fn id(node: &ConfigNode, claim: OidcClaim) -> Result<String, String> {
     let id = filled(node)?;
     match claim {
-        ClaimSetting::Subject => Ok(id),
-        ClaimSetting::VerifiedEmail if id.contains('@') => Ok(id.to_ascii_lowercase()),
-        ClaimSetting::VerifiedEmail => {
+        OidcClaim::Subject => Ok(id),
+        OidcClaim::VerifiedEmail if id.contains('@') => Ok(id.to_ascii_lowercase()),
+        OidcClaim::VerifiedEmail => {
             Err("wants a mail address, because [oidc] has claim = \"email\"".to_owned())
         }
     }

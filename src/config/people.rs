@@ -2,7 +2,7 @@
 
 use super::{
     model::ApproverSettings,
-    oidc::{OidcSettings, id as oidc_id},
+    oidc::id as oidc_id,
     routes::{hour_span, zone},
     section::{
         ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, flag, id_of, list, number, text,
@@ -15,6 +15,7 @@ use countersign_people::{
     duty::Hours,
 };
 use countersign_port::{ApproverList, Description, IdForm, Names, line};
+use countersign_web::OidcSettings;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@ use super::{
     answer_rules, chats,
     model::{
         AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
-        PublicUrl, StoreSettings,
+        StoreSettings,
     },
     oidc,
     people::{self, ConfigEntries},
@@ -24,6 +24,7 @@ use countersign_client::{ClientSettings, Places, Server};
 use countersign_people::routes::Routes;
 use countersign_profiles::Profile;
 use countersign_store::Database;
+use countersign_web::{OidcSettings, PublicUrl};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -250,7 +251,7 @@ impl ConfigReader<'_> {
         names
     }
 
-    fn approvers(&mut self, oidc: Option<&oidc::OidcSettings>) -> ApproverSettings {
+    fn approvers(&mut self, oidc: Option<&OidcSettings>) -> ApproverSettings {
         let platforms = self.platforms;
         let [people, groups, rules] =
             ["people", "groups", "answer_rules"].map(|name| self.entries(name));

@@ -51,7 +51,7 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
 pub(super) async fn provider(config: &Config) -> Option<DoctorCheck> {
     let oidc = config.oidc.as_ref()?;
     let public = config.daemon.public_url.as_ref()?;
-    Some(match daemon::try_provider(oidc, public).await {
+    Some(match countersign_web::try_provider(oidc, public).await {
         Ok(1) => ok("oidc", format!("{} answers, and signs with 1 key", oidc.issuer)),
         Ok(keys) => ok("oidc", format!("{} answers, and signs with {keys} keys", oidc.issuer)),
         Err(why) => {
