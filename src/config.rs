@@ -1,31 +1,19 @@
 //! The config: one file, with every key also settable from the environment. Every mistake is
 //! reported with its place.
 
-mod agents;
 mod answer_rules;
-mod approvers;
 mod chats;
-mod conditions;
 pub mod edit;
-mod environment;
-mod error;
-mod hours;
 mod limits;
-mod lists;
 mod load;
 mod log;
 mod model;
-mod node;
 mod oidc;
-mod otel;
 mod people;
 mod read;
-mod reviews;
-mod rotas;
 mod routes;
 mod secrets;
 mod section;
-mod template;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -33,8 +21,9 @@ mod values;
 pub use countersign_client::{ClientSettings, Places, Server};
 pub use countersign_profiles::Profile;
 pub use countersign_web::{OidcClaim, OidcSettings, PublicUrl, PushShows};
-pub use error::ConfigError;
 pub use limits::LimitSettings;
+pub use load::ConfigError;
+pub use load::template;
 pub(crate) use load::{is_in_environment, named};
 pub use load::{secret_files, version};
 pub use log::{LogSettings, LogWebhook, SyslogAddress};
@@ -42,6 +31,4 @@ pub use model::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
     StoreSettings, TimeoutAnswer,
 };
-pub use otel::OtelSettings;
 pub(crate) use read::SOCKET;
-pub use template::template;

@@ -3,12 +3,10 @@
 mod accounts;
 mod agents;
 mod gate;
-mod in_force;
-mod inherited;
+mod guardrail;
 mod leading;
 mod listen;
 mod log_delivery;
-mod ours;
 mod reload;
 mod store;
 mod welcome;
@@ -16,9 +14,8 @@ mod welcome;
 pub(crate) use listen::token_file as inbox_token_file;
 
 pub use gate::{approvers, rules_path};
-pub use inherited::Inherited;
-pub use log_delivery::try_collector;
-pub use ours::guardrail;
+pub use guardrail::guardrail;
+pub use listen::Inherited;
 
 use crate::config::Config;
 use accounts::Accounts;
@@ -28,9 +25,9 @@ use countersign_gate::Gate;
 use countersign_port::CancellationToken;
 use countersign_store::{CLOCK_MS, LogSealer, Tail, private};
 use countersign_tokens::{digest, ids};
-use countersign_web::{Api, Keys, Meter, connections};
+use countersign_web::{Api, Keys, connections};
 use futures::FutureExt as _;
-use in_force::InForceLog;
+use reload::InForceLog;
 use reload::Reloader;
 use std::{fs, sync::Arc, time::Duration};
 use tokio::{
@@ -162,14 +159,8 @@ pub async fn run(
     let in_force =
         InForceLog { store: store.clone(), gate: gate.clone(), reloader: reloader.clone() };
     tasks.spawn(in_force.keep(stop.clone()));
-    let meter = Meter {
-        store: store.clone(),
-        adapters: all.clone(),
-        leases: api.leases.clone(),
-        daemon: daemon.clone(),
-    };
-    let settings = (config.log.clone(), config.otel.clone());
-    tasks.spawn(log_delivery::deliver(settings, meter, stop.clone()));
+    let (settings, to_send) = (config.log.clone(), store.clone());
+    tasks.spawn(log_delivery::deliver(settings, to_send, daemon.clone(), stop.clone()));
     let (sealer, keeps, stops) = (log.clone(), gate.clone(), stop.clone());
     tasks
         .spawn(async move { sealer.keep_sealed(|| keeps.choices().settings.keep_ms, stops).await });

@@ -2,7 +2,6 @@
 
 use super::limits::LimitSettings;
 use super::log::LogSettings;
-use super::otel::OtelSettings;
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Server};
 use countersign_people::{
@@ -58,8 +57,6 @@ pub struct Config {
     pub log: LogSettings,
     /// The identity provider that people sign in to the inbox with.
     pub oidc: Option<OidcSettings>,
-    /// The collector that gets traces and metrics.
-    pub otel: Option<OtelSettings>,
 }
 
 impl AgentSettings {

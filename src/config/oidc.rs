@@ -1,8 +1,7 @@
 //! `[oidc]`: the identity provider that people sign in to the inbox with.
 
 use super::{
-    node::ConfigNode,
-    section::{Section, list, secret, text},
+    section::{ConfigNode, Section, list, secret, text},
     values::{is_loopback, length},
 };
 use countersign_web::{OidcClaim, OidcSettings, PublicUrl};
@@ -37,7 +36,8 @@ pub(super) fn read(
     }
     section.finish();
     let scopes = scopes.unwrap_or_default();
-    let (issuer, client_id) = (issuer?, id?);
+    let issuer = issuer?;
+    let client_id = id?;
     Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session, ca_file })
 }
 

@@ -51,7 +51,8 @@ fn read_with(toml: &str, env: &[(&str, &str)]) -> Result<Config, Vec<String>> {
 /// An account on the platform with this name.
 fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAccount {
     let registered = BUILT_IN.iter().find(|it| it.name == name).unwrap();
-    let (token, api_url) = (Setting::Secret(token.into()), Setting::Text(api_url.into()));
+    let token = Setting::Secret(token.into());
+    let api_url = Setting::Text(api_url.into());
     ChatAccount {
         platform: registered.platform.unwrap(),
         settings: Settings::from([("token", token), ("api_url", api_url)]),
@@ -106,7 +107,6 @@ fn defaults() -> Config {
         agents: AgentSettings::default(),
         log: LogSettings::default(),
         oidc: None,
-        otel: None,
     }
 }
 
@@ -128,7 +128,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (63, 4));
+    assert_eq!((keys.count(), sections.count()), (61, 4));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -191,8 +191,10 @@ fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
     for line in page.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
             section = heading.strip_prefix("`[").and_then(|rest| rest.strip_suffix("]`"));
-        } else if let (Some(name), Some(row)) = (section, line.strip_prefix("| `")) {
-            documented.entry(name).or_default().insert(row.split_once('`').unwrap().0);
+        } else if let (Some(name), Some(item)) = (section, line.strip_prefix("- `")) {
+            // An item may be about several keys: "- `agent`, `session`: …".
+            let keys = item.split_once(": ").unwrap().0.split('`').step_by(2);
+            documented.entry(name).or_default().extend(keys);
         }
     }
     // An unknown key that resembles no other gets the list of all known keys.
@@ -280,9 +282,6 @@ fn everything_can_be_set() {
         scopes = ["groups"]
         session = "8h"
         ca_file = "idp.pem"
-        [otel]
-        endpoint = "http://otel.example:4318/"
-        headers_file = "otel.headers"
         "#,
     )
     .unwrap();
@@ -370,10 +369,6 @@ fn everything_can_be_set() {
             session: Duration::from_secs(8 * 3600),
             ca_file: Some("/etc/idp.pem".into()),
         }),
-        otel: Some(OtelSettings {
-            endpoint: "http://otel.example:4318".into(),
-            headers_file: Some("/etc/otel.headers".into()),
-        }),
     };
     assert_eq!(config, expected);
 }
@@ -415,7 +410,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
-             answer_rules, reviews, routes, rotas, digest, limits, agents, log, oidc, otel",
+             answer_rules, reviews, routes, rotas, digest, limits, agents, log, oidc",
         ]
     );
     assert_eq!(
@@ -1085,10 +1080,6 @@ fn where_the_log_is_sent_is_checked_when_it_is_read() {
     let unsigned = mistakes("[log]\nwebhook = \"https://logs.example\"\n");
     assert!(unsigned.len() == 1 && unsigned[0].contains("`webhook_secret`"), "{unsigned:?}");
     assert_eq!(mistakes("[log]\nwebhook = \"ftp://x\"\nwebhook_secret = \"s\"\n").len(), 1);
-    for no in ["collector:4318", "http://x/?token=1", "ftp://x"] {
-        assert_eq!(mistakes(&format!("[otel]\nendpoint = \"{no}\"\n")).len(), 1, "{no}");
-    }
-    assert_eq!(mistakes("[otel]\nheaders_file = \"x\"\n").len(), 1);
 }
 
 #[test]

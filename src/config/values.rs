@@ -1,7 +1,7 @@
 //! Parses single values of a config.
 
 use super::model::TimeoutAnswer;
-use super::node::{ConfigNode, ConfigValue};
+use super::section::{ConfigNode, ConfigValue};
 use super::section::{list, text};
 use countersign_client::Server;
 use countersign_profiles::Profile;

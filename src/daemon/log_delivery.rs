@@ -1,19 +1,23 @@
-//! Sends the rows of the log to a file, a syslog receiver, a web address and a collector.
+//! Sends the rows of the log to a file, a syslog receiver and a web address.
 //!
 //! Rows are read from the store once they are signed, so nothing here can delay a call: a
 //! destination that is down gets them later. Each row is sent at least once, in order.
 
-mod file;
-mod otlp;
-mod syslog;
-mod webhook;
-
-use crate::config::{LogSettings, LogWebhook, OtelSettings, SyslogAddress};
-use countersign_domain::log::LogLine;
+use crate::config::{LogSettings, LogWebhook, SyslogAddress};
+use countersign_domain::log::{LogLine, LogRow};
 use countersign_store::{LogPage, Store, StoreError};
-use countersign_web::Meter;
-use std::{path::PathBuf, time::Duration};
-use tokio::{task::JoinSet, time::Instant};
+use countersign_tokens::{clock, digest};
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::{
+    fs::OpenOptions, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, time::Duration,
+};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpStream, UdpSocket, UnixDatagram},
+    task::JoinSet,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 /// How often it is looked for new rows.
@@ -24,49 +28,38 @@ const LONGEST: Duration = Duration::from_secs(60);
 const WANTED: Duration = Duration::from_secs(3_600);
 /// How long this daemon sends for all that share the store, unless it says again that it does.
 const LEASE: Duration = Duration::from_secs(150);
+/// How long a request, or a connection with a page of rows, may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The largest message to a syslog receiver, in bytes: more may not fit into a datagram.
+const LARGEST: usize = 8_000;
 
 /// A place that takes the rows of the log.
 enum LogDestination {
     File(PathBuf),
     Syslog(SyslogAddress),
-    Webhook(Box<LogWebhook>),
-    Collector(OtelSettings),
+    Webhook(LogWebhook),
 }
 
 /// Sends the log to what the config names, until told to stop.
 pub(super) async fn deliver(
-    (settings, otel): (LogSettings, Option<OtelSettings>),
-    meter: Meter,
+    settings: LogSettings,
+    store: Store,
+    daemon: String,
     stop: CancellationToken,
 ) {
-    let Meter { store, daemon, .. } = meter.clone();
     let LogSettings { file, syslog, webhook } = settings;
     let destinations = [
         file.map(LogDestination::File),
         syslog.map(LogDestination::Syslog),
-        webhook.map(|webhook| LogDestination::Webhook(Box::new(webhook))),
-        otel.clone().map(LogDestination::Collector),
+        webhook.map(LogDestination::Webhook),
     ];
     let mut tasks = JoinSet::new();
-    if let Some(otel) = otel {
-        let metrics = otlp::keep_metrics(otel, meter);
-        let stop = stop.clone();
-        tasks.spawn(async move { stop.run_until_cancelled(metrics).await });
-    }
     for destination in destinations.into_iter().flatten() {
         let delivery = LogDelivery { destination, store: store.clone(), daemon: daemon.clone() };
         let stop = stop.clone();
         tasks.spawn(async move { stop.run_until_cancelled(delivery.keep()).await });
     }
     while tasks.join_next().await.is_some() {}
-}
-
-/// Checks that a collector takes what it is sent.
-///
-/// # Errors
-/// Why it does not.
-pub async fn try_collector(settings: &OtelSettings) -> Result<(), String> {
-    otlp::try_out(settings).await
 }
 
 /// One destination and what it needs.
@@ -120,7 +113,6 @@ impl LogDelivery {
 
     // INVARIANT: rows count as sent only once the destination has taken them.
     async fn send_pages(&self, name: &str) -> Result<(), String> {
-        let sent = self.store.log_sent(name).await.map_err(|error| error.to_string())?;
         while let Some(page) = self.unsent(name).await? {
             let rows = page.lines.iter().filter_map(|line| match line {
                 LogLine::Row(row, _) => Some(row.seq),
@@ -128,14 +120,9 @@ impl LogDelivery {
             });
             let Some(last) = rows.max() else { return Ok(()) };
             match &self.destination {
-                LogDestination::File(path) => file::append(path.clone(), &page.lines).await?,
-                LogDestination::Syslog(address) => syslog::send(address, &page.lines).await?,
-                LogDestination::Webhook(webhook) => webhook::post(webhook, &page.lines).await?,
-                LogDestination::Collector(otel) => {
-                    // What was there before the collector was is not missed.
-                    let first = sent <= page.header.forgotten;
-                    otlp::send(otel, &self.store, &self.daemon, &page.lines, first).await?;
-                }
+                LogDestination::File(path) => append(path.clone(), &page.lines).await?,
+                LogDestination::Syslog(address) => send_to_syslog(address, &page.lines).await?,
+                LogDestination::Webhook(webhook) => post(webhook, &page.lines).await?,
             }
             let noted = self.store.note_log_sent(name, last).await;
             noted.map_err(|error| error.to_string())?;
@@ -159,18 +146,170 @@ impl LogDestination {
             Self::Syslog(SyslogAddress::Udp(host)) => format!("syslog udp {host}"),
             Self::Syslog(SyslogAddress::Tcp(host)) => format!("syslog tcp {host}"),
             Self::Syslog(SyslogAddress::Unix(path)) => format!("syslog {}", path.display()),
-            // An address may contain a token in its path or query.
-            Self::Webhook(webhook) => named("webhook", &webhook.url),
-            Self::Collector(otel) => named("collector", &otel.endpoint),
+            // SECURITY: the address may contain a token in its path or query.
+            Self::Webhook(webhook) => {
+                let host = reqwest::Url::parse(&webhook.url).ok();
+                let host = host.and_then(|url| url.host_str().map(str::to_owned));
+                let digest = digest::sha256_hex(webhook.url.as_bytes());
+                let digest: String = digest.chars().take(8).collect();
+                format!("webhook {} {digest}", host.unwrap_or_default())
+            }
         }
     }
 }
 
-/// The name of a web address: its host, and enough of a digest.
-fn named(kind: &str, url: &str) -> String {
-    let host = reqwest::Url::parse(url).ok();
-    let host = host.and_then(|url| url.host_str().map(str::to_owned));
-    let digest: String =
-        countersign_tokens::digest::sha256_hex(url.as_bytes()).chars().take(8).collect();
-    format!("{kind} {} {digest}", host.unwrap_or_default())
+/// Appends these lines; they are on the disk afterwards.
+async fn append(file: PathBuf, lines: &[LogLine]) -> Result<(), String> {
+    let text: String = lines.iter().map(|line| format!("{}\n", line.line())).collect();
+    let append = move || {
+        let mut options = OpenOptions::new();
+        let mut file = options.append(true).create(true).mode(0o600).open(file)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
+    };
+    let appended = tokio::task::spawn_blocking(append).await;
+    appended.map_err(|error| error.to_string())?.map_err(|error: std::io::Error| error.to_string())
+}
+
+/// Sends these rows to a syslog receiver (RFC 5424).
+async fn send_to_syslog(address: &SyslogAddress, lines: &[LogLine]) -> Result<(), String> {
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let messages = lines.iter().filter_map(|line| match line {
+        LogLine::Row(row, hash) => Some(message(&host, row, hash)),
+        LogLine::Checkpoint(_) => None,
+    });
+    let messages: Vec<String> = messages.collect();
+    let sent = timeout(PATIENCE, send_messages(address, &messages)).await;
+    sent.map_err(|_| "it takes too long".to_owned())?.map_err(|error| error.to_string())
+}
+
+async fn send_messages(address: &SyslogAddress, messages: &[String]) -> std::io::Result<()> {
+    match address {
+        SyslogAddress::Udp(host) => {
+            let socket = match tokio::net::lookup_host(host).await?.next() {
+                Some(to) if to.is_ipv6() => UdpSocket::bind("[::]:0").await?,
+                _ => UdpSocket::bind("0.0.0.0:0").await?,
+            };
+            socket.connect(host).await?;
+            for message in messages {
+                socket.send(message.as_bytes()).await?;
+            }
+        }
+        SyslogAddress::Unix(path) => {
+            let socket = UnixDatagram::unbound()?;
+            socket.connect(path)?;
+            for message in messages {
+                socket.send(message.as_bytes()).await?;
+            }
+        }
+        SyslogAddress::Tcp(host) => {
+            let mut stream = TcpStream::connect(host).await?;
+            for message in messages {
+                // Octet counting (RFC 6587).
+                let framed = format!("{} {message}", message.len());
+                stream.write_all(framed.as_bytes()).await?;
+            }
+            stream.shutdown().await?;
+        }
+    }
+    Ok(())
+}
+
+/// A row as a message of the facility "log audit".
+fn message(host: &str, row: &LogRow, hash: &str) -> String {
+    let LogRow { seq, at, kind, ask, data } = row;
+    // A warning for what was refused, information for the rest.
+    let warns = matches!(kind.as_str(), "ruled" | "refused" | "log_broken" | "log_key");
+    let severity = if warns { 4 } else { 6 };
+    let priority = 13 * 8 + severity;
+    let (at, ask) = (clock::rfc3339(*at), ask.as_deref().unwrap_or("-"));
+    let plain = |text: &str| -> String {
+        let graphic = text.chars().filter(char::is_ascii_graphic).take(200).collect::<String>();
+        if graphic.is_empty() { "-".to_owned() } else { graphic }
+    };
+    let (host, kind) = (plain(host), plain(kind));
+    let mut message = format!(
+        "<{priority}>1 {at} {host} countersign {} {kind} [countersign@32473 seq=\"{seq}\" \
+         ask=\"{ask}\" hash=\"{hash}\"] ",
+        std::process::id()
+    );
+    let room = LARGEST.saturating_sub(message.len());
+    message.push_str(data.get(..data.floor_char_boundary(room)).unwrap_or_default());
+    if data.len() > room {
+        message.push('…');
+    }
+    message
+}
+
+/// Posts these lines, signed with HMAC-SHA256. An answer other than 2xx is an error.
+async fn post(webhook: &LogWebhook, lines: &[LogLine]) -> Result<(), String> {
+    let body: String = lines.iter().map(|line| format!("{}\n", line.line())).collect();
+    let timestamp = (clock::now_ms() / 1_000).to_string();
+    let signature = signature(webhook, &timestamp, &body).ok_or("the secret cannot be used")?;
+    // The error of `reqwest` contains the address, which may contain a token.
+    let said = |error: reqwest::Error| error.without_url().to_string();
+    // SECURITY: no redirect is followed: it would send the log to somebody else.
+    let client = reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(said)?;
+    let request = client
+        .post(&webhook.url)
+        .header("content-type", "application/jsonl")
+        .header("x-countersign-timestamp", timestamp)
+        .header("x-countersign-signature", format!("sha256={signature}"))
+        .body(body);
+    let status = request.send().await.map_err(said)?.status();
+    if status.is_success() { Ok(()) } else { Err(format!("it answers {status}")) }
+}
+
+/// HMAC-SHA256 of the time, a dot and the body, in hex. The time is signed, so that a receiver can
+/// refuse a request that somebody repeats later.
+fn signature(webhook: &LogWebhook, timestamp: &str, body: &str) -> Option<String> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(webhook.secret.reveal().as_bytes()).ok()?;
+    mac.update(format!("{timestamp}.").as_bytes());
+    mac.update(body.as_bytes());
+    Some(hex::encode(mac.finalize().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use countersign_tokens::secret::Secret;
+
+    fn row(kind: &str, data: &str) -> LogRow {
+        let ask = Some("k3f9".to_owned());
+        LogRow { seq: 7, at: 1_766_743_200_123, kind: kind.to_owned(), ask, data: data.to_owned() }
+    }
+
+    #[test]
+    fn a_row_is_a_message_of_rfc_5424() {
+        let pid = std::process::id();
+        let wanted = format!(
+            "<110>1 {} mill countersign {pid} answered [countersign@32473 seq=\"7\" \
+             ask=\"k3f9\" hash=\"ab\"] {{\"a\":1}}",
+            clock::rfc3339(1_766_743_200_123)
+        );
+        assert_eq!(message("mill", &row("answered", "{\"a\":1}"), "ab"), wanted);
+        assert!(message("a b\n", &row("ruled", ""), "").starts_with("<108>1 "));
+        assert!(message("a b\n", &row("ruled", ""), "").contains(" ab countersign "));
+    }
+
+    #[test]
+    fn a_long_row_is_cut_and_its_hash_is_not() {
+        let long = message("mill", &row("ruled", &"ü".repeat(9_000)), &"0".repeat(64));
+        assert!(long.len() <= LARGEST + 3 && long.ends_with('…'), "{}", long.len());
+        assert!(long.contains(&"0".repeat(64)));
+    }
+
+    #[test]
+    fn the_signature_is_that_of_other_implementations() {
+        // printf '1.{}' | openssl dgst -sha256 -hmac key
+        let webhook = LogWebhook { url: String::new(), secret: Secret::new("key") };
+        let signed = signature(&webhook, "1", "{}").unwrap();
+        assert_eq!(signed, "1ba6b8171186efc613e8bcc0cbdab2748f24984d7c5a84faa2637afa0e40d224");
+        assert_ne!(signature(&webhook, "2", "{}").unwrap(), signed);
+    }
 }

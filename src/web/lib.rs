@@ -44,7 +44,6 @@ pub use inbox::{
     Inbox, InboxConfig, OidcClaim, OidcSettings, People, PublicUrl, PushConfig, PushShows,
     try_provider,
 };
-pub use metrics::{Measured, Meter, Metric, MetricKind};
 pub use state::{Api, Reload};
 pub use turns::LargeReplies;
 pub use view::view;
@@ -94,6 +93,7 @@ fn page_routes() -> Router<Api> {
 fn routes_of(api: Api, surface: Surface) -> Router {
     let guarded = Router::new()
         .route(routes::CALLS, post(calls::submit))
+        .route(routes::AHEAD, post(calls::ahead))
         .route(routes::ASKS, get(asks::list))
         .route(routes::ASK, get(asks::get))
         .route(routes::ANSWER, post(asks::answer))

@@ -34,8 +34,8 @@ async fn receive(State(receiver): State<Receiver>, headers: HeaderMap, body: Byt
     let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
     mac.update(format!("{}.", header("x-countersign-timestamp")).as_bytes());
     mac.update(&body);
-    let hex: String = mac.finalize().into_bytes().iter().map(|b| format!("{b:02x}")).collect();
-    assert_eq!(header("x-countersign-signature"), format!("sha256={hex}"));
+    let signature = hex::encode(mac.finalize().into_bytes());
+    assert_eq!(header("x-countersign-signature"), format!("sha256={signature}"));
     let text = String::from_utf8(body.to_vec()).unwrap();
     let rows = text.lines().filter(|line| line.starts_with("{\"seq\":"));
     receiver

@@ -47,7 +47,6 @@ mod mcp_proxy;
 mod model;
 mod opencode;
 mod opencode_races;
-mod otel;
 mod overtaken;
 #[cfg(feature = "telegram")]
 mod phone;

@@ -253,7 +253,7 @@ impl Victim {
 
 fn hash(fields: &[&str]) -> String {
     let bytes: String = fields.iter().map(|field| format!("{}:{field},", field.len())).collect();
-    Sha256::digest(bytes.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes.as_bytes()))
 }
 
 /// What somebody does who can write to the database, and what the daemon says of it.

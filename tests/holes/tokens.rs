@@ -110,8 +110,7 @@ fn daemon(agent: &str, approver: &str) -> String {
 
 fn hashed(token: &str) -> String {
     use sha2::{Digest, Sha256};
-    let hash = Sha256::digest(token.as_bytes());
-    format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    format!("sha256:{}", hex::encode(Sha256::digest(token.as_bytes())))
 }
 
 /// A yes to everything, from somebody who has read the source.

@@ -6,7 +6,7 @@ use ring::{
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
-use std::{fmt, fmt::Write, str::FromStr};
+use std::{fmt, str::FromStr};
 
 /// A key that signs checkpoints and execution tokens, and authenticates rows.
 pub struct SigningKey {
@@ -45,7 +45,7 @@ impl SigningKey {
 
     /// The MAC, in hex.
     pub(crate) fn authenticate(&self, message: &[u8]) -> String {
-        hex(hmac::sign(&self.rows, message).as_ref())
+        hex::encode(hmac::sign(&self.rows, message).as_ref())
     }
 
     /// Whether this is the MAC of the message.
@@ -56,13 +56,13 @@ impl SigningKey {
     /// The public half.
     #[must_use]
     pub fn public(&self) -> PublicKey {
-        PublicKey(hex(self.pair.public_key().as_ref()))
+        PublicKey(hex::encode(self.pair.public_key().as_ref()))
     }
 
     /// The signature, in hex.
     #[must_use]
     pub fn sign(&self, message: &[u8]) -> String {
-        hex(self.pair.sign(message).as_ref())
+        hex::encode(self.pair.sign(message).as_ref())
     }
 }
 
@@ -100,27 +100,9 @@ impl FromStr for PublicKey {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
-/// The bytes of lower-case hex digits.
+/// The bytes of lower-case hex digits: a signature has one spelling.
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut pairs = text.as_bytes().chunks_exact(2);
-    let bytes = pairs.by_ref().map(|pair| match pair {
-        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-        _ => None,
-    });
-    let bytes = bytes.collect::<Option<Vec<u8>>>()?;
-    pairs.remainder().is_empty().then_some(bytes)
+    hex::decode(text).ok().filter(|bytes| hex::encode(bytes) == text)
 }
 
 #[cfg(test)]

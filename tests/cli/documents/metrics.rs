@@ -17,7 +17,7 @@ fn the_dashboard_shows_every_metric_of_the_daemon_and_no_other() {
     let dashboard = fs::read_to_string("docs/grafana.json").unwrap();
     let read: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
     assert_eq!(read["panels"].as_array().unwrap().len(), 10);
-    let metrics = names(&fs::read_to_string("src/web/metrics.rs").unwrap(), "name: \"");
+    let metrics = names(&fs::read_to_string("src/web/metrics.rs").unwrap(), "\"");
     assert!(metrics.len() > 5, "{metrics:?}");
     assert_eq!(names(&dashboard, ""), metrics);
 }
