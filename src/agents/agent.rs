@@ -146,6 +146,13 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
         }
     }
 
+    /// The reply where a person was asked and nobody answered in time: by default the one without a
+    /// decision. An agent in which a model may decide instead, and run a call whose card has
+    /// expired, must reply with a denial.
+    fn unanswered(&self, why: &str, mode: HookMode) -> HookReply {
+        self.undecided(why, mode)
+    }
+
     /// The reply to an event that needs no action. An agent for which silence is a denial must be
     /// told that it may go on.
     fn noticed(&self) -> HookReply {

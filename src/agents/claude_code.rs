@@ -36,12 +36,14 @@ impl HookAgent for ClaudeCode {
             name: "Claude Code",
             versions: "2.1.268 or newer",
             connected: "Its own prompt stays beside it, and decides alone while no daemon runs. \
-                        In its plan mode only reading is allowed.",
+                        Of what comes here in its plan mode only reading is allowed; what Claude's \
+                        classifier approves there runs without coming here, unless --gate brings \
+                        every call.",
         }
     }
 
     fn settings_file(&self) -> Result<PathBuf, String> {
-        let folder = super::home::folder("CLAUDE_CONFIG_DIR", ".claude")?;
+        let folder = super::hook_files::folder("CLAUDE_CONFIG_DIR", ".claude")?;
         Ok(folder.join("settings.json"))
     }
 

@@ -113,7 +113,15 @@ pub(super) fn begin(words: &[OsString]) -> Result<Option<EarlySignals>> {
 pub(super) fn run(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Exit {
     let (reply, problem) = match hook(context, args, signals) {
         Ok(reply) => (reply, None),
-        Err(error) => (args.agent.undecided(&format!("{error:#}"), args.mode()), Some(error)),
+        Err(error) => {
+            let why = format!("{error:#}");
+            let reply = if error.is::<Unanswered>() {
+                args.agent.unanswered(&why, args.mode())
+            } else {
+                args.agent.undecided(&why, args.mode())
+            };
+            (reply, Some(error))
+        }
     };
     let printed = match reply {
         HookReply::Print(decision) => say::out(&decision.to_string()),
@@ -386,7 +394,11 @@ impl PromptedCall<'_> {
             // Bounded: the agent does not wait for this.
             let cancelled = timeout(SUBMISSION, client.cancel(id, reason)).await;
             if let Ok(Err(error)) = cancelled {
-                return Error::from(error).context(why.to_string());
+                let error = Error::from(error);
+                return match why.downcast::<Unanswered>() {
+                    Ok(unanswered) => error.context(unanswered),
+                    Err(why) => error.context(why.to_string()),
+                };
             }
         }
         why
@@ -397,12 +409,18 @@ impl PromptedCall<'_> {
             Some(Patience { limit, .. }) if self.call.waits_s.is_some_and(|it| it < SHORT_S) => {
                 let name = self.agent.title().name;
                 let longest = limit.after.as_secs();
-                anyhow!("nobody answered in time: {name} waits {longest} s at most")
+                let limit = format!(": {name} waits {longest} s at most");
+                Unanswered(limit).into()
             }
-            _ => anyhow!("nobody answered in time"),
+            _ => Unanswered(String::new()).into(),
         }
     }
 }
+
+/// A person was asked and nobody answered in time; with the agent's own limit, where that is short.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody answered in time{0}")]
+struct Unanswered(String);
 
 impl Patience {
     /// What is left of it.

@@ -1,6 +1,6 @@
 //! Claude Code's events: those that this hook serves, and those that only inform it.
 
-use crate::misplaced::misplaced_message;
+use crate::hook_call::misplaced_message;
 use countersign_port::line;
 
 /// The events that this hook serves; the first is the one that it decides.

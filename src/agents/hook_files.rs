@@ -1,9 +1,11 @@
-//! A file that holds our hook and nothing else.
+//! The files in which agents look for hooks: where this user's are, and those that hold our hook
+//! and nothing else.
 
-use super::{
+use crate::{
     agent::{HookMode, Hooks},
     json_settings::runs_our_hook,
 };
+use std::{env, path::PathBuf};
 
 /// The form of the file of one agent.
 #[derive(Debug, Clone, Copy)]
@@ -24,12 +26,13 @@ impl OwnFile {
     /// # Errors
     /// Where the file holds something else.
     pub(super) fn connect(self, text: &str, command: &str) -> Result<String, String> {
-        match text.trim().is_empty() || self.command_in(text).is_some() {
-            true => (self.text)(command),
-            false => Err(format!(
+        if text.trim().is_empty() || self.command_in(text).is_some() {
+            (self.text)(command)
+        } else {
+            Err(format!(
                 "1:1: this is not what `countersign connect {}` writes; move it away first",
                 self.name
-            )),
+            ))
         }
     }
 
@@ -63,9 +66,33 @@ pub(super) fn words_in(text: &str, start: &str) -> Option<String> {
 pub(super) fn with_words(script: &str, start: &str, command: &str) -> Result<String, String> {
     let words = shlex::split(command).ok_or("the hook's command cannot be read")?;
     let words = serde_json::json!(words).to_string();
-    let lines = script.lines().map(|line| match line.starts_with(start) {
-        true => format!("{start}{words};\n"),
-        false => format!("{line}\n"),
+    let lines = script.lines().map(|line| {
+        if line.starts_with(start) { format!("{start}{words};\n") } else { format!("{line}\n") }
     });
     Ok(lines.collect())
+}
+
+/// The folder that an environment variable names, or this one in the user's home.
+///
+/// # Errors
+/// When there is no home folder.
+pub(super) fn folder(variable: &str, name: &str) -> Result<PathBuf, String> {
+    match named(variable) {
+        Some(folder) => Ok(folder),
+        None => home(name),
+    }
+}
+
+/// A folder in the user's home.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn home(name: &str) -> Result<PathBuf, String> {
+    let home = etcetera::home_dir().map_err(|error| format!("there is no home folder: {error}"))?;
+    Ok(home.join(name))
+}
+
+/// The folder that an environment variable names.
+pub(super) fn named(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }

@@ -1,19 +1,28 @@
-//! The state of the lines between one editor and one agent.
+//! Agents of the Agent Client Protocol (version 1), between an editor and its agent. Pure;
+//! `cli::host` moves the lines.
+//!
+//! Every line is passed on unchanged, except permission requests and forms of the agent, which
+//! become asks. Source of the names: <https://agentclientprotocol.com/protocol/schema>.
+//!
+//! INVARIANT: every request of the agent gets one reply: ours, or that of the editor, whichever
+//! comes first; the other is cancelled or dropped.
 
-use super::{
-    call::AcpCall,
-    form::Form,
-    late::LateReplies,
-    message::{
-        AcpMessage, CANCEL, CANCEL_REQUEST, FORM, PERMISSION, UPDATE, notification, refusal, reply,
+mod call;
+mod form;
+mod request;
+
+use crate::{
+    acp::{
+        call::{AcpCall, ToolCalls},
+        form::Form,
+        request::{AcpRequestKind, AgentRequest, PermissionOptions, QUESTION, RequestResult},
     },
-    permission::PermissionOptions,
-    request::{AcpRequestKind, AgentRequest, QUESTION, RequestResult},
-    tool_calls::ToolCalls,
+    hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
+    line_head::{LineHead, MessageHead},
 };
-use crate::hosted::{EngineInput, Forward, Step};
 use countersign_client::Decided;
-use countersign_domain::{call::Call, wire::CancelReason};
+use countersign_domain::{call::Call, exact_json, wire::CancelReason};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
@@ -40,17 +49,17 @@ pub enum Prompts {
 /// One editor, one agent, and what the agent waits for.
 #[derive(Debug)]
 pub struct AcpProxy {
-    pub(super) around: AcpContext,
-    pub(super) prompts: Prompts,
+    around: AcpContext,
+    prompts: Prompts,
     /// The folder of each session, and of each request that opens one.
     folders: HashMap<String, String>,
     opening: HashMap<String, String>,
-    pub(super) calls: ToolCalls,
-    pub(super) open: HashMap<String, AgentRequest>,
+    calls: ToolCalls,
+    open: HashMap<String, AgentRequest>,
     late: LateReplies,
     /// Each request has its own key, even if the agent repeats an id.
     count: u64,
-    pub(super) input: EngineInput,
+    input: EngineInput,
 }
 
 impl AcpProxy {
@@ -70,7 +79,7 @@ impl AcpProxy {
         }
     }
 
-    pub(super) fn of_agent(&mut self, value: &Value, size: usize) -> (Forward, Vec<Step>) {
+    fn of_agent(&mut self, value: &Value, size: usize) -> (Forward, Vec<Step>) {
         let Some(message) = AcpMessage::read(value) else {
             // FAIL-CLOSED: such as a request for permission whose `params` is a list.
             let method = value.get("method").and_then(Value::as_str);
@@ -95,7 +104,7 @@ impl AcpProxy {
         (Forward::On, Vec::new())
     }
 
-    pub(super) fn of_editor(&mut self, value: &Value) -> (Forward, Vec<Step>) {
+    fn of_editor(&mut self, value: &Value) -> (Forward, Vec<Step>) {
         let Some(message) = AcpMessage::read(value) else { return (Forward::On, Vec::new()) };
         if message.is_reply() {
             return self.answered_there(&message.id);
@@ -133,7 +142,8 @@ impl AcpProxy {
         if call.check().is_err() {
             return (Forward::On, Vec::new());
         }
-        let (wants, line) = (AcpRequestKind::Form(form), Some(value.to_string()));
+        let wants = AcpRequestKind::Form(form);
+        let line = Some(value.to_string());
         let request = AgentRequest { id: message.id.clone(), session, wants, line };
         (Forward::Stays, self.submit(request, call))
     }
@@ -154,7 +164,7 @@ impl AcpProxy {
         vec![Step::Submit { key, call: Box::new(call) }]
     }
 
-    pub(super) fn answer(&mut self, open: AgentRequest, decided: &Decided) -> Vec<Step> {
+    fn answer(&mut self, open: AgentRequest, decided: &Decided) -> Vec<Step> {
         match open.result(decided) {
             RequestResult::None => Vec::new(),
             RequestResult::Result(result) => self.reply(open, &result),
@@ -175,7 +185,7 @@ impl AcpProxy {
 
     /// Without a decision the editor decides, where it was to be asked.
     // FAIL-CLOSED: elsewhere the call is denied.
-    pub(super) fn undecided(&mut self, mut open: AgentRequest, why: &str) -> Vec<Step> {
+    fn undecided(&mut self, mut open: AgentRequest, why: &str) -> Vec<Step> {
         let log = Step::Log(format!("countersign could not decide: {why}"));
         if self.prompts == Prompts::InEditorToo {
             // The editor may show it already.
@@ -261,3 +271,231 @@ impl AcpProxy {
         }
     }
 }
+
+impl HostedSession for AcpProxy {
+    fn agent(&self) -> &str {
+        &self.around.program
+    }
+
+    // Each call names the session of the protocol that it belongs to.
+    fn name(&self) -> &'static str {
+        ""
+    }
+
+    fn program(&self) -> &'static str {
+        "the agent"
+    }
+
+    fn engine_line(&mut self, bytes: &[u8]) -> (Forward, Vec<Step>) {
+        match refused(bytes) {
+            Some(steps) => (Forward::Stays, steps),
+            None if !is_readable(bytes) => {
+                // FAIL-CLOSED: it may change a call that was told before.
+                self.calls = ToolCalls::default();
+                (Forward::On, Vec::new())
+            }
+            None => each(bytes, Step::Tell, |value| self.of_agent(value, bytes.len())),
+        }
+    }
+
+    fn host_line(&mut self, bytes: &[u8]) -> (Forward, Vec<Step>) {
+        each(bytes, Step::Send, |value| self.of_editor(value))
+    }
+
+    fn opened(&mut self, key: &str, _ask: &str) -> Vec<Step> {
+        let raced = self.prompts == Prompts::InEditorToo;
+        let line = self.open.get_mut(key).filter(|_| raced).and_then(|open| open.line.take());
+        line.map(Step::Tell).into_iter().collect()
+    }
+
+    fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
+        // Without an entry the editor was first; the later decision is dropped.
+        let Some(open) = self.open.remove(key) else { return Vec::new() };
+        match decided {
+            Ok(decided) => self.answer(open, decided),
+            Err(why) => self.undecided(open, &why),
+        }
+    }
+
+    fn host_ended(&mut self) -> Vec<Step> {
+        // An agent without its editor works for nobody.
+        self.input = EngineInput::Abandoned;
+        self.engine_ended(CancelReason::SessionEnded)
+    }
+
+    fn engine_ended(&mut self, _why: CancelReason) -> Vec<Step> {
+        let why = CancelReason::SessionEnded;
+        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
+    }
+
+    fn ends(&self) -> SessionEnd {
+        SessionEnd::Elsewhere
+    }
+
+    fn input(&self) -> EngineInput {
+        self.input
+    }
+}
+
+/// The agent's request for permission.
+const PERMISSION: &str = "session/request_permission";
+/// The agent's form for a person.
+const FORM: &str = "elicitation/create";
+/// News about a session, such as its tool calls.
+const UPDATE: &str = "session/update";
+/// The editor ends the turn.
+const CANCEL: &str = "session/cancel";
+/// Either side takes a request back.
+const CANCEL_REQUEST: &str = "$/cancel_request";
+
+/// A message, as far as the proxy needs it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct AcpMessage {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Map<String, Value>,
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    error: Value,
+}
+
+impl AcpMessage {
+    /// Reads one message. What cannot be read concerns the other side alone.
+    fn read(value: &Value) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
+
+    /// Whether it is a request of this method.
+    fn asks_for(&self, method: &str) -> bool {
+        self.method.as_deref() == Some(method) && !self.id.is_null()
+    }
+
+    fn is_reply(&self) -> bool {
+        self.method.is_none() && !self.id.is_null()
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.params.get(name)?.as_str()
+    }
+}
+
+/// A line with a result.
+fn reply(id: &Value, result: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
+}
+
+/// A line that refuses a request which cannot be read.
+fn refusal(id: &Value) -> String {
+    let message = "countersign cannot read this request, so it is not allowed";
+    let error = json!({ "code": -32602, "message": message });
+    json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
+}
+
+/// A line with a notification.
+fn notification(method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+}
+
+/// Handles the message of a line, or each of a batch. What is left of a batch that loses messages
+/// is passed on by the first step, which `rest` makes.
+fn each(
+    bytes: &[u8],
+    rest: fn(String) -> Step,
+    mut handle: impl FnMut(&Value) -> (Forward, Vec<Step>),
+) -> (Forward, Vec<Step>) {
+    match exact_json::from_slice::<Value>(bytes) {
+        Ok(Value::Array(batch)) => {
+            let mut left = Vec::new();
+            let mut steps = Vec::new();
+            let all = batch.len();
+            for message in batch {
+                let (forward, todo) = handle(&message);
+                steps.extend(todo);
+                if forward == Forward::On {
+                    left.push(message);
+                }
+            }
+            if left.len() == all {
+                // Byte for byte, as it came.
+                return (Forward::On, steps);
+            }
+            if !left.is_empty() {
+                steps.insert(0, rest(Value::Array(left).to_string()));
+            }
+            (Forward::Stays, steps)
+        }
+        Ok(message) => handle(&message),
+        // What is no JSON is not ours to judge.
+        Err(_) => (Forward::On, Vec::new()),
+    }
+}
+
+// Lines of the agent that must not reach the editor, because it may read a request in them that we
+// cannot.
+
+/// The steps for a line that is not passed on; `None` for every other line.
+// FAIL-CLOSED: an agent that hides its request from us would have it answered by the editor alone,
+// past every rule.
+fn refused(line: &[u8]) -> Option<Vec<Step>> {
+    let why = |what: &str| Step::Log(format!("a line of the agent is dropped: {what}"));
+    match LineHead::read(line) {
+        LineHead::NotJson => None,
+        LineHead::Ambiguous => {
+            Some(vec![why("it can be read in two ways, such as with a field that comes twice")])
+        }
+        LineHead::Messages(heads) => {
+            let readable = is_readable(line);
+            let is_odd = |id: &Value| !(id.is_string() || id.is_number());
+            let asks = |head: &&MessageHead| {
+                matches!(head.method.as_deref(), Some(PERMISSION | FORM))
+                    && (!readable || head.id.as_ref().is_some_and(is_odd))
+            };
+            let asking: Vec<_> = heads.iter().filter(asks).collect();
+            if asking.is_empty() {
+                return None;
+            }
+            let ids = asking.iter().filter_map(|head| head.id.as_ref());
+            let replies = ids.map(|id| Step::Send(refusal(id)));
+            let log = why("it asks for permission in a way that cannot be read");
+            Some(std::iter::once(log).chain(replies).collect())
+        }
+    }
+}
+
+/// Whether all values of a line arrive as they were sent.
+fn is_readable(line: &[u8]) -> bool {
+    exact_json::from_slice::<Value>(line).is_ok()
+}
+
+/// How many are kept.
+const MOST_LATE: usize = 256;
+
+/// The ids of such requests.
+#[derive(Debug, Default)]
+struct LateReplies(Vec<Value>);
+
+impl LateReplies {
+    fn expect(&mut self, id: Value) {
+        self.0.push(id);
+        let many = self.0.len().saturating_sub(MOST_LATE);
+        self.0.drain(..many);
+    }
+
+    /// A late reply stays here, once.
+    fn forward(&mut self, id: &Value) -> Forward {
+        match self.0.iter().position(|late| late == id) {
+            Some(at) => {
+                self.0.remove(at);
+                Forward::Stays
+            }
+            None => Forward::On,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
