@@ -36,9 +36,9 @@ impl HookAgent for ClaudeCode {
             name: "Claude Code",
             versions: "2.1.268 or newer",
             connected: "Its own prompt stays beside it, and decides alone while no daemon runs. \
-                        Of what comes here in its plan mode only reading is allowed; what Claude's \
-                        classifier approves there runs without coming here, unless --gate brings \
-                        every call.",
+                        In auto mode, in which newer versions start, Claude's classifier decides: \
+                        what it blocks comes here, what it lets pass does not, in plan mode too. \
+                        --gate brings every call.",
         }
     }
 
