@@ -6,12 +6,14 @@ mod gate;
 mod prompt;
 mod request;
 mod settings;
+mod start_mode;
 
 pub use control::{ControlAround, ControlSession};
 pub use prompt::PermissionPrompt;
 
 use super::agent::{
-    AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, Hooks, Overdue, TRIAL, TRIAL_SAYS,
+    AgentStart, AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, Hooks, Overdue, TRIAL,
+    TRIAL_SAYS,
 };
 use countersign_domain::exact_json;
 use events::{SERVED, TELLING};
@@ -71,6 +73,16 @@ impl HookAgent for ClaudeCode {
         let mut files = std::iter::once(settings.to_owned()).chain(project);
         let off = files.find(|file| settings::no_hooks(file))?;
         Some(format!("`disableAllHooks` in {} switches all hooks off", off.display()))
+    }
+
+    fn start(
+        &self,
+        settings: &Path,
+        folder: &Path,
+        version: Option<&str>,
+        hooks: HookMode,
+    ) -> Option<AgentStart> {
+        Some(start_mode::read(settings, folder, version, hooks))
     }
 
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
