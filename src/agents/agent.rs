@@ -103,6 +103,19 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The mode in which an agent of this version starts in this working directory, and what it means
+    /// for our hooks; `None` for agents whose modes change nothing here.
+    fn start(
+        &self,
+        settings: &Path,
+        folder: &Path,
+        version: Option<&str>,
+        hooks: HookMode,
+    ) -> Option<AgentStart> {
+        let _ = (settings, folder, version, hooks);
+        None
+    }
+
     /// Decodes the event that the agent wrote to stdin.
     ///
     /// # Errors
@@ -260,6 +273,19 @@ pub struct Hooks {
     pub mode: HookMode,
     /// Whether there is one for every event.
     pub complete: bool,
+}
+
+/// The mode in which an agent starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentStart {
+    /// Which it is and why, such as `starts in auto mode (by default)`.
+    pub mode: String,
+    /// Who decides there, and what comes here.
+    pub decides: &'static str,
+    /// What to do about it; empty where there is nothing to do.
+    pub advice: String,
+    /// Calls run that would change something and do not come here.
+    pub unseen: bool,
 }
 
 /// The agent's description for people.

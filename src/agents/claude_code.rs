@@ -7,14 +7,16 @@ mod gate;
 mod prompt;
 mod request;
 mod settings;
+mod start_mode;
 
 pub use control::{ControlAround, ControlSession};
 pub use prompt::PermissionPrompt;
 
 use super::agent::{
-    AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, Hooks, Overdue,
-    TRIAL, TRIAL_SAYS,
+    AgentStart, AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply,
+    HookRequest, Hooks, Overdue, TRIAL, TRIAL_SAYS,
 };
+use countersign_client::Decided;
 use countersign_domain::{call::Call, exact_json};
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
@@ -75,6 +77,16 @@ impl HookAgent for ClaudeCode {
         Some(format!("`disableAllHooks` in {} switches all hooks off", off.display()))
     }
 
+    fn start(
+        &self,
+        settings: &Path,
+        folder: &Path,
+        version: Option<&str>,
+        hooks: HookMode,
+    ) -> Option<AgentStart> {
+        Some(start_mode::read(settings, folder, version, hooks))
+    }
+
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
         let event = match mode {
             HookMode::Prompts => "PermissionRequest",
@@ -87,7 +99,7 @@ impl HookAgent for ClaudeCode {
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         match mode {
-            HookMode::Prompts => read(stdin),
+            HookMode::Prompts => Ok(read(stdin)?.map(|wanted| Box::new(wanted) as _)),
             HookMode::EveryCall => gate::read(stdin),
         }
     }
@@ -119,6 +131,36 @@ impl HookAgent for ClaudeCode {
     }
 }
 
+/// What a person is asked for: where Claude Code would prompt, and where its classifier blocked.
+#[derive(Debug, Clone, PartialEq)]
+enum Wanted {
+    Prompt(PermissionRequest),
+    Blocked(appeal::BlockedCall),
+}
+
+impl Wanted {
+    fn request(&self) -> &dyn HookRequest {
+        match self {
+            Self::Prompt(request) => request,
+            Self::Blocked(call) => call,
+        }
+    }
+}
+
+impl HookRequest for Wanted {
+    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        self.request().call(key, host)
+    }
+
+    fn reply(&self, decided: &Decided) -> HookReply {
+        self.request().reply(decided)
+    }
+
+    fn wakes(&self, decided: &Decided) -> Option<String> {
+        self.request().wakes(decided)
+    }
+}
+
 #[derive(Deserialize)]
 struct EventHead {
     #[serde(default)]
@@ -138,7 +180,7 @@ struct EventHead {
 // FAIL-CLOSED: in an event without a prompt behind it, silence would let the call run. So an event
 // that asks for a decision and is no PermissionRequest is reported separately, to be blocked, even
 // if little of it can be read.
-fn read(stdin: &[u8]) -> Result<HookEvent, String> {
+fn read(stdin: &[u8]) -> Result<HookEvent<Wanted>, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Map<String, Value> = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
@@ -164,10 +206,10 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     Ok(match hook_event_name.as_str() {
         "PermissionRequest" => {
             let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
-            HookEvent::Wants(Box::new(request))
+            HookEvent::Wants(Wanted::Prompt(request))
         }
         appeal::EVENT => match appeal::read(&whole).map_err(unreadable)? {
-            Some(blocked) => HookEvent::Wants(Box::new(blocked)),
+            Some(blocked) => HookEvent::Wants(Wanted::Blocked(blocked)),
             None => HookEvent::Notice,
         },
         "PostToolUse" | "PostToolUseFailure" => {
@@ -181,7 +223,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
 }
 
 /// An event that asks this hook for a decision it cannot make.
-fn misplaced(event: &str) -> HookEvent {
+fn misplaced(event: &str) -> HookEvent<Wanted> {
     HookEvent::Misplaced { event: event.to_owned(), message: events::misplaced(event) }
 }
 

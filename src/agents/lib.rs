@@ -23,7 +23,9 @@ mod opencode;
 mod pi;
 pub mod wcore;
 
-pub use agent::{AgentTitle, Attendance, HookAgent, HookFile, HookLimit, HookMode, Hooks, Overdue};
+pub use agent::{
+    AgentStart, AgentTitle, Attendance, HookAgent, HookFile, HookLimit, HookMode, Hooks, Overdue,
+};
 use claude_code::ClaudeCode;
 pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
 use cline::Cline;

@@ -10,7 +10,7 @@ use countersign_client::{AnswerView, Decided, Ending};
 use countersign_domain::{Decision, Scope, call::Call, wire::AskView};
 use serde_json::json;
 
-fn read(stdin: &str) -> Result<HookEvent<PermissionRequest>, String> {
+fn read(stdin: &str) -> Result<HookEvent<Wanted>, String> {
     read_bytes(stdin.as_bytes())
 }
 
@@ -26,7 +26,7 @@ fn frame(golden: &Value, index: usize) -> &Value {
 
 fn request(golden: &Value) -> PermissionRequest {
     match read(&frame(golden, 0).to_string()) {
-        Ok(HookEvent::Wants(request)) => request,
+        Ok(HookEvent::Wants(Wanted::Prompt(request))) => request,
         other => panic!("{other:?}"),
     }
 }
