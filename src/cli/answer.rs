@@ -239,7 +239,7 @@ fn one(question: &Question, given: &str, words: bool) -> Result<Value> {
     }
     let options: Vec<String> = labels.iter().map(|label| say::literal(label)).collect();
     Err(Misused(format!(
-        "`{}` is no option; the options are: {}. Add --text to send your own words",
+        "`{}` is not an option; the options are: {}. Add --text to send your own words",
         say::literal(given),
         options.join(", ")
     ))
@@ -308,7 +308,7 @@ mod tests {
         let words = json!({"One?": "Lint,Docs", "Many?": "Lint, or not"});
         assert_eq!(given("Lint,Docs", "Lint, or not", true).unwrap(), words);
         let refused = given("lint", "Docs", false).unwrap_err().to_string();
-        let wanted = "`lint` is no option; the options are: Lint, Docs. Add --text to send your \
+        let wanted = "`lint` is not an option; the options are: Lint, Docs. Add --text to send your \
                       own words";
         assert_eq!(refused, wanted);
     }

@@ -38,7 +38,7 @@ pub(super) struct Made {
 pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
     let made = write(&Config::file(context.flag.as_deref())?, args.force)?;
     for backup in &made.backups {
-        say::out(&format!("Kept what was there as {}.", backup.display()))?;
+        say::out(&format!("Saved a backup: {}.", backup.display()))?;
     }
     say::out(&format!(
         "Made {config} and {token}.\n\n\
@@ -67,7 +67,7 @@ pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
     let token = config.with_file_name("approver.token");
     if !force && let Some(there) = [config, token.as_path()].into_iter().find(|file| file.exists())
     {
-        bail!("{} is there already; --force replaces it", there.display());
+        bail!("{} already exists; --force replaces it", there.display());
     }
     if let Some(folder) = config.parent().filter(|folder| !folder.exists()) {
         let mut private = fs::DirBuilder::new();
@@ -124,7 +124,7 @@ mod tests {
         let file = folder.path().join("countersign.toml");
         fs::write(&file, "# mine\n").unwrap();
         let refused = write(&file, false).err().unwrap().to_string();
-        assert_eq!(refused, format!("{} is there already; --force replaces it", file.display()));
+        assert_eq!(refused, format!("{} already exists; --force replaces it", file.display()));
         assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
         let [first, second] = [(), ()].map(|()| write(&file, true).unwrap());
         let names = |made: &Made| -> Vec<String> {

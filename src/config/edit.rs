@@ -15,10 +15,10 @@ use toml::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text is no TOML.
-    #[error("this is no TOML: {0}")]
+    #[error("invalid TOML: {0}")]
     NoToml(String),
     /// Something else stands there.
-    #[error("[{section}] `{key}` is no list, so nothing can be added to it; correct it by hand")]
+    #[error("[{section}] `{key}` is not a list, so nothing can be added to it; correct it by hand")]
     NoList {
         /// The section.
         section: String,
@@ -378,9 +378,9 @@ mod tests {
             |text: &str| add(text, "a", "key", &self::text("SECRET")).unwrap_err().to_string();
         assert_eq!(
             said("[a]\nkey = 1\n"),
-            "[a] `key` is no list, so nothing can be added to it; correct it by hand"
+            "[a] `key` is not a list, so nothing can be added to it; correct it by hand"
         );
-        assert!(said("[a\n").starts_with("this is no TOML: "));
+        assert!(said("[a\n").starts_with("invalid TOML: "));
         assert_eq!(
             said("a = 1\n"),
             "[a] `key` cannot be written without changing more; write it by hand"

@@ -136,7 +136,7 @@ async fn a_question_prints_the_answer() {
     );
     assert!(shown.ends_with(&options), "{shown}");
     let refused = run(&daemon, &["answer", &id, "Oracle"]).await;
-    let said = "error: `Oracle` is no option; the options are: SQLite, Postgres. Add --text to send \
+    let said = "error: `Oracle` is not an option; the options are: SQLite, Postgres. Add --text to send \
                 your own words\n";
     assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), said));
     assert_eq!(run(&daemon, &["answer", &id, "SQLite"]).await.code, Some(0));
@@ -242,7 +242,7 @@ async fn over_http_a_token_is_needed_and_a_wrong_one_ends_with_4() {
     let wrong = ask(Some("made-up")).await;
     assert_eq!(
         (wrong.code, wrong.stderr.as_str()),
-        (Some(4), "error: this token is not known here\n")
+        (Some(4), "error: the daemon does not know this token: compare [client] token with the daemon's config\n")
     );
     assert_eq!(ask(None).await.code, Some(4));
 }

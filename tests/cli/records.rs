@@ -162,7 +162,7 @@ async fn status_is_six_lines_where_all_is_well_and_fails_where_something_is_not(
     assert!(lines[0].ends_with(&format!(", version {}", env!("CARGO_PKG_VERSION"))), "{good:?}");
     let rest = [
         "waiting   nothing",
-        "agents    none waits for an answer at this daemon",
+        "agents    none connected",
         "chats     inbox up",
         "store     SQLite, up",
         "problems  none",

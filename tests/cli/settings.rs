@@ -113,7 +113,7 @@ async fn the_form_of_the_file_comes_back_even_where_an_edit_cannot_tell_it() {
         let args = ["connect", "claude-code", "--yes", "--settings", name];
         let connected = countersign(home.path(), &args).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
-        let kept = format!("Kept what was there as {name}.1.bak.");
+        let kept = format!("Saved a backup: {name}.1.bak.");
         assert!(connected.stdout.contains(&kept), "{connected:?}");
         assert_eq!(fs::read_to_string(format!("{name}.1.bak")).unwrap(), theirs);
         let args = ["disconnect", "claude-code", "--yes", "--settings", name];

@@ -47,14 +47,14 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let command = hook_command(context, agent)?;
     let write = |file: &AgentFile, text: &str| {
         if let Some(copy) = file.back_up()? {
-            say::out(&format!("Kept what was there as {}.", copy.display()))?;
+            say::out(&format!("Saved a backup: {}.", copy.display()))?;
         }
         file.write(text)
     };
     let connected = change(args, |text, _| agent.connect(text, &command, mode), write)?;
     let rules = || match policy::outlook(context) {
         Ok(lines) => lines,
-        Err(error) => format!("What is asked cannot be told: {error:#}"),
+        Err(error) => format!("The rules cannot be read: {error:#}"),
     };
     let AgentTitle { name, connected: note, .. } = agent.title();
     let note = if agent.modes().first() == Some(&mode) {
