@@ -3,7 +3,7 @@
 use super::{
     Context, Exit,
     files::{back_up, private_file},
-    say,
+    say, step,
 };
 use crate::{
     config::{Config, template},
@@ -40,26 +40,21 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
     for backup in &made.backups {
         say::out(&format!("Saved a backup: {}.", backup.display()))?;
     }
+    let steps = [
+        Some(step("serve --demo", "run the daemon, with a first ask to press")),
+        Some(step("connect claude-code", "let Claude Code ask here")),
+        guided().next().map(|name| step(&format!("connect {name}"), "be asked on your phone")),
+        Some(step("doctor", "check all of it")),
+    ];
     say::out(&format!(
         "Made {config} and {token}.\n\n\
          The token in {token} lets its owner answer asks: keep it from your agents.\n\n\
-         Next:\n  \
-         countersign serve --demo          run the daemon, with a first ask to press\n  \
-         countersign connect claude-code   let Claude Code ask here\n  \
-         {phone}\
-         countersign doctor                check all of it",
+         Next:\n{steps}",
         config = made.config.display(),
         token = made.token.display(),
-        phone = phone(),
+        steps = steps.into_iter().flatten().collect::<Vec<_>>().join("\n"),
     ))?;
     Ok(Exit::Good)
-}
-
-/// The line about chats, if this program has any.
-fn phone() -> String {
-    let line =
-        |name| format!("{:<34}be asked on your phone\n  ", format!("countersign connect {name}"));
-    guided().next().map(line).unwrap_or_default()
 }
 
 /// Writes a config and its tokens.

@@ -66,8 +66,7 @@ pub(super) fn days(text: &str) -> Result<u64, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
     match days.and_then(|days| days.checked_mul(86_400)).filter(|seconds| *seconds > 0) {
         Some(seconds) => Ok(seconds),
-        None => seconds(text)
-            .map_err(|_| format!("invalid duration `{text}`; use 12h or 30d")),
+        None => seconds(text).map_err(|_| format!("invalid duration `{text}`; use 12h or 30d")),
     }
 }
 

@@ -243,10 +243,10 @@ pub(super) fn read_approvers(
     // FAIL-CLOSED: an operator who asks for two signatures must not silently get one.
     let _ = section.get("quorum", |node| match number(node)? {
         1 => Ok(()),
-        _ => Err(
-            "must be 1: [[answer_rules]] with `approvals` say where more people have to agree"
-                .into(),
-        ),
+        _ => {
+            Err("must be 1: [[answer_rules]] with `approvals` say where more people have to agree"
+                .into())
+        }
     });
     let _ = section.get("four_eyes", |node| {
         if flag(node)? {

@@ -23,7 +23,9 @@ pub(super) fn default_address() -> SocketAddr {
 }
 
 pub(super) fn address(node: &ConfigNode) -> Result<SocketAddr, String> {
-    text(node)?.parse().map_err(|_| "must be an address and a port such as \"127.0.0.1:7117\"".into())
+    text(node)?
+        .parse()
+        .map_err(|_| "must be an address and a port such as \"127.0.0.1:7117\"".into())
 }
 
 pub(super) fn url(node: &ConfigNode) -> Result<String, String> {

@@ -145,8 +145,7 @@ pub enum Change {
 const NO_APPROVAL: &str = "This is a question: choose an answer, or decline to answer.";
 /// How a person is asked for words.
 const REASON: &str = "Reason, sent to the agent word for word:";
-const EDIT: &str =
-    "New text (replaces all of it). You confirm the diff next.";
+const EDIT: &str = "New text (replaces all of it). You confirm the diff next.";
 pub const NO_EDIT: &str = "There is no command or new text here that could be changed.";
 const NOTE: &str = "What should the agent know? Your text approves the call, once.";
 

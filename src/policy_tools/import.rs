@@ -104,7 +104,9 @@ fn opencode_value(tool: &str, value: &Value) -> Result<Value, ImportError> {
 
 fn known(word: &str) -> Result<&'static str, ImportError> {
     Verdict::from_word(word).map(Verdict::word).ok_or_else(|| {
-        ImportError::Shape(format!("{word:?} is not a valid action; the actions are allow, ask and deny"))
+        ImportError::Shape(format!(
+            "{word:?} is not a valid action; the actions are allow, ask and deny"
+        ))
     })
 }
 
@@ -180,7 +182,8 @@ mod tests {
         assert_eq!(
             opencode(r#"{ "permission": { "bash": "sometimes" } }"#),
             Err(ImportError::Shape(
-                "\"sometimes\" is not a valid action; the actions are allow, ask and deny".to_owned()
+                "\"sometimes\" is not a valid action; the actions are allow, ask and deny"
+                    .to_owned()
             ))
         );
         assert!(claude_settings("{}").is_err());

@@ -345,7 +345,11 @@ async fn a_sign_in_counts_once_in_the_browser_that_began_it_and_with_its_own_per
     // Not what the page sends.
     for body in [json!({}), json!({"browser": 1}), json!({"browser": "", "passkey": {}})] {
         let told = Browser::default().post(&daemon, "/inbox/passkey/finish", &body).await;
-        assert_eq!(told.err().as_deref(), Some("This is not a valid reply of a passkey."), "{body}");
+        assert_eq!(
+            told.err().as_deref(),
+            Some("This is not a valid reply of a passkey."),
+            "{body}"
+        );
     }
 }
 

@@ -90,7 +90,11 @@ pub(super) fn store(config: &Config) -> DoctorCheck {
     };
     let folder = file.parent().unwrap_or(Path::new("."));
     if !folder.exists() {
-        return warn("store", format!("{} does not exist yet", file.display()), "countersign serve");
+        return warn(
+            "store",
+            format!("{} does not exist yet", file.display()),
+            "countersign serve",
+        );
     }
     // Opened for appending, which changes nothing, while the daemon may be writing to it.
     let writable = if file.exists() {

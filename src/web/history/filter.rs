@@ -184,7 +184,10 @@ mod tests {
             ),
             (HistoryQuery { since: some("yesterday"), ..query() }, "`since` is not a valid time"),
             (HistoryQuery { until: some("12:00"), ..query() }, "`until` is not a valid time"),
-            (HistoryQuery { before: some("page 2"), ..query() }, "`before` is not a valid position"),
+            (
+                HistoryQuery { before: some("page 2"), ..query() },
+                "`before` is not a valid position",
+            ),
             (HistoryQuery { limit: some("0"), ..query() }, "`limit` is a number from 1 to 200"),
             (HistoryQuery { limit: some("201"), ..query() }, "`limit` is a number from 1 to 200"),
             (HistoryQuery { limit: some("ten"), ..query() }, "`limit` is a number from 1 to 200"),

@@ -58,8 +58,8 @@ impl Provider {
         if let Some(file) = &config.ca_file {
             let named = |why: &str| format!("[oidc] ca_file {}: {why}", file.display());
             let pem = fs::read(file).map_err(|error| named(&error.to_string()))?;
-            let authority = Certificate::from_pem(&pem)
-                .map_err(|_| named("this is not a PEM certificate"))?;
+            let authority =
+                Certificate::from_pem(&pem).map_err(|_| named("this is not a PEM certificate"))?;
             client = client.add_root_certificate(authority);
         }
         let client = client.build().map_err(|error| error.to_string())?;
