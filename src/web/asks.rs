@@ -51,7 +51,7 @@ pub(super) async fn list(
     let state = query.state.as_deref().unwrap_or("open");
     if !["open", "answered", "expired", "cancelled"].contains(&state) {
         return Err(ApiError::bad_request(format!(
-            "`{state}` is no state; say open, answered, expired or cancelled"
+            "`{state}` is not a valid state; use open, answered, expired or cancelled"
         )));
     }
     let after = match &query.after {

@@ -77,7 +77,10 @@ pub(super) async fn known(
     let fits: Vec<_> = tokens.iter().filter_map(shown).collect();
     let unauthorized = |why: String| ApiError::new(StatusCode::UNAUTHORIZED, why);
     let Some((token, hash)) = fits.into_iter().next() else {
-        return Err(unauthorized("this token is not known here".to_owned()));
+        return Err(unauthorized(
+            "the daemon does not know this token: compare [client] token with the daemon's config"
+                .to_owned(),
+        ));
     };
     if let Err(why) = token.is_accepted(now) {
         let name = token.name;

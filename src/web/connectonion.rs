@@ -101,7 +101,7 @@ pub(super) fn incoming(message: Option<Result<ws::Message, axum::Error>>) -> Inc
         Some(Ok(ws::Message::Text(text))) => match exact_json::from_str(&text) {
             Ok(frame @ Value::Object(_)) => IncomingFrame::Frame(frame),
             Ok(_) => IncomingFrame::Malformed("a frame is a JSON object".to_owned()),
-            Err(error) => IncomingFrame::Malformed(format!("the frame is no JSON: {error}")),
+            Err(error) => IncomingFrame::Malformed(format!("the frame is not valid JSON: {error}")),
         },
     }
 }

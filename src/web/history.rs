@@ -203,7 +203,7 @@ fn named(field: &str, value: Option<String>) -> Result<Option<String>, String> {
 fn time(field: &str, value: Option<String>) -> Result<Option<i64>, String> {
     let read = |text: String| {
         clock::from_rfc3339(&text).ok_or_else(|| {
-            format!("`{field}` is no time; write it as in RFC 3339, such as 2026-11-22T18:00:00Z")
+            format!("`{field}` is not a valid time; use RFC 3339, such as 2026-11-22T18:00:00Z")
         })
     };
     value.map(read).transpose()
@@ -212,7 +212,7 @@ fn time(field: &str, value: Option<String>) -> Result<Option<i64>, String> {
 fn position(value: Option<String>) -> Result<Option<ListCursor>, String> {
     let read = |text: String| {
         ListCursor::read(&text)
-            .ok_or_else(|| "`before` is no position; it is the `next` of a page".to_owned())
+            .ok_or_else(|| "`before` is not a valid position; use the `next` of a page".to_owned())
     };
     value.map(read).transpose()
 }
@@ -294,11 +294,14 @@ mod tests {
         let cases = [
             (
                 HistoryQuery { verdict: some("maybe"), ..query() },
-                "`verdict`: `maybe` is no verdict",
+                "`verdict`: `maybe` is not a valid verdict",
             ),
-            (HistoryQuery { since: some("yesterday"), ..query() }, "`since` is no time"),
-            (HistoryQuery { until: some("12:00"), ..query() }, "`until` is no time"),
-            (HistoryQuery { before: some("page 2"), ..query() }, "`before` is no position"),
+            (HistoryQuery { since: some("yesterday"), ..query() }, "`since` is not a valid time"),
+            (HistoryQuery { until: some("12:00"), ..query() }, "`until` is not a valid time"),
+            (
+                HistoryQuery { before: some("page 2"), ..query() },
+                "`before` is not a valid position",
+            ),
             (HistoryQuery { limit: some("0"), ..query() }, "`limit` is a number from 1 to 200"),
             (HistoryQuery { limit: some("201"), ..query() }, "`limit` is a number from 1 to 200"),
             (HistoryQuery { limit: some("ten"), ..query() }, "`limit` is a number from 1 to 200"),

@@ -25,7 +25,7 @@ pub(super) fn odd(line: &[u8]) -> Vec<OddRequest> {
         LineHead::NotJson => {
             let text = String::from_utf8_lossy(line);
             match METHODS.iter().any(|method| text.contains(method)) {
-                true => unknown("it is no JSON"),
+                true => unknown("it is not valid JSON"),
                 false => Vec::new(),
             }
         }
@@ -67,10 +67,10 @@ fn wrong(line: &[u8]) -> Option<&'static str> {
     };
     let is = |name: &str, right: fn(&Value) -> bool| message.get(name).is_none_or(right);
     if !is("method", |method| method.is_string() || method.is_null()) {
-        return Some("its method is no text");
+        return Some("its method is not a string");
     }
     if !is("params", Value::is_object) && message.contains_key("method") {
-        return Some("its parameters are no object");
+        return Some("its parameters are not an object");
     }
     None
 }

@@ -445,9 +445,7 @@ fn while_everything_is_paused_only_buttons_that_deny_are_offered() {
     };
     let deny = ["Deny", "Deny with reason…"];
     let shown = draw(&paused(push()), CARD);
-    assert!(
-        text(&shown).contains("- Paused: nothing is approved until /resume. Time stands still")
-    );
+    assert!(text(&shown).contains("- Paused: nothing is approved until /resume. Deadline paused"));
     assert_eq!(labels(shown), deny);
     assert_eq!(labels(choice(&paused(push()), CARD, 1)), deny);
     let mut critical = push();

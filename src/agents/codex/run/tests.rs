@@ -276,8 +276,11 @@ fn a_request_that_nobody_can_answer_ends_the_run_with_the_reason() {
     for (line, why) in [
         (line.replace(r#""id":7"#, r#""id":7,"id":8"#), "it has a field that comes twice"),
         (line.replace(r#""id":7"#, r#""id":7,"Method":"x""#), "or one like it"),
-        (line.trim_end_matches('}').to_owned(), "a line cannot be read, because it is no JSON"),
-        (r#"{"id":7,"method":5,"params":{}}"#.into(), "its method is no text"),
+        (
+            line.trim_end_matches('}').to_owned(),
+            "a line cannot be read, because it is not valid JSON",
+        ),
+        (r#"{"id":7,"method":5,"params":{}}"#.into(), "its method is not a string"),
         (r#"{"id":7,"method":"x/requestApproval","params":[]}"#.into(), "are no object"),
         (r#"{"method":"turn/completed","params":{"x":1e999}}"#.into(), "cannot be kept as it is"),
     ] {
