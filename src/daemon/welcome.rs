@@ -7,10 +7,10 @@ use countersign_gate::{
     ask::{Ask, Decision, State},
     call::Call,
 };
-use countersign_inbox::Inbox;
 use countersign_people::approvers::{Approvers, Local, Members};
 use countersign_port::{Adapter, NamedAdapter, Receiving};
 use countersign_tokens::clock;
+use countersign_web::Inbox;
 use serde_json::json;
 use std::{
     env,

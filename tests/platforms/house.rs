@@ -45,7 +45,7 @@ fn a_module_behind_cfg_test_is_found_where_its_file_is() {
 #[test]
 fn outside_of_its_crate_a_platform_is_named_in_its_one_line_only() {
     let mut found = Vec::new();
-    for folder in ["src", "adapters/port/src", "adapters/inbox/src"] {
+    for folder in ["src", "adapters/port/src"] {
         sources(Path::new(folder), &mut found);
     }
     let tests: Vec<_> = found.iter().flat_map(test_modules).collect();

@@ -104,29 +104,6 @@ pub trait Presses: Send + Sync {
         None
     }
 
-    /// Whom a one-time sign-in code lets in. It stays usable: the request may come from the
-    /// preview of a link.
-    fn sign_in_offered(&self, _code: &str) -> Option<Presser> {
-        None
-    }
-
-    /// Uses a one-time sign-in code up: whom it lets in.
-    async fn sign_in(&self, _code: &str) -> Option<Presser> {
-        None
-    }
-
-    /// Lets in the person for whom the inbox's identity provider vouches by this id, and notes it;
-    /// `None` for nobody who may answer.
-    async fn sign_in_by_provider(&self, _id: &str) -> Option<Presser> {
-        None
-    }
-
-    /// The person with this id whom [`Presses::sign_in`] has let in once, as they are now; `None`
-    /// where they may not answer any more.
-    fn signed_in(&self, _id: &str) -> Option<Presser> {
-        None
-    }
-
     /// A card of this adapter as its ask is now, for a platform that would else have to keep
     /// large cards; `None` where there is none, or it cannot be read. `at` is the message that shows
     /// it, which may hold other cards too.
