@@ -244,7 +244,6 @@ const KINDS: [&str; 47] = [
     "revoked",
     "budget_used",
     "next_try_approved",
-    "next_try_approved",
     "mode",
     "paused",
     "resumed",

@@ -24,7 +24,7 @@ use countersign_client::{ClientSettings, Places, Server};
 use countersign_people::routes::Routes;
 use countersign_profiles::Profile;
 use countersign_store::Database;
-use countersign_web::{OidcSettings, PublicUrl};
+use countersign_web::{OidcSettings, PublicUrl, PushShows};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -184,7 +184,7 @@ impl ConfigReader<'_> {
             public_url,
             passkeys,
             allowed_hosts: section.get("allowed_hosts", hosts).unwrap_or_default(),
-            push: section.get("push", push).unwrap_or_default(),
+            push: section.get("push", push).unwrap_or(Some(PushShows::default())),
             agent_token: section.get("agent_token", token),
             approver_token: section.get("approver_token", token),
             state_dir,
