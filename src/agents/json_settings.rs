@@ -242,7 +242,7 @@ impl JsonSettings {
         };
         match settings {
             Value::Object(_) => Ok(settings),
-            _ => Err("1:1: these settings are no object in { }".into()),
+            _ => Err("1:1: these settings are not an object in { }".into()),
         }
     }
 }

@@ -25,7 +25,7 @@ pub use facts::thread_name;
 /// What open cards say while everything is paused.
 pub(super) const PAUSED: &str = "Paused: nothing is approved until /resume.";
 /// How much of an agent's reason the card shows; all of it is in the details.
-const REASON: usize = 240;
+const REASON: usize = 160;
 
 /// Draws the ask as it is now.
 #[must_use]
@@ -40,7 +40,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         no_call::draw_review(ask, review, &mut sheet);
     }
     if ask.is_open() && !ask.is_question() {
-        effects::draw(ask, &mut sheet, &mut details);
+        effects::draw(ask, first.whole, &mut sheet, &mut details);
     }
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
@@ -179,7 +179,7 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     if ask.stopped.is_some() && ask.is_open() {
         let left = ask.stopped.and_then(|clock| clock.left_ms);
         let left = left.map_or_else(String::new, |ms| format!(" with {} left", clock::span(ms)));
-        sheet.note(format!("{PAUSED} Time stands still{left}."));
+        sheet.note(format!("{PAUSED} Deadline paused{left}."));
     }
     if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
         && body.silence == Silence::Approve

@@ -77,6 +77,11 @@ fn scope() -> impl TypedValueParser<Value = GrantReach> {
     })
 }
 
+/// A grant on one line.
+pub(super) fn line(grant: &GrantView) -> String {
+    show(grant, clock::now_ms())
+}
+
 fn show(grant: &GrantView, now_ms: i64) -> String {
     let GrantView { id, rule, created_at, .. } = grant;
     let until = grant.expires_at.as_ref().map(|at| format!(" until {}", until(at, now_ms)));

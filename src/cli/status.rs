@@ -95,7 +95,7 @@ fn waiting(ready: &ReadyReply) -> String {
 
 fn agents(ready: &ReadyReply) -> String {
     match ready.waiting.as_ref().map(|waiting| waiting.callers) {
-        None | Some(0) => "none waits for an answer at this daemon".to_owned(),
+        None | Some(0) => "none connected".to_owned(),
         Some(callers) => {
             let verb = if callers == 1 { "waits" } else { "wait" };
             format!("{} {verb} for an answer at this daemon", counted(callers, "caller"))
@@ -239,7 +239,7 @@ mod tests {
         let wanted = [
             "daemon    mill-1f.k3, version 1.2.3",
             "waiting   nothing",
-            "agents    none waits for an answer at this daemon",
+            "agents    none connected",
             "chats     inbox up, telegram up",
             "store     SQLite, up",
             "problems  none",
@@ -261,7 +261,7 @@ mod tests {
         let wanted = [
             "daemon    mill-1f.k3, version 1.2.3, stopping",
             "waiting   not known while the store fails",
-            "agents    none waits for an answer at this daemon",
+            "agents    none connected",
             "chats     discord down, inbox up, telegram down",
             "store     SQLite, down",
             "problem   store: the disk is full",

@@ -1,6 +1,6 @@
 //! `/v1/grants`: lists and revokes grants.
 
-use super::{error::ApiError, handle::Handle, state::Api};
+use crate::{error::ApiError, handle::Handle, state::Api};
 use axum::{
     Extension, Json,
     extract::{Path, State},

@@ -478,7 +478,7 @@ pub(super) fn odd(line: &[u8]) -> Vec<OddRequest> {
         LineHead::NotJson => {
             let text = String::from_utf8_lossy(line);
             if METHODS.iter().any(|method| text.contains(method)) {
-                unknown("it is no JSON")
+                unknown("it is not valid JSON")
             } else {
                 Vec::new()
             }
@@ -521,10 +521,10 @@ fn wrong(line: &[u8]) -> Option<&'static str> {
     };
     let is = |name: &str, right: fn(&Value) -> bool| message.get(name).is_none_or(right);
     if !is("method", |method| method.is_string() || method.is_null()) {
-        return Some("its method is no text");
+        return Some("its method is not a string");
     }
     if !is("params", Value::is_object) && message.contains_key("method") {
-        return Some("its parameters are no object");
+        return Some("its parameters are not an object");
     }
     None
 }
@@ -834,8 +834,11 @@ mod tests {
         for (line, why) in [
             (line.replace(r#""id":7"#, r#""id":7,"id":8"#), "it has a field that comes twice"),
             (line.replace(r#""id":7"#, r#""id":7,"Method":"x""#), "or one like it"),
-            (line.trim_end_matches('}').to_owned(), "a line cannot be read, because it is no JSON"),
-            (r#"{"id":7,"method":5,"params":{}}"#.into(), "its method is no text"),
+            (
+                line.trim_end_matches('}').to_owned(),
+                "a line cannot be read, because it is not valid JSON",
+            ),
+            (r#"{"id":7,"method":5,"params":{}}"#.into(), "its method is not a string"),
             (r#"{"id":7,"method":"x/requestApproval","params":[]}"#.into(), "are no object"),
             (
                 r#"{"method":"turn/completed","params":{"x":1e999}}"#.into(),

@@ -418,7 +418,7 @@ fn shown(mut call: Map<String, Value>) -> Result<Map<String, Value>, (Value, Str
         return Err((Value::Null, "a tool call needs an id, a text or a number".to_owned()));
     }
     let Some(Value::Object(mut params)) = call.remove("params") else {
-        return Err((id, "`params` is no object".to_owned()));
+        return Err((id, "`params` is not an object".to_owned()));
     };
     let mut sent = Map::new();
     for name in ["name", "arguments"] {

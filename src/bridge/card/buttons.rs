@@ -222,7 +222,7 @@ pub fn review(ask: &Ask, origin: Origin<'_>) -> Card {
     }
     card.blocks.retain(|block| !matches!(block, Block::Details { .. }));
     card.blocks.iter_mut().for_each(shorten);
-    let text = "Approve this, once? There is no second question.".to_owned();
+    let text = "Approve once? This is the last confirmation.".to_owned();
     card.blocks.push(Block::Note { text });
     (card.buttons, card.more) = (confirm(ask, origin), Vec::new());
     card

@@ -422,14 +422,17 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
 }
 
 #[test]
-fn buttons_that_store_the_same_rules_are_named_together() {
+fn buttons_that_store_the_same_rules_are_named_together_unless_their_labels_say_it() {
     let mut ask = push();
-    let together = "  - Always, 10 minutes, This session and 24 hours store: shell: git push *\n";
-    assert!(text(&draw(&ask, CARD)).contains(together), "{}", text(&draw(&ask, CARD)));
+    let shown = text(&draw(&ask, CARD));
+    for label in ["(Always: git push * w)", "[10 min: git push * m]", "[24 h: git push * h]"] {
+        assert!(shown.contains(label), "{label} in {shown}");
+    }
+    assert!(!shown.contains("store: shell:"), "no fact twice: {shown}");
     ask.body.exact = vec![Rule::allow("shell_exec", "git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let apart = "  - Always and This session store: shell: git push *\n  - 10 minutes, 24 hours \
-                 and Always exactly this store: shell: git push --force origin main\n";
+    let apart = "  - 10 minutes, 24 hours and Always exactly this store: shell: git push --force \
+                 origin main\n";
     assert!(shown.contains(apart), "{shown}");
 }
 
@@ -446,9 +449,7 @@ fn while_everything_is_paused_only_buttons_that_deny_are_offered() {
     };
     let deny = ["Deny", "Deny with reason…"];
     let shown = draw(&paused(push()), CARD);
-    assert!(
-        text(&shown).contains("- Paused: nothing is approved until /resume. Time stands still")
-    );
+    assert!(text(&shown).contains("- Paused: nothing is approved until /resume. Deadline paused"));
     assert_eq!(labels(shown), deny);
     assert_eq!(labels(choice(&paused(push()), CARD, 1)), deny);
     let mut critical = push();

@@ -113,7 +113,7 @@ fn wrong(agent: &dyn HookAgent, file: &Path, text: &str, hooks: &Hooks) -> Optio
     let name = agent.title().name;
     let is_there = program(&hooks.command).is_some_and(|program| Path::new(&program).exists());
     if !is_there {
-        return Some(format!("`{}` is not there any more", hooks.command));
+        return Some(format!("`{}` no longer exists", hooks.command));
     }
     if !hooks.complete {
         return Some(format!("some hooks of {name} are missing"));

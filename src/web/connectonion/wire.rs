@@ -162,12 +162,10 @@ pub(super) fn shown(ask: &Ask) -> Value {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
-    use super::super::{
-        connection::ConnectionParams,
-        receive::{AgentMessage, decode},
-    };
+    #![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
+
     use super::*;
+    use crate::connectonion::{AgentMessage, ConnectionParams, decode};
 
     fn call(frame: &Value) -> Call {
         let whose: ConnectionParams = serde_json::from_value(json!({})).unwrap();

@@ -1,25 +1,136 @@
-//! `GET /v1/molf/events?sessionId=S`: approvals as server-sent events in molf's form. A reader gets
-//! every open approval first, also after a reconnect.
+//! molf's procedures and events, for clients of molf that answer approvals:
+//! `POST /v1/molf/tool.approve`, `POST /v1/molf/tool.deny`, `POST /v1/molf/worker.disconnected` and
+//! `GET /v1/molf/events`. molf's server submits calls with `POST /v1/calls`.
 
-use super::{approval::approval_id, procedures::only_with_molf};
 use crate::{
-    error::ApiError,
-    live::{self, Backlog, Feed, News},
-    reader::AskReader,
+    error::{ApiError, json},
+    events::{self, Backlog, Feed, News},
+    handle::{AskReader, Handle},
     state::Api,
 };
 use axum::{
-    extract::{Query, State, rejection::QueryRejection},
+    Extension, Json, Router,
+    body::Bytes,
+    extract::{
+        Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
     response::sse::{Event, Sse},
+    routing::{get, post},
 };
 use countersign_gate::{
-    SESSION_ENDED, WORKER_GONE,
-    ask::{Ask, Decision, State as AskState},
+    Policy, SESSION_ENDED, Told, WORKER_GONE,
+    ask::{Ask, Decision, Scope, State as AskState},
 };
+use countersign_people::answer::Action;
+use countersign_profiles::molf;
 use countersign_store::Tail;
+use countersign_tokens::digest::sha256_hex;
 use futures::Stream;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json as value};
 use std::{collections::HashSet, convert::Infallible};
+
+/// The routes of the profile.
+pub(super) fn routes() -> Router<Api> {
+    Router::new()
+        .route("/v1/molf/tool.approve", post(approve))
+        .route("/v1/molf/tool.deny", post(deny))
+        .route("/v1/molf/worker.disconnected", post(worker_disconnected))
+        .route("/v1/molf/events", get(stream))
+}
+
+// `POST /v1/molf/…`: a client of molf answers an approval, or reports that a worker disconnected.
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ToolApprove {
+    session_id: String,
+    approval_id: String,
+    #[serde(default)]
+    always: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ToolDeny {
+    session_id: String,
+    approval_id: String,
+    feedback: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WorkerGone {
+    agent: String,
+    worker_id: String,
+}
+
+pub(super) async fn approve(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let ToolApprove { session_id, approval_id, always } = json(&body?)?;
+    let scope = if always { Scope::Always } else { Scope::Once };
+    reply(&api, handle, &session_id, &approval_id, Action::Approve { scope }).await
+}
+
+pub(super) async fn deny(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let ToolDeny { session_id, approval_id, feedback } = json(&body?)?;
+    let reason = feedback.filter(|words| !words.is_empty());
+    reply(&api, handle, &session_id, &approval_id, Action::Deny { reason, then: None }).await
+}
+
+/// Replies `{applied}`: `false` if no open ask of this session has the id.
+async fn reply(
+    api: &Api,
+    handle: Handle,
+    session: &str,
+    id: &str,
+    action: Action,
+) -> Result<Json<Value>, ApiError> {
+    only_with_molf(api)?;
+    let who = handle.answerer()?;
+    // molf's ids are derived from ours, so the open asks of the session are compared.
+    let Some(ask) = api.gate.open_ask(session, |ask| approval_id(ask) == id).await? else {
+        return Ok(Json(value!({"applied": false})));
+    };
+    let reply = api.gate.answer(ask, who, action).await;
+    match reply.told {
+        Told::NotAllowed => Err(ApiError::forbidden(reply.sentence)),
+        told => Ok(Json(value!({"applied": told == Told::Applied}))),
+    }
+}
+
+pub(super) async fn worker_disconnected(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, ApiError> {
+    only_with_molf(&api)?;
+    let WorkerGone { agent, worker_id } = json(&body?)?;
+    let agent = handle.acts_as(&api, agent).await?;
+    let cancelled = api.gate.worker_gone(&agent, &worker_id).await?;
+    Ok(Json(value!({"cancelled": cancelled})))
+}
+
+/// Refuses the request unless the profile has workers.
+pub(super) fn only_with_molf(api: &Api) -> Result<(), ApiError> {
+    match matches!(*api.gate.choices().policy, Policy::Workers(..)) {
+        true => Ok(()),
+        false => Err(ApiError::not_found(
+            "these routes belong to the profile molf; set [policy] profile = \"molf\"",
+        )),
+    }
+}
+
+// `GET /v1/molf/events?sessionId=S`: approvals as server-sent events in molf's form. A reader gets
+// every open approval first, also after a reconnect.
 
 /// An event of an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,7 +177,7 @@ pub(super) async fn stream(
     // Before the open asks are read, so that no end of one is missed.
     let tail = Tail::of_now(&api.store).await?;
     let approvals = ApprovalFeed { session: session_id, open: HashSet::new() };
-    Ok(live::serve(&api, reader, tail, Backlog::From(None), approvals))
+    Ok(events::serve(&api, reader, tail, Backlog::From(None), approvals))
 }
 
 /// The events of one reader.
@@ -141,11 +252,21 @@ fn outcome(ask: &Ask) -> Option<ApprovalEnd> {
     })
 }
 
+// The ids of asks for molf's clients.
+
+/// The id of an ask for molf's clients. It is derived from our id, so that it needs no column.
+pub(super) fn approval_id(ask: &Ask) -> String {
+    let digest = sha256_hex(ask.id.as_bytes());
+    let number = digest.get(..8).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+    molf::approval_id(&ask.body.call.session, number.unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::{live::Live, *};
-    use crate::LargeReplies;
+
+    use super::*;
+    use crate::{LargeReplies, events::Live};
     use countersign_bridge::fault_injection::{Scenario, chat::FakeChat};
     use countersign_store::engines::on_both;
     use serde_json::json;

@@ -1,11 +1,117 @@
-//! Decodes the frames of agents. Pure.
+//! ConnectOnion's wire: `GET /v1/connectonion`, a WebSocket with the protocol between the tool
+//! approval plugin of its agents and their clients.
+//!
+//! With the agent's handle, the daemon acts as a client towards the agent: a call of the plugin
+//! becomes an ask, and the answer is sent back. With the approver's handle, it acts as the agent
+//! towards a client: open asks are sent one at a time, and the client may answer them.
 
-use super::connection::ConnectionParams;
+mod agent;
+mod client;
+mod wire;
+
+use crate::{connections::Connection, handle::Handle, state::Api};
+use axum::{
+    Extension, Router,
+    extract::{Query, State, WebSocketUpgrade, ws},
+    response::Response,
+    routing::get,
+};
+use countersign_domain::{exact_json, owner::Owner};
 use countersign_gate::{
     call::{Batch, Behind, Call},
     question::{Choice, Question},
 };
+use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
+
+/// The largest frame, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// The route of the wire.
+pub(super) fn routes() -> Router<Api> {
+    Router::new().route("/v1/connectonion", get(connect))
+}
+
+/// Upgrades the request to a WebSocket.
+async fn connect(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Extension(owner): Extension<Owner>,
+    Extension(connection): Extension<Arc<Connection>>,
+    Query(whose): Query<ConnectionParams>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let whose = ConnectionParams { owner: Some(owner), ..whose };
+    // The router's limit covers bodies of requests, not messages of a WebSocket.
+    upgrade.max_message_size(LARGEST).on_upgrade(move |socket| async move {
+        // SECURITY: an upgraded connection keeps its place, so it counts until it ends.
+        let _place = connection;
+        match handle.answerer() {
+            Ok(who) => client::serve(&api, socket, whose, who).await,
+            Err(_) => agent::serve(&api, socket, whose).await,
+        }
+    })
+}
+
+// One connection: its parameters, and its frames in both directions.
+
+/// The parameters of a connection, from the query: `?agent=shop-bot&session=7`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConnectionParams {
+    /// The agent's name on cards.
+    #[serde(default = "nameless")]
+    pub(super) agent: String,
+    /// The session of frames that name none.
+    pub(super) session: Option<String>,
+    /// The agent's working directory.
+    pub(super) cwd: Option<String>,
+    /// The trust level of the person for whom the agent works, as its host rates it.
+    pub(super) requester: Option<String>,
+    /// The owner of this connection's sessions.
+    #[serde(skip)]
+    pub(super) owner: Option<Owner>,
+}
+
+fn nameless() -> String {
+    "connectonion".to_owned()
+}
+
+/// A message received on a connection.
+pub(super) enum IncomingFrame {
+    /// A frame.
+    Frame(Value),
+    /// Not a frame; the sentence gives the reason.
+    Malformed(String),
+    /// A ping or pong, which needs no action.
+    Idle,
+    /// The connection is closed.
+    Closed,
+}
+
+/// Decodes a message of the socket.
+pub(super) fn incoming(message: Option<Result<ws::Message, axum::Error>>) -> IncomingFrame {
+    match message {
+        None | Some(Err(_) | Ok(ws::Message::Close(_))) => IncomingFrame::Closed,
+        Some(Ok(ws::Message::Ping(_) | ws::Message::Pong(_))) => IncomingFrame::Idle,
+        Some(Ok(ws::Message::Binary(_))) => {
+            IncomingFrame::Malformed("frames are JSON texts; this one is binary".to_owned())
+        }
+        Some(Ok(ws::Message::Text(text))) => match exact_json::from_str(&text) {
+            Ok(frame @ Value::Object(_)) => IncomingFrame::Frame(frame),
+            Ok(_) => IncomingFrame::Malformed("a frame is a JSON object".to_owned()),
+            Err(error) => IncomingFrame::Malformed(format!("the frame is not valid JSON: {error}")),
+        },
+    }
+}
+
+/// Encodes a frame.
+pub(super) fn text(frame: &Value) -> ws::Message {
+    ws::Message::Text(frame.to_string().into())
+}
+
+// Decodes the frames of agents. Pure.
 
 /// A frame of an agent.
 #[derive(Debug)]
@@ -153,7 +259,8 @@ fn optional(frame: &Value, name: &str) -> Result<Option<String>, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    #![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
+
     use super::*;
     use serde_json::json;
 

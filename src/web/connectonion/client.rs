@@ -1,11 +1,10 @@
 //! The client's side: open asks are sent to it one at a time, and it answers them as it would
 //! answer the agent itself.
 
-use super::{
-    connection::{ConnectionParams, IncomingFrame, incoming, text},
-    wire,
+use crate::{
+    connectonion::{ConnectionParams, IncomingFrame, incoming, text, wire},
+    state::Api,
 };
-use crate::state::Api;
 use axum::extract::ws::WebSocket;
 use countersign_gate::{
     Gate, ModeSet, Told,
