@@ -839,7 +839,7 @@ mod tests {
                 "a line cannot be read, because it is not valid JSON",
             ),
             (r#"{"id":7,"method":5,"params":{}}"#.into(), "its method is not a string"),
-            (r#"{"id":7,"method":"x/requestApproval","params":[]}"#.into(), "are no object"),
+            (r#"{"id":7,"method":"x/requestApproval","params":[]}"#.into(), "are not an object"),
             (
                 r#"{"method":"turn/completed","params":{"x":1e999}}"#.into(),
                 "cannot be kept as it is",
