@@ -8,6 +8,7 @@ use countersign_gate::{
 };
 use countersign_port::Presses;
 use countersign_store::{Store, engines::on_both, fault_injection::CommitFault};
+use countersign_tokens::clock;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
@@ -155,10 +156,8 @@ where
 #[tokio::test]
 async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
     on_both(async |store| {
-        let folder = tempfile::tempdir().unwrap();
-        let rules = folder.path().join("permissions.jsonc");
         let chat = Arc::new(FakeChat::default());
-        let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
+        let scenario = Scenario::open(&store, &chat).await;
         let asked = scenario.ask("one", None).await;
         scenario.quiet().await;
         let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
@@ -166,7 +165,8 @@ async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
         let ask =
             leaves_in_the_commit(&scenario, asked, async move { handler.press(press).await }).await;
         assert_eq!(ask.answer().unwrap().scope, Some(Scope::Always));
-        assert_eq!(rules.exists(), !store.is_shared(), "what was granted is in the file");
+        let granted = store.grants(clock::now_ms()).await.unwrap();
+        assert_eq!(granted.len(), 1, "what was granted is in the store");
         scenario.pass(SECOND).await;
         let button = chat.cards()[0].button.clone().unwrap();
         assert!(button.contains(".0.j."), "the card shows it, and can be undone: {button}");
