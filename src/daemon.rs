@@ -3,15 +3,10 @@
 mod accounts;
 mod agents;
 mod gate;
-mod in_force;
-mod inherited;
+mod guardrail;
 mod leading;
 mod listen;
 mod log_delivery;
-mod ours;
-mod passkeys;
-mod peers;
-mod provider;
 mod reload;
 mod store;
 mod welcome;
@@ -19,22 +14,20 @@ mod welcome;
 pub(crate) use listen::token_file as inbox_token_file;
 
 pub use gate::{approvers, rules_path};
-pub use inherited::Inherited;
-pub use ours::guardrail;
-pub use provider::try_provider;
+pub use guardrail::guardrail;
+pub use listen::Inherited;
 
 use crate::config::Config;
 use accounts::Accounts;
 use anyhow::{Context, Result};
-use axum::middleware;
 use countersign_bridge as bridge;
 use countersign_gate::Gate;
 use countersign_port::CancellationToken;
 use countersign_store::{CLOCK_MS, LogSealer, Tail, private};
 use countersign_tokens::{digest, ids};
-use countersign_web::{Api, Keys, Surface, connections};
+use countersign_web::{Api, Keys, connections};
 use futures::FutureExt as _;
-use in_force::InForceLog;
+use reload::InForceLog;
 use reload::Reloader;
 use std::{fs, sync::Arc, time::Duration};
 use tokio::{
@@ -118,7 +111,7 @@ pub async fn run(
     );
     let stop = CancellationToken::new();
     let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());
-    inbox.keep_passkeys_in(Arc::new(passkeys::GatePasskeys(gate.clone())));
+    inbox.serve_people_of(gate.clone());
     gate.ask_roles_of(Arc::new(bridge::AdapterRoles(all.clone())));
     let fixed = config.daemon.clone();
     let reloader =
@@ -141,7 +134,6 @@ pub async fn run(
     };
 
     let mut tasks = JoinSet::new();
-    let page = inbox.router().merge(inbox.guarded(countersign_web::page_router(api.clone())));
     let told = bridge::tell_notices(all.clone(), gate.clone(), store.clone());
     let stops = stop.clone();
     tasks.spawn(async move {
@@ -178,10 +170,8 @@ pub async fn run(
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
-    let on_socket = countersign_web::router(api.clone(), Surface::Socket);
-    let page = page.layer(middleware::from_fn(connections::prove_by_inbox));
-    let page = page.layer(middleware::from_fn(peers::of_inbox));
-    let on_tcp = countersign_web::router(api, Surface::Tcp).merge(page);
+    let on_socket = countersign_web::on_socket(api.clone());
+    let on_tcp = countersign_web::on_tcp(api, &inbox);
     // Each listener has its own limits, so that requests on one cannot exhaust the other.
     let limits = connections::as_far_as_files_reach(config.limits.connections);
     servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));

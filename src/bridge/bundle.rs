@@ -4,17 +4,15 @@
 //! INVARIANT: the buttons that answer all carry the revision that shows them. They answer the asks
 //! which that revision showed, and approve only what its lines say in full.
 
-mod lines;
-
-use super::{
+use crate::{
     card::{self, Maker, Origin},
     token::{ButtonToken, Pressed},
 };
 use countersign_domain::{Ask, Decision, Scope, State};
+use countersign_policy::tools::{Kind, kind_of};
 use countersign_port::{Block, Button, ButtonStyle, Card, Tone, line};
 use countersign_store::{Bundle, Member};
 use countersign_tokens::clock;
-use lines::{RequestLine, lines};
 use std::collections::BTreeMap;
 
 /// The most lines of a bundle, and the most effects.
@@ -133,10 +131,7 @@ fn overview(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
         blocks.push(Block::Note { text: card::PAUSED.to_owned() });
     }
     if let Some(text) = ended(shown) {
-        blocks.push(match open.is_empty() {
-            true => Block::Outcome { text },
-            false => Block::Note { text },
-        });
+        blocks.push(if open.is_empty() { Block::Outcome { text } } else { Block::Note { text } });
     }
     Card {
         id: bundle.row.nonce.clone(),
@@ -209,12 +204,16 @@ fn ended(shown: &[&Member]) -> Option<String> {
 fn tone(shown: &[&Member]) -> Tone {
     let has = |is: fn(&Ask) -> bool| shown.iter().any(|member| is(&member.ask));
     let decided = |ask: &Ask, decision| ask.answer().is_some_and(|it| it.decision == decision);
-    match () {
-        () if has(Ask::is_open) => Tone::Open,
-        () if shown.iter().any(|it| decided(&it.ask, Decision::Approve)) => Tone::Approved,
-        () if has(|ask| matches!(ask.state, State::Answered(_))) => Tone::Denied,
-        () if has(|ask| matches!(ask.state, State::Expired(_))) => Tone::Expired,
-        () => Tone::Cancelled,
+    if has(Ask::is_open) {
+        Tone::Open
+    } else if shown.iter().any(|it| decided(&it.ask, Decision::Approve)) {
+        Tone::Approved
+    } else if has(|ask| matches!(ask.state, State::Answered(_))) {
+        Tone::Denied
+    } else if has(|ask| matches!(ask.state, State::Expired(_))) {
+        Tone::Expired
+    } else {
+        Tone::Cancelled
     }
 }
 
@@ -248,5 +247,351 @@ fn revision(bundle: &Bundle) -> u32 {
     u32::try_from(bundle.row.revision).unwrap_or(u32::MAX)
 }
 
+/// The longest line, and the longest list of numbers behind it, that still show everything;
+/// characters.
+const LONGEST: usize = 200;
+const NUMBERS: usize = 80;
+/// How much of a request that is no command its line shows; characters.
+const GLANCE: usize = 120;
+/// Arguments beside a command that do not change what it does.
+const HARMLESS: [&str; 3] = ["command", "description", "timeout"];
+
+/// Requests of one family: commands that differ in one number only share a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RequestLine {
+    /// What they want, in one line; `N` stands for the number in which they differ.
+    text: String,
+    /// Which requests.
+    asks: Vec<usize>,
+    /// Whether the line shows everything that each of them would do.
+    whole: bool,
+}
+
+impl RequestLine {
+    /// With how many there are.
+    fn counted(&self) -> String {
+        match self.asks.len() {
+            1 => self.text.clone(),
+            many => format!("{many} × {}", self.text),
+        }
+    }
+}
+
+/// The lines of these asks, the largest family first.
+fn lines(asks: &[&Ask]) -> Vec<RequestLine> {
+    let mut families = BTreeMap::<(String, bool, Vec<String>), Vec<(usize, Vec<String>)>>::new();
+    for (at, ask) in asks.iter().enumerate() {
+        let (text, exact) = request(ask);
+        let (words, numbers) = apart(&text);
+        let tool = ask.body.call.tool.clone();
+        families.entry((tool, exact, words)).or_default().push((at, numbers));
+    }
+    let mut lines: Vec<_> = families
+        .into_iter()
+        .map(|((_, exact, words), members)| family(exact, &words, &members))
+        .collect();
+    lines.sort_by_key(|line| (std::cmp::Reverse(line.asks.len()), line.asks.first().copied()));
+    lines
+}
+
+/// What an ask wants, on one line, and whether that is all of it.
+// SECURITY: whatever is folded away or made visible on the line is not shown, so it is never
+// approved by the line.
+fn request(ask: &Ask) -> (String, bool) {
+    let call = &ask.body.call;
+    let command = call.args.get("command").and_then(|command| command.as_str());
+    let command = command.or(call.args.as_str()).filter(|_| kind_of(&call.tool) == Kind::Shell);
+    let Some(command) = command else {
+        let mut args: String = call.args.to_string().chars().take(GLANCE + 1).collect();
+        if args.chars().count() > GLANCE {
+            args.pop();
+            args.push('…');
+        }
+        return (line(&format!("{}: {args}", call.tool)), false);
+    };
+    let args = call.args.as_object();
+    let only = args.is_none_or(|args| args.keys().all(|key| HARMLESS.contains(&key.as_str())));
+    let shown = line(command);
+    let short = shown.chars().count() <= LONGEST;
+    let exact = only && short && shown == command;
+    let shown =
+        if short { shown } else { shown.chars().take(LONGEST - 1).chain(['…']).collect() };
+    (shown, exact)
+}
+
+/// A text as the parts between its numbers, and the numbers.
+fn apart(text: &str) -> (Vec<String>, Vec<String>) {
+    let mut words = vec![String::new()];
+    let mut numbers = Vec::<String>::new();
+    let mut in_number = false;
+    for c in text.chars() {
+        match (c.is_ascii_digit(), in_number) {
+            (true, true) => numbers.last_mut().map(|number| number.push(c)).unwrap_or_default(),
+            (true, false) => numbers.push(c.to_string()),
+            (false, true) => words.push(c.to_string()),
+            (false, false) => words.last_mut().map(|word| word.push(c)).unwrap_or_default(),
+        }
+        in_number = c.is_ascii_digit();
+    }
+    if in_number {
+        words.push(String::new());
+    }
+    (words, numbers)
+}
+
+fn family(exact: bool, words: &[String], members: &[(usize, Vec<String>)]) -> RequestLine {
+    let asks: Vec<_> = members.iter().map(|(at, _)| *at).collect();
+    let first = members.first().map(|(_, numbers)| numbers.as_slice()).unwrap_or_default();
+    let differ =
+        |place: usize| members.iter().any(|(_, numbers)| numbers.get(place) != first.get(place));
+    let places: Vec<_> = (0..first.len()).filter(|place| differ(*place)).collect();
+    // Where several numbers differ, each request has to have the same one in all those places.
+    let value = |numbers: &[String]| {
+        let mut values = places.iter().filter_map(|place| numbers.get(*place));
+        let one = values.next()?;
+        values.all(|value| value == one).then(|| one.clone())
+    };
+    let values: Option<Vec<_>> = members.iter().map(|(_, numbers)| value(numbers)).collect();
+    let mut text = String::new();
+    for (place, word) in words.iter().enumerate() {
+        text.push_str(word);
+        match first.get(place) {
+            Some(_) if places.contains(&place) => text.push('N'),
+            Some(number) => text.push_str(number),
+            None => {}
+        }
+    }
+    if places.is_empty() {
+        return RequestLine { text, asks, whole: exact };
+    }
+    let listed = values.map(|values| spans(&values)).filter(|it| it.chars().count() <= NUMBERS);
+    // A command that holds this letter as a word of its own would read as if it were a number.
+    let clear = !words.iter().any(|word| word.contains('N'));
+    let whole = exact && clear && listed.is_some();
+    match listed {
+        Some(listed) => text.push_str(&format!("  (N: {listed})")),
+        None => text.push_str("  (N: various numbers)"),
+    }
+    RequestLine { text, asks, whole }
+}
+
+/// Numbers in their order, runs of them as spans. Numbers of one width keep their leading zeros.
+fn spans(values: &[String]) -> String {
+    let mut values = values.to_vec();
+    values.sort_by_key(|value| (value.len(), value.clone()));
+    values.dedup();
+    let width = values.first().map(String::len).unwrap_or_default();
+    let padded = values.iter().all(|value| value.len() == width);
+    let written =
+        |number: u64| if padded { format!("{number:0width$}") } else { number.to_string() };
+    let read = |value: &String| value.parse().ok().filter(|number| written(*number) == *value);
+    let Some(numbers) = values.iter().map(read).collect::<Option<Vec<u64>>>() else {
+        return values.join(", ");
+    };
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let span = |(first, last): &(u64, u64)| match last - first {
+        0 => written(*first),
+        1 => format!("{}, {}", written(*first), written(*last)),
+        _ => format!("{}–{}", written(*first), written(*last)),
+    };
+    spans.iter().map(span).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
-pub(super) mod tests;
+mod tests {
+    #![allow(clippy::indexing_slicing, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+    use super::*;
+    use countersign_domain::{Answer, Body, By, StoppedClock, call::Call};
+    use countersign_store::BundleRow;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn shown(commands: &[&str]) -> Vec<(String, bool)> {
+        let asks: Vec<_> = commands.iter().map(|command| ask_to_run(command)).collect();
+        let lines = lines(&asks.iter().collect::<Vec<_>>());
+        lines.iter().map(|line| (line.counted(), line.whole)).collect()
+    }
+
+    #[test]
+    fn commands_that_differ_in_one_number_share_a_line_that_names_the_numbers() {
+        let copies: Vec<_> = (1..=12).map(|n| format!("scp build-{n}.tar prod:/srv")).collect();
+        let mut all: Vec<_> = copies.iter().map(String::as_str).collect();
+        all.push("make test");
+        let lines = [("12 × scp build-N.tar prod:/srv  (N: 1–12)", true), ("make test", true)];
+        assert_eq!(shown(&all), lines.map(|(line, whole)| (line.to_owned(), whole)));
+    }
+
+    #[test]
+    fn a_line_that_hides_anything_is_not_whole() {
+        let long = "x".repeat(LONGEST);
+        for commands in [
+            ["mv a1 b2", "mv a2 b7"],
+            ["echo N1", "echo N2"],
+            ["ls 1\nrm -rf x", "ls 2\nrm -rf x"],
+            ["ls \u{202e}1", "ls \u{202e}2"],
+            [&*format!("echo 1 {long}"), &*format!("echo 2 {long}")],
+        ] {
+            let lines = shown(&commands);
+            assert!(lines.len() == 1 && !lines[0].1, "{lines:?}");
+        }
+        let lines = shown(&["mv a1 b1", "mv a2 b2"]);
+        assert_eq!(lines, [("2 × mv aN bN  (N: 1, 2)".to_owned(), true)]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_whole_line_says_every_command_in_it(
+            commands in prop::collection::vec(
+                "(cp|mv|kill) (-[0-9] )?[a-c]?[0-9]{1,3}( N| x[0-9])?",
+                1..12,
+            )
+        ) {
+            let asks: Vec<_> = commands.iter().map(|command| ask_to_run(command)).collect();
+            let lines = lines(&asks.iter().collect::<Vec<_>>());
+            let mut seen: Vec<usize> = lines.iter().flat_map(|line| line.asks.clone()).collect();
+            seen.sort_unstable();
+            prop_assert_eq!(seen, (0..commands.len()).collect::<Vec<_>>());
+            for line in lines.iter().filter(|line| line.whole) {
+                let (text, numbers) = line.text.split_once("  (N: ").unwrap_or((&line.text, ""));
+                for at in &line.asks {
+                    let said = numbers.trim_end_matches(')').split(", ").any(|span| {
+                        let Some((first, last)) = span.split_once('–') else {
+                            return text.replace('N', span) == commands[*at];
+                        };
+                        let ends = [first, last].map(|end| end.parse::<u64>().unwrap_or_default());
+                        let width = if first.len() == last.len() { first.len() } else { 0 };
+                        (ends[0]..=ends[1])
+                            .any(|n| text.replace('N', &format!("{n:0width$}")) == commands[*at])
+                    });
+                    let command = &commands[*at];
+                    prop_assert!(said || text == *command, "{command} in {}", line.text);
+                }
+            }
+        }
+    }
+
+    /// An open ask for this command.
+    fn ask_to_run(command: &str) -> Ask {
+        let mut call = Call::new("claude-code", "s", "shell_exec", json!({"command": command}));
+        call.cwd = Some("/home/ana/shop".to_owned());
+        let id: String = format!("ask-{command}").chars().take(12).collect();
+        let opened = Ask::opened(id, call.digest(), Body::new(call, "no rule"), 0);
+        Ask { deadline_at: Some(300_000), ..opened }
+    }
+
+    fn bundle(revision: i64, members: &[(i64, &str)]) -> Bundle {
+        let row = BundleRow {
+            nonce: "bundle-of-22-letters--".to_owned(),
+            message: None,
+            revision,
+            attempts: 0,
+        };
+        let member = |(at, (joined, command)): (usize, &(i64, &str))| Member {
+            card: format!("card-{at:017}"),
+            joined: *joined,
+            seen: *joined > 0,
+            ask: ask_to_run(command),
+        };
+        Bundle { row, members: members.iter().enumerate().map(member).collect() }
+    }
+
+    fn deny(member: &mut Member) {
+        let by = By::Person { platform: "telegram".into(), id: "1".into(), name: "Ana".into() };
+        member.ask.state = State::Answered(Answer::new(Decision::Deny, by, 60_000));
+    }
+
+    fn labels(card: &Card) -> Vec<&str> {
+        card.buttons.iter().flatten().map(|button| button.label.as_str()).collect()
+    }
+
+    fn text(card: &Card) -> String {
+        let text = |block: &Block| match block {
+            Block::Code { text, .. } | Block::Note { text } | Block::Outcome { text } => {
+                text.clone()
+            }
+            _ => String::new(),
+        };
+        card.blocks.iter().map(text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn requests_that_one_line_says_in_full_are_approved_together_and_others_only_denied() {
+        let card =
+            draw(&bundle(1, &[(1, "scp b-1 prod:"), (1, "scp b-2 prod:"), (0, "rm -rf /")]), "st");
+        assert_eq!(card.title, "2 requests from claude-code · shop");
+        assert_eq!(text(&card), "2 × scp b-N prod:  (N: 1, 2)");
+        assert_eq!(labels(&card), ["Review", "Approve these 2", "Deny all 2"]);
+        let card = draw(&bundle(1, &[(1, "scp b-1 prod:"), (1, "make")]), "st");
+        assert_eq!(labels(&card), ["Review", "Deny all 2"]);
+    }
+
+    #[test]
+    fn a_bundle_in_a_pause_says_so_and_has_no_button_that_approves() {
+        for (command, wanted) in
+            [("make a2", vec!["Review", "Deny all 2"]), ("make a1", vec!["Deny"])]
+        {
+            let mut bundle = bundle(1, &[(1, "make a1"), (1, command)]);
+            for member in &mut bundle.members {
+                member.ask.stopped = Some(StoppedClock { left_ms: None });
+            }
+            let card = draw(&bundle, "storeid0");
+            assert!(text(&card).contains("Paused: nothing is approved until /resume."), "{card:?}");
+            assert_eq!(labels(&card), wanted);
+        }
+    }
+
+    #[test]
+    fn the_same_call_twice_is_its_own_card_with_a_count_and_its_buttons_say_which_revision() {
+        let mut twice = bundle(3, &[(1, "make"), (3, "make")]);
+        let card = draw(&twice, "storeid0");
+        assert!(card.title.ends_with(" ×2"), "{}", card.title);
+        let tokens: Vec<_> =
+            card.buttons.iter().flatten().map(|it| ButtonToken::read(&it.token).unwrap()).collect();
+        assert!(tokens.len() >= 2);
+        assert!(tokens.iter().all(|it| it.step == 3 && it.nonce == twice.row.nonce), "{tokens:?}");
+        deny(&mut twice.members[0]);
+        assert!(!draw(&twice, "storeid0").title.contains('×'));
+    }
+
+    #[test]
+    fn a_press_reaches_what_its_revision_showed_and_nothing_that_came_later_or_has_ended() {
+        let mut bundle = bundle(2, &[(1, "make a"), (1, "make b"), (2, "make c"), (0, "make d")]);
+        deny(&mut bundle.members[0]);
+        let shown = |revision| {
+            shown_by(&bundle, revision).iter().map(|it| it.card.clone()).collect::<Vec<_>>()
+        };
+        let cards: Vec<_> = bundle.members.iter().map(|member| member.card.clone()).collect();
+        assert_eq!(shown(0), Vec::<String>::new());
+        assert_eq!(shown(1), cards[1..2]);
+        assert_eq!(shown(2), cards[1..3]);
+        assert_eq!(shown(9_999), cards[1..3], "a forged revision shows no more than the newest");
+    }
+
+    #[test]
+    fn review_goes_through_the_open_requests_one_by_one_with_their_own_buttons() {
+        let mut bundle = bundle(1, &[(1, "make a"), (1, "make b"), (1, "make c")]);
+        deny(&mut bundle.members[1]);
+        let first = page(&bundle, 0, "storeid0");
+        let own = ButtonToken::read(&first.buttons[0][0].token).unwrap();
+        assert_eq!(
+            (own.nonce.as_str(), own.pressed),
+            (&*bundle.members[0].card, Pressed::Approve(Scope::Once))
+        );
+        let next = ButtonToken::read(&first.buttons.last().unwrap()[1].token).unwrap();
+        assert_eq!((next.pressed, next.step), (Pressed::Page, 1));
+        let second = page(&bundle, 1, "storeid0");
+        assert!(second.title == "make c" && text(&second).contains("2 of 2"), "{second:?}");
+        assert_eq!(page(&bundle, 3, "storeid0").title, "make a", "it goes round");
+        bundle.members.iter_mut().for_each(deny);
+        let card = page(&bundle, 0, "storeid0");
+        assert_eq!((card.tone, card.buttons.len()), (Tone::Denied, 0));
+        assert!(text(&card).contains("3 denied by Ana (telegram) at 00:01"), "{}", text(&card));
+    }
+}

@@ -1,43 +1,26 @@
 //! An ask as a card: what a person sees before they answer, and after. Pure.
 
-mod budget;
+mod always;
+mod answer;
 mod buttons;
 mod call;
 mod change;
-mod edit;
 mod effects;
 mod facts;
-mod first;
-mod lines;
-mod maker;
-mod named;
-mod origin;
-mod outcome;
-mod part_of_change;
-mod parts;
+mod no_call;
 mod question;
-mod readable;
-mod remembered;
-mod resumption;
-mod review;
-mod reviewed;
-mod rows;
-mod sheet;
-mod tally;
 pub mod terminal;
-mod web;
+mod title;
 
+pub(super) use buttons::Maker;
+pub use buttons::review;
 use countersign_gate::{
     ask::{Ask, Decision, Silence, State, edit::edited_text},
     call::Call,
 };
-use countersign_port::{Block, Card, Tone, brief, line};
+use countersign_port::{Block, Card, DiffLine, Field, Tone, brief, line, visible};
 use countersign_tokens::clock;
 pub use facts::thread_name;
-pub(super) use maker::Maker;
-pub use origin::Origin;
-pub use review::review;
-use sheet::Sheet;
 
 /// What open cards say while everything is paused.
 pub(super) const PAUSED: &str = "Paused: nothing is approved until /resume.";
@@ -47,13 +30,14 @@ const REASON: usize = 240;
 /// Draws the ask as it is now.
 #[must_use]
 pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
-    let ask = &*reviewed::by_its_agent(ask);
-    let first = first::of(ask);
-    let (mut sheet, mut details) = (Sheet::default(), Sheet::default());
+    let ask = &*no_call::by_its_agent(ask);
+    let first = title::of(ask);
+    let mut sheet = Sheet::default();
+    let mut details = Sheet::default();
     let says_why = warn(ask, &mut sheet);
     reason(ask, &mut sheet, &mut details);
     if let Some(review) = &ask.body.review {
-        reviewed::draw(ask, review, &mut sheet);
+        no_call::draw_review(ask, review, &mut sheet);
     }
     if ask.is_open() && !ask.is_question() {
         effects::draw(ask, &mut sheet, &mut details);
@@ -61,27 +45,28 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
         _ if ask.is_question() => question::settled(ask, &mut sheet),
-        _ if ask.body.resumes.is_some() => resumption::draw(ask, &mut sheet),
+        _ if ask.body.resumes.is_some() => no_call::draw_resumption(ask, &mut sheet),
         _ if ask.body.call.budget.is_some() => {
             let budget = ask.body.call.budget.iter();
-            budget.for_each(|budget| budget::draw(ask, budget, &mut sheet));
+            budget.for_each(|budget| no_call::draw_budget(ask, budget, &mut sheet));
         }
         _ => call::draw(ask, first.whole, &mut sheet, &mut details),
     }
-    said(ask, &mut sheet);
-    tally::draw(ask, &mut sheet, &mut details);
+    prompt(ask, &mut sheet);
+    answer::draw_votes(ask, &mut sheet, &mut details);
     notes(ask, &mut sheet, &mut details);
     facts::draw(ask, says_why, &mut details);
     let edit = ask.progress.edit.as_ref().filter(|_| ask.is_open());
     if let Some(edit) = edit {
-        edit::draw(ask, edit, &mut sheet);
+        change::draw_proposal(ask, edit, &mut sheet);
     }
     if let Some(updated) = ask.answer().and_then(|answer| answer.updated.as_ref()) {
         sheet.code("ran instead", &edited_text(&ask.body.call, &updated.args));
     }
-    let buttons = match ask.is_open() {
-        true => buttons::draw(ask, origin),
-        false => rows::Buttons { rows: buttons::closed(ask, origin), more: Vec::new() },
+    let buttons = if ask.is_open() {
+        buttons::of_open(ask, origin)
+    } else {
+        buttons::Buttons { rows: buttons::of_closed(ask, origin), more: Vec::new() }
     };
     Card {
         id: origin.nonce.to_owned(),
@@ -102,20 +87,21 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
 pub fn choice(ask: &Ask, origin: Origin<'_>, chosen: u32) -> Card {
     let card = draw(ask, origin);
     let approvable = ask.is_open() && ask.stopped.is_none();
-    if approvable { parts::draw(card, ask, origin, chosen) } else { card }
+    if approvable { always::draw_choice(card, ask, origin, chosen) } else { card }
 }
 
 /// The first line of the ask's card.
 #[must_use]
 pub fn title(ask: &Ask) -> String {
-    first::of(ask).text
+    title::of(ask).text
 }
 
 /// An open card shows its details folded; a closed one shows how it ended, and folds all else.
 fn blocks(ask: &Ask, sheet: Sheet, details: Sheet) -> Vec<Block> {
-    let (mut blocks, folded) = (sheet.finish(), details.finish());
+    let mut blocks = sheet.finish();
+    let folded = details.finish();
     if let Some(answer) = ask.answer() {
-        let end = Block::Outcome { text: outcome::of(ask, answer) };
+        let end = Block::Outcome { text: answer::outcome(ask, answer) };
         blocks.extend(folded);
         return vec![end, Block::Details { blocks }];
     }
@@ -157,7 +143,7 @@ fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
     }
     let call = &ask.body.call;
     let texts = call.args.to_string();
-    web::oddities(&texts).into_iter().for_each(|odd| sheet.note(odd));
+    title::oddities(&texts).into_iter().for_each(|odd| sheet.note(odd));
     warns && short == why
 }
 
@@ -181,7 +167,7 @@ fn asks(call: &Call, text: &str) -> bool {
 }
 
 /// What the agent's own system says about it.
-fn said(ask: &Ask, sheet: &mut Sheet) {
+fn prompt(ask: &Ask, sheet: &mut Sheet) {
     if !ask.body.prompt.is_empty() {
         sheet.quote("prompt", &ask.body.prompt.join("\n"));
     }
@@ -207,7 +193,7 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         return;
     }
     if !body.critical {
-        remembered::draw(ask, sheet, details);
+        always::draw_stored(ask, sheet, details);
     }
     if let Some(problem) = body.rules_problem.as_deref() {
         sheet.note(format!("The last good rules are in force: {}", line(problem)));
@@ -215,9 +201,94 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     body.cautions.iter().for_each(|caution| sheet.note(format!("⚠ {}", line(caution))));
 }
 
+/// Which card it is, and whose: its buttons' tokens carry both.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Origin<'a> {
+    /// Names the card.
+    pub nonce: &'a str,
+    /// The id of the store that holds it.
+    pub store: &'a str,
+}
+
+/// A card's blocks while they are written. What comes from outside is made visible here, and
+/// nowhere taken for the card's own words.
+#[derive(Default)]
+pub(super) struct Sheet {
+    blocks: Vec<Block>,
+    /// A text held characters that are spelled out.
+    spelled_out: bool,
+}
+
+impl Sheet {
+    /// The agent's text, verbatim. The label is ours.
+    pub(super) fn code(&mut self, label: &str, text: &str) {
+        let text = self.seen(text);
+        self.blocks.push(Block::Code { label: label.to_owned(), text });
+    }
+
+    /// The agent's words to people. The label is ours.
+    pub(super) fn quote(&mut self, label: &str, text: &str) {
+        let text = self.seen(text);
+        self.blocks.push(Block::Quote { label: label.to_owned(), text });
+    }
+
+    /// Short facts, where there are any. Their names are ours.
+    pub(super) fn fields(&mut self, fields: Vec<Field>) {
+        if !fields.is_empty() {
+            self.blocks.push(Block::Fields { fields });
+        }
+    }
+
+    /// Our own words; what is from outside in them is one line already.
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Note { text: text.into() });
+    }
+
+    /// A change of a file.
+    pub(super) fn change(
+        &mut self,
+        path: &str,
+        (added, removed): (usize, usize),
+        lines: Vec<DiffLine>,
+    ) {
+        let seen = |line: DiffLine| DiffLine { text: self.seen(&line.text), ..line };
+        let lines = lines.into_iter().map(seen).collect();
+        self.blocks.push(Block::Diff { path: line(path), added, removed, lines });
+    }
+
+    /// Whether a text holds characters that are shown as `\u{…}`.
+    fn spells_out(&self) -> bool {
+        self.spelled_out
+    }
+
+    pub(super) fn finish(self) -> Vec<Block> {
+        self.blocks
+    }
+
+    fn seen(&mut self, text: &str) -> String {
+        let seen = visible(text);
+        self.spelled_out |= seen != text;
+        seen
+    }
+}
+
+/// A short fact. What is from outside stays on one line, so that it cannot pass for another fact.
+pub(super) fn fact(name: impl Into<String>, value: &str) -> Field {
+    Field { name: name.into(), value: line(value) }
+}
+
+/// The beginning of a text, on one line, with an ellipsis where it goes on.
+pub(super) fn glance(text: &str, most: usize) -> String {
+    let mut short: String = text.chars().take(most).collect();
+    if text.chars().count() > most {
+        short.push('…');
+    }
+    line(&short)
+}
+
+#[cfg(test)]
+mod goldens;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod twelve;

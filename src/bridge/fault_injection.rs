@@ -13,32 +13,20 @@
 )]
 
 #[cfg(test)]
-mod callers;
+mod bundles;
 pub mod chat;
 #[cfg(test)]
 mod commits;
 #[cfg(test)]
-mod damaged;
-#[cfg(test)]
-mod digests;
-#[cfg(test)]
-mod floods;
-#[cfg(test)]
-mod folds;
-#[cfg(test)]
-mod outage;
+mod outages;
 #[cfg(test)]
 mod platforms;
 #[cfg(test)]
-mod rate_limits;
-#[cfg(test)]
-mod refused;
-#[cfg(test)]
-mod start;
+mod restarts;
 #[cfg(test)]
 mod undo;
 
-use super::{PressHandler, Term, card, deliver};
+use crate::{PressHandler, Term, card, deliver};
 use countersign_gate::{
     Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, SubmitOutcome,
     ask::{Ask, Scope},
@@ -124,7 +112,8 @@ impl Scenario {
         (profile, rules): (Profile, Option<&Path>),
     ) -> Self {
         let still = Still::begin();
-        let (adapter, target) = (place.adapter(), place.target());
+        let adapter = place.adapter();
+        let target = place.target();
         let policy = Policy::open(profile, rules, None, Guardrail::default(), false);
         let settings = GateSettings {
             timeout_ms: 300_000,
@@ -147,20 +136,29 @@ impl Scenario {
         let approvers = Approvers { chats, local: Local::On, ..Approvers::default() };
         let name = adapter.name.to_owned();
         let audience = Audience { adapter: name, target: target.clone(), thread_idle_ms: None };
-        let (policy, audience) = (Arc::new(policy.unwrap()), vec![audience]);
-        let (routes, reviews) = (Routes::default(), Vec::new());
+        let policy = Arc::new(policy.unwrap());
+        let audience = vec![audience];
+        let routes = Routes::default();
+        let reviews = Vec::new();
         let choices = Choices { policy, approvers, audience, routes, reviews, settings };
         let gate = Gate::new(store.clone(), choices);
         let length = Duration::from_secs(100_000);
         let fence = store.take_lease("chat", "scenario", length).await.unwrap().unwrap();
-        let (term, stop) = (Arc::new(Term::new(fence, None)), CancellationToken::new());
+        let term = Arc::new(Term::new(fence, None));
+        let stop = CancellationToken::new();
         let tail = Tail::of_now(store).await.unwrap();
         let name = adapter.name;
-        let (delivering, own, finish) = (gate.clone(), store.clone(), stop.clone());
+        let delivering = gate.clone();
+        let own = store.clone();
+        let finish = stop.clone();
         let adapters = watch::channel([].into()).1;
         tokio::spawn(deliver(delivering, own, adapter, adapters.clone(), target, term, finish));
-        let (reaping, following, undo) = (gate.clone(), gate.clone(), gate.clone());
-        let (stops, ends, over) = (stop.clone(), stop.clone(), stop.clone());
+        let reaping = gate.clone();
+        let following = gate.clone();
+        let undo = gate.clone();
+        let stops = stop.clone();
+        let ends = stop.clone();
+        let over = stop.clone();
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
         tokio::spawn(async move { undo.end_undo_windows(over).await });
@@ -214,7 +212,8 @@ impl Scenario {
     /// Ana replies to this message with words.
     pub async fn reply(&self, message: &str, text: &str) -> Receipt {
         let Press { presser, .. } = self.press_of("");
-        let (message, text) = (Some(MessageRef(message.to_owned())), text.to_owned());
+        let message = Some(MessageRef(message.to_owned()));
+        let text = text.to_owned();
         self.handler.reply(TextReply { presser, message, token: None, text }).await
     }
 

@@ -2,24 +2,20 @@
 //!
 //! It knows adapters only through their contract, and decides nothing: the gate does.
 
+mod adapters;
 mod bundle;
 pub mod card;
 mod commands;
 #[cfg(any(test, feature = "testkit"))]
 #[cfg_attr(not(test), allow(dead_code, reason = "the tests of a room above use a part of it"))]
 pub mod fault_injection;
-mod foreign;
-mod outage;
 mod outbox;
 mod press_handler;
-mod receiving;
-mod roles;
 mod term;
 mod token;
-mod told;
+mod words;
 
+pub use adapters::{AdapterRoles, Adapters, lasting, notices, tell_notices};
 pub use outbox::deliver;
 pub use press_handler::PressHandler;
-pub use receiving::{Adapters, lasting, notices, tell_notices};
-pub use roles::AdapterRoles;
 pub use term::Term;

@@ -9,35 +9,28 @@
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 mod bundles;
-mod digests;
+mod cards;
 mod failures;
-mod folding;
-mod muting;
-mod one_card;
-mod page;
-mod refused;
-mod reminders;
-mod remote;
-mod rush;
-mod send_pause;
-mod start;
-mod thread_pause;
+mod messages;
 mod threads;
-mod write_buffer;
 
-use super::{Adapters, Term, outage::Outage, receiving::ReceivingState};
+use crate::{
+    Adapters, Term,
+    adapters::ReceivingState,
+    card,
+    outbox::{
+        bundles::Rush,
+        cards::{WriteBuffer, shown},
+        failures::Outage,
+        threads::ThreadPause,
+    },
+};
 use countersign_gate::Gate;
-use countersign_port::{CancellationToken, NamedAdapter};
-use countersign_store::{BundleNews, Due, Shown, Store, StoreError};
+use countersign_port::{CancellationToken, NamedAdapter, Posting, Target};
+use countersign_store::{Belongs, BundleNews, Due, Event, Shown, Store, StoreError, Tail};
 use countersign_tokens::clock;
-use page::PAGE;
-use remote::RemoteAsks;
-use rush::Rush;
-use send_pause::SendPause;
 use std::{sync::Arc, time::Duration};
-use thread_pause::ThreadPause;
-use tokio::time::Instant;
-use write_buffer::WriteBuffer;
+use tokio::{sync::watch, time::Instant};
 
 /// How often it is looked though nothing is known to be due.
 const LOOK_AGAIN_MS: i64 = 30_000;
@@ -147,7 +140,8 @@ impl OutboxWorker {
         target: String,
         term: Arc<Term>,
     ) -> Self {
-        let (shown, outage) = (WriteBuffer::default(), Outage::default());
+        let shown = WriteBuffer::default();
+        let outage = Outage::default();
         Self {
             gate,
             store,
@@ -194,9 +188,11 @@ impl OutboxWorker {
                 self.note_shown().await?;
             }
             let now = clock::now_ms();
-            let (target, last_turn) = (&self.target, &self.last_turn);
+            let target = &self.target;
+            let last_turn = &self.last_turn;
             let page = store.due_cards(name, target, now, term.fence(), last_turn, PAGE).await?;
-            let (due, last) = (page.due, !page.more);
+            let due = page.due;
+            let last = !page.more;
             let due = self.fold(self.shown.behind(due)).await?;
             if let Some(time) = self.show_bundles(BundleNews::Unseen).await? {
                 self.note_shown().await?;
@@ -247,7 +243,8 @@ impl OutboxWorker {
 
     /// Shows these cards, as far as they are fresh.
     async fn show_all(&mut self, due: Vec<Due>) -> Result<PageProgress, StoreError> {
-        let (read, all) = (Instant::now(), due.len());
+        let read = Instant::now();
+        let all = due.len();
         let due = self.outage.probe(due);
         let left_out = due.len() < all;
         for Due { card, ask } in due {
@@ -294,5 +291,161 @@ impl OutboxWorker {
             self.term.end();
         }
         Ok(())
+    }
+}
+
+/// How many due cards are read at once.
+pub(super) const PAGE: u32 = 100;
+
+/// What a worker waits for after a round, besides the time.
+enum SendPause {
+    /// The platform asked for quiet: nothing is sent before, whatever changes.
+    Quiet(Duration),
+    /// The target refuses what is sent; it may be told that it does not any more.
+    UntilAccess(Duration),
+    /// Whatever changes.
+    UntilChange(Duration),
+}
+
+// What a start makes up for, before anything is sent.
+
+impl OutboxWorker {
+    /// Makes up for what was left out; false: it has to be tried again.
+    async fn reconcile(&mut self) -> bool {
+        match self.try_reconcile().await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::error!(adapter = self.adapter.name, %error, "cannot reconcile cards");
+                false
+            }
+        }
+    }
+
+    async fn try_reconcile(&mut self) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        let keeps = self.adapter.keeps_messages();
+        if store.is_shared() && !keeps {
+            self.remote = Some(RemoteAsks::of_now(&self.gate, &self.store).await?);
+        }
+        let belongs = match self.gate.shows_at(self.adapter.name, &self.target) {
+            // The inbox shows every ask, wherever else it is shown.
+            true if !keeps => Belongs::Everything,
+            true => Belongs::Unrouted,
+            false => Belongs::Nothing,
+        };
+        store.reconcile(self.adapter.name, &self.target, keeps, belongs).await?;
+        if keeps { Ok(()) } else { self.put_up_again().await }
+    }
+
+    /// Posts the cards again on a platform that forgets with its process. Where they are then as
+    /// the rows say, nothing is noted: a hundred thousand cards are back within seconds.
+    async fn put_up_again(&mut self) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        let name = self.adapter.name;
+        let mut last = None;
+        let target = Target(self.target.clone());
+        loop {
+            let page = store.posted_cards(name, &self.target, last.as_ref(), PAGE).await?;
+            for Due { card: row, ask } in page.due {
+                let ask = match ask {
+                    Ok(ask) => ask,
+                    Err(error) => {
+                        self.give_up(&row, &error.to_string()).await?;
+                        continue;
+                    }
+                };
+                let card = card::draw(&ask, self.origin(&row));
+                match self.adapter.post(&target, &card, Posting::MayRepeat).await {
+                    Ok(message) if row.message.as_ref() == Some(&message.0) => {}
+                    Ok(message) => self.shown.add(shown(&row, &message.0, &ask)),
+                    Err(error) => {
+                        tracing::warn!(adapter = name, ask_id = %ask.id, %error,
+                            "a card that was shown is not shown yet");
+                        store.card_lost(&row.nonce).await?;
+                    }
+                }
+                last = Some(ask);
+            }
+            self.note_shown().await?;
+            if !page.more {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What other daemons are asked. They know nothing of a place that is only here, such as the inbox,
+/// so the cards for it are made here.
+#[derive(Debug)]
+struct RemoteAsks {
+    /// This daemon.
+    here: String,
+    tail: Tail,
+    news: watch::Receiver<u64>,
+    /// Which news was read last.
+    read: Option<u64>,
+    /// What was read of and has no card here yet.
+    asked: Vec<String>,
+}
+
+impl RemoteAsks {
+    /// From now on.
+    pub(super) async fn of_now(gate: &Gate, store: &Store) -> Result<Self, StoreError> {
+        let tail = Tail::of_now(store).await?;
+        let here = gate.daemon().to_owned();
+        let news = gate.remote_changes();
+        Ok(Self { here, tail, news, read: None, asked: Vec::new() })
+    }
+
+    /// Makes cards for what is new; whether there was anything.
+    async fn add_cards(
+        &mut self,
+        store: &Store,
+        adapter: &str,
+        target: &str,
+    ) -> Result<bool, StoreError> {
+        let news = *self.news.borrow();
+        if self.read != Some(news) {
+            let events = self.tail.next(store).await?;
+            self.read = Some(news);
+            self.asked.extend(events.into_iter().filter_map(|event| asked(event, &self.here)));
+        }
+        // The tail tells everything once: what cannot be put in now is kept.
+        store.add_cards(adapter, target, self.asked.clone()).await?;
+        Ok(!std::mem::take(&mut self.asked).is_empty())
+    }
+}
+
+/// What another daemon was asked.
+fn asked(event: Event, here: &str) -> Option<String> {
+    let daemon = event.data.get("daemon").and_then(serde_json::Value::as_str);
+    event.ask.filter(|_| event.kind == "asked" && daemon != Some(here))
+}
+
+// Cards with buttons where presses are not received any more, or without where they are
+// again.
+
+/// How many are redrawn before it is looked for anything new: an edit counts against the limits of
+/// a chat.
+const FEW: u32 = 5;
+
+impl OutboxWorker {
+    /// Redraws some of them; `None` where there are none to redraw now.
+    async fn redraw_muted(&mut self) -> Result<Option<PageProgress>, StoreError> {
+        let Some(muted) = self.receiving.redraws() else { return Ok(None) };
+        // What was just drawn is not drawn again.
+        self.note_shown().await?;
+        let store = self.store.clone();
+        let name = self.adapter.name;
+        let find = async |now| store.drawn_otherwise(name, &self.target, muted, now, FEW).await;
+        let cards = find(clock::now_ms()).await?;
+        if !cards.is_empty() {
+            return self.show_all(cards).await.map(Some);
+        }
+        // Those that failed wait for their time.
+        if find(i64::MAX).await?.is_empty() {
+            self.receiving.all_drawn(muted);
+        }
+        Ok(None)
     }
 }

@@ -1,29 +1,31 @@
 //! What the core does with what people do to the cards of one adapter.
 
 mod bundles;
-mod pairing;
-mod receipts;
 
-use super::{
+use crate::{
+    adapters::Adapters,
     bundle,
     card::{self, Origin},
-    commands::{COMMANDS, CommandRun, reads_like_yes, said},
-    foreign::Foreign,
-    receiving::Adapters,
+    commands::{COMMANDS, CommandRun},
     token::{ButtonToken, Pressed},
+    words::{reads_like_yes, reply_action},
 };
-use countersign_gate::{Gate, Told, ask::Ask};
+use countersign_gate::{Gate, KnockOutcome, Knocker, Reply, Told, ask::Ask, fault_sentence};
 use countersign_people::{
     answer::{Action, TextPurpose},
     approvers::Who,
 };
 use countersign_port::{
     BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Press, Presser,
-    Presses, Receipt, Target, TextReply, async_trait, command_in, line,
+    Presses, Receipt, ReplyPiece, Target, TextReply, UNKNOWN_CODE, async_trait, command_in, line,
 };
 use countersign_store::{BundleKey, OwedText, Store, StoreError};
-use receipts::{asked_back, fault, in_one_sentence, receipt, receipt_of};
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
 
 /// What is told of a card that another store holds.
 const FOREIGN: &str = "This card belongs to another countersign that uses the same bot, so nothing \
@@ -110,8 +112,8 @@ impl PressHandler {
         };
         let Some(action) = action else { return Ok(unknown()) };
         let id = ask.id.clone();
-        // SECURITY: no single press approves what is critical, whatever button a forged token names:
-        // it leads to the second step too.
+        // SECURITY: no single press approves what is critical, whatever button a forged token
+        // names: it leads to the second step too.
         let approves = ask.body.critical
             && matches!(
                 token.pressed,
@@ -150,7 +152,8 @@ impl PressHandler {
     /// nothing.
     async fn owe(&self, input: &Input, ask: String) -> Result<(), StoreError> {
         let Some(MessageRef(message)) = input.message.clone() else { return Ok(()) };
-        let (presser, token) = (input.presser.id.clone(), input.token.clone());
+        let presser = input.presser.id.clone();
+        let token = input.token.clone();
         let owed = OwedText { adapter: self.adapter.to_owned(), message, presser, token, ask };
         self.store.owe_text(&owed).await
     }
@@ -165,7 +168,8 @@ impl PressHandler {
         text: String,
     ) -> Result<Receipt, StoreError> {
         if let Some((name, rest)) = command_in(&text, COMMANDS) {
-            let (name, rest) = (name.to_owned(), rest.to_owned());
+            let name = name.to_owned();
+            let rest = rest.to_owned();
             let call = CommandCall { presser, targets: Vec::new(), message: Some(at), name, rest };
             return Ok(in_one_sentence(&self.take_command(call).await?));
         }
@@ -176,7 +180,8 @@ impl PressHandler {
             let reply = self.gate.answer(ask, self.who(&presser), Action::Look).await;
             return Ok(asked_back(reply));
         }
-        let reply = self.gate.answer(ask.clone(), self.who(&presser), said(&ask, text)).await;
+        let reply =
+            self.gate.answer(ask.clone(), self.who(&presser), reply_action(&ask, text)).await;
         Ok(receipt_of(reply, self.origin(&nonce)))
     }
 
@@ -211,7 +216,8 @@ impl PressHandler {
 
     async fn take_text(&self, reply: TextReply) -> Result<Receipt, StoreError> {
         let TextReply { presser, message, token, text } = reply;
-        let (store, text) = (&self.store, Some(text));
+        let store = &self.store;
+        let text = Some(text);
         if let Some(token) = token {
             return self.answer(Input { presser, message, token, text, chosen: None }).await;
         }
@@ -267,30 +273,12 @@ impl Presses for PressHandler {
 
     async fn knock(&self, knock: Knock) -> Receipt {
         let who = self.who(&knock.presser);
-        let (outcome, sentence) = pairing::knock(&self.gate, who, knock);
+        let (outcome, sentence) = take_pairing_code(&self.gate, who, knock);
         receipt(outcome, sentence)
     }
 
     fn greeting(&self, presser: &Presser, target: &Target) -> Option<String> {
-        pairing::greeting(&self.gate, self.who(presser), target)
-    }
-
-    fn sign_in_offered(&self, code: &str) -> Option<Presser> {
-        self.gate.sign_in_offered(code)
-    }
-
-    async fn sign_in(&self, code: &str) -> Option<Presser> {
-        self.gate.sign_in(code).await
-    }
-
-    // SECURITY: only the inbox asks an identity provider who somebody is.
-    async fn sign_in_by_provider(&self, id: &str) -> Option<Presser> {
-        (self.adapter == "inbox").then_some(())?;
-        self.gate.sign_in_by_provider(id).await
-    }
-
-    fn signed_in(&self, id: &str) -> Option<Presser> {
-        self.gate.person_in_inbox(id)
+        greeting_for_approver(&self.gate, self.who(presser), target)
     }
 
     async fn card(&self, id: &str, at: Option<&MessageRef>) -> Option<Card> {
@@ -303,4 +291,164 @@ impl Presses for PressHandler {
 fn known_as(name: &str) -> String {
     let name: String = line(name).chars().take(NAME).collect();
     if name.trim().is_empty() { "somebody without a name".to_owned() } else { name }
+}
+
+/// The longest sentence that every platform shows to a presser.
+const SENTENCE: usize = 190;
+
+pub(super) fn fault(error: &StoreError) -> Receipt {
+    tracing::error!(%error, "a press could not be looked up");
+    receipt(Outcome::Fault, fault_sentence(error))
+}
+
+pub(super) fn receipt_of(reply: Reply, origin: Origin<'_>) -> Receipt {
+    let outcome = outcome(reply.told);
+    let card = reply.ask.map(|ask| card::draw(&ask, origin));
+    // The redrawn card says it all; words for every toggle would pile up.
+    let sentence = if reply.told == Told::Noted { "" } else { &reply.sentence };
+    Receipt { card, ..receipt(outcome, sentence) }
+}
+
+/// What a reply that reads like a yes is told: nothing changed, and how to say what was meant.
+// FAIL-CLOSED: words alone never approve, and what may have been a yes does not deny either.
+pub(super) fn asked_back(reply: Reply) -> Receipt {
+    match reply.told {
+        Told::Noted => receipt(Outcome::Noted, ASKED_BACK),
+        _ => Receipt { card: None, ..receipt_of(reply, Origin::default()) },
+    }
+}
+
+const ASKED_BACK: &str = "Nothing changed. A reply never approves: press Approve on the card. To deny \
+    with a reason, reply with the reason.";
+
+/// What a command says, where only a sentence can be told.
+fn in_one_sentence(reply: &CommandReply) -> Receipt {
+    let words = |piece: &ReplyPiece| match piece {
+        ReplyPiece::Words(words) | ReplyPiece::Literal(words) => words.clone(),
+    };
+    let lines = reply.lines.iter().map(|line| line.iter().map(words).collect::<String>());
+    receipt(reply.outcome, &lines.collect::<Vec<_>>().join(" "))
+}
+
+pub(super) fn receipt(outcome: Outcome, sentence: &str) -> Receipt {
+    let sentence = line(sentence);
+    let short = sentence.chars().count() <= SENTENCE;
+    let sentence =
+        if short { sentence } else { sentence.chars().take(SENTENCE - 1).chain(['…']).collect() };
+    Receipt { outcome, sentence, card: None }
+}
+
+/// What is told of a code that works.
+const CODE_ARRIVED: &str = "Your code has arrived. Now confirm it in the terminal: nothing may be \
+                       answered from here before that.";
+/// What is told to an approver who greets the bot.
+const CONNECTED: &str = "You are connected: requests come here, and you may answer them. /help \
+                         lists what else I take.";
+/// What is kept of a place's name, in characters.
+const PLACE: usize = 100;
+
+/// Takes a pairing code of somebody; what to tell them.
+// SECURITY: what becomes of it is decided in the terminal; here nothing is granted.
+fn take_pairing_code(gate: &Gate, who: Who, knock: Knock) -> (Outcome, &'static str) {
+    let Knock { target, place, code, .. } = knock;
+    let Who { platform, id, name, .. } = who;
+    let place = line(&place).chars().take(PLACE).collect();
+    let by = Knocker { id: id.clone(), name, target: target.0, place };
+    match gate.pairings.knock(platform, &code, by) {
+        KnockOutcome::Bound => {
+            tracing::info!(platform, presser = id, "somebody sent a pairing code");
+            (Outcome::Noted, CODE_ARRIVED)
+        }
+        KnockOutcome::Refused => {
+            tracing::warn!(platform, presser = id, "somebody sent a pairing code that is refused");
+            (Outcome::Unknown, UNKNOWN_CODE)
+        }
+    }
+}
+
+/// What is told to an approver who greets the bot where cards are shown.
+fn greeting_for_approver(gate: &Gate, who: Who, target: &Target) -> Option<String> {
+    let shows = gate.shows_at(who.platform, &target.0);
+    (shows && gate.admit(who).is_ok()).then(|| CONNECTED.to_owned())
+}
+
+/// What the gate says of an attempt to answer, in the adapters' words.
+pub(super) fn outcome(told: Told) -> Outcome {
+    match told {
+        Told::Applied => Outcome::Applied,
+        Told::Noted | Told::Voted | Told::Unfit => Outcome::Noted,
+        Told::TextWanted => Outcome::TextWanted,
+        Told::Already => Outcome::AlreadyAnswered,
+        Told::Expired => Outcome::Expired,
+        Told::Cancelled => Outcome::Cancelled,
+        Told::NotAllowed => Outcome::NotAllowed,
+        Told::Unknown => Outcome::Unknown,
+        Told::Fault => Outcome::Fault,
+    }
+}
+
+/// How many stores are named in the log within [`NEWS_AGAIN`]: anybody in a chat can forge the id
+/// of one.
+const MOST_STORES: usize = 16;
+/// After this a store is named anew.
+const NEWS_AGAIN: Duration = Duration::from_secs(3600);
+
+/// The other stores whose cards were pressed lately: another countersign, with a store of its own,
+/// has the same bot.
+#[derive(Debug, Default)]
+struct Foreign {
+    seen: Mutex<ForeignStores>,
+}
+
+#[derive(Debug, Default)]
+struct ForeignStores {
+    since: Option<Instant>,
+    stores: BTreeSet<String>,
+}
+
+impl Foreign {
+    /// Takes note of a press on a card of this store, and logs how to fix it where that is news.
+    pub(super) fn note(&self, adapter: &'static str, store: &str) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.takes(store, Instant::now()) {
+            tracing::warn!(
+                adapter,
+                store,
+                "a press on a card of another store: two countersigns use one bot, so presses \
+                 reach the \
+                 wrong one. Give each a bot of its own, or one store for all (docs/team.md). If \
+                 there is \
+                 only this one, the card is older than its store"
+            );
+        } else {
+            tracing::debug!(adapter, store, "one more press on a card of another store");
+        }
+    }
+}
+
+impl ForeignStores {
+    /// Whether this store is news.
+    fn takes(&mut self, store: &str, now: Instant) -> bool {
+        if self.since.is_none_or(|since| now.duration_since(since) >= NEWS_AGAIN) {
+            *self = Self { since: Some(now), stores: BTreeSet::new() };
+        }
+        self.stores.len() < MOST_STORES && self.stores.insert(store.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_news_once_an_hour_and_forged_ones_are_not_without_end() {
+        let mut seen = ForeignStores::default();
+        let begin = Instant::now();
+        assert!(seen.takes("k8xd8s4n", begin));
+        assert!(!seen.takes("k8xd8s4n", begin));
+        let forged = (0..1000).filter(|at| seen.takes(&format!("{at:08}"), begin)).count();
+        assert_eq!((forged, seen.stores.len()), (MOST_STORES - 1, MOST_STORES));
+        assert!(!seen.takes("k8xd8s4n", begin + NEWS_AGAIN - Duration::from_secs(1)));
+        assert!(seen.takes("k8xd8s4n", begin + NEWS_AGAIN));
+    }
 }

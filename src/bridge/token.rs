@@ -67,7 +67,9 @@ impl ButtonToken {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
-        let (nonce, step, code) = (parts.next()?, parts.next()?, parts.next()?);
+        let nonce = parts.next()?;
+        let step = parts.next()?;
+        let code = parts.next()?;
         let store = parts.next()?;
         let whole = parts.next().is_none() && nonce.len() == 22 && is_store_id(store);
         let pressed = match code {
@@ -100,7 +102,8 @@ impl ButtonToken {
             code if code.starts_with('l') => Pressed::StoreParts(mask(code)?),
             _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
         };
-        let (nonce, store) = (nonce.to_owned(), store.to_owned());
+        let nonce = nonce.to_owned();
+        let store = store.to_owned();
         let token = Self { nonce, step: step.parse().ok()?, pressed, store };
         // Only what this program writes is read: no `01`, no `+1`.
         (whole && token.write().as_deref() == Some(text)).then_some(token)
@@ -197,4 +200,105 @@ fn is_store_id(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn tokens_fit_every_platform_and_read_back() {
+        let pressed = [
+            Pressed::Approve(Scope::Once),
+            Pressed::Approve(Scope::Always),
+            Pressed::Approve(Scope::Exact),
+            Pressed::Approve(Scope::Session),
+            Pressed::Approve(Scope::Timed(600)),
+            Pressed::Approve(Scope::Timed(86_400)),
+            Pressed::Approve(Scope::Prefix),
+            Pressed::Deny,
+            Pressed::DenyAnd(OnDeny::GoOn),
+            Pressed::DenyAnd(OnDeny::Stop),
+            Pressed::DenyAnd(OnDeny::Explain),
+            Pressed::Choose(19),
+            Pressed::Submit,
+            Pressed::Text,
+            Pressed::Words(TextPurpose::Reason),
+            Pressed::Words(TextPurpose::Note),
+            Pressed::Words(TextPurpose::Edit),
+            Pressed::Edit(EditStep::Review),
+            Pressed::Edit(EditStep::Approve),
+            Pressed::Edit(EditStep::Drop),
+            Pressed::Page,
+            Pressed::Overview,
+            Pressed::ChooseParts(0xffff),
+            Pressed::StoreParts(0),
+            Pressed::Back,
+            Pressed::Undo,
+            Pressed::Review,
+            Pressed::Confirm,
+        ];
+        for pressed in pressed {
+            let nonce = countersign_tokens::ids::nonce();
+            let store = countersign_tokens::ids::ask_id();
+            let token = ButtonToken { nonce, step: 9, pressed, store };
+            let text = token.write().unwrap();
+            assert!(text.len() <= 40, "{text}");
+            assert_eq!(ButtonToken::read(&text), Some(token));
+        }
+    }
+
+    #[test]
+    fn only_options_of_the_same_question_on_the_same_card_are_submitted_with_it() {
+        let token = |nonce: &str, step, pressed| ButtonToken {
+            nonce: nonce.repeat(22),
+            step,
+            pressed,
+            store: "k8xd8s4n".to_owned(),
+        };
+        let submit = token("k", 1, Pressed::Submit);
+        let choose = |nonce, step, at| token(nonce, step, Pressed::Choose(at)).write().unwrap();
+        let two = choose("k", 1, 2);
+        let zero = choose("k", 1, 0);
+        let options = |options: &[usize]| {
+            let options = options.iter().copied().collect();
+            Some(Action::SubmitOptions { question: 1, options })
+        };
+        assert_eq!(submit.submits(&[two.clone(), zero.clone(), two.clone()]), options(&[0, 2]));
+        assert_eq!(submit.submits(&[]), options(&[]));
+        for foreign in [choose("x", 1, 0), choose("k", 0, 0), submit.write().unwrap(), "?".into()] {
+            assert_eq!(submit.submits(&[zero.clone(), foreign]), None);
+        }
+        assert_eq!(token("k", 1, Pressed::Deny).submits(&[zero]), None);
+    }
+
+    #[test]
+    fn only_eight_plain_characters_are_the_id_of_a_store() {
+        let card = "k3J9sQ0aZ_-b4LmX7yTn2w.0.a";
+        let read = |store: &str| ButtonToken::read(&format!("{card}.{store}"));
+        assert_eq!(read("k8xd8s4n").unwrap().store, "k8xd8s4n");
+        assert_eq!(ButtonToken::read(card), None, "a token without a store");
+        for bad in [
+            "",
+            "k8xd8s4",
+            "k8xd8s4nn",
+            "K8xd8s4n",
+            "k8xd8s4\n",
+            "k8xd8s4é",
+            "k8xd-s4n",
+            "k8xd8s4n.",
+        ] {
+            assert_eq!(read(bad), None, "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_reads_as_a_token_was_written_as_one(
+            text in "[A-Za-z0-9_-]{22}[0-9a-z_.+-]{0,22}",
+        ) {
+            if let Some(token) = ButtonToken::read(&text) {
+                prop_assert_eq!(token.write(), Some(text));
+            }
+        }
+    }
+}

@@ -1,17 +1,18 @@
-//! `countersign approve`, `deny` and `answer`: a person answers from the command line.
+//! `countersign approve`, `deny`, `answer` and `undo`: a person answers from the command line.
 
-use super::{Context, Exit, complete, edit, exit::Misused, say, token};
+use super::{Context, Exit, Misused, complete, prompt::confirmed, say};
 use anyhow::Result;
 use countersign_bridge::card::terminal;
 use countersign_client::{Client, ClientError};
 use countersign_domain::{
     Decision, Scope,
+    edit::editable,
     question::Question,
-    wire::{AnswerReply, AnswerRequest, AskState, AskView},
+    wire::{AnswerReply, AnswerRequest, AskState, AskView, EditView},
 };
 use countersign_port::Tone;
 use serde_json::{Map, Value};
-use std::io::{BufRead as _, IsTerminal as _};
+use similar::TextDiff;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproveArgs {
@@ -88,21 +89,23 @@ pub(super) struct AnswerArgs {
 
 pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit> {
     has_id(&args.ask)?;
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let seen = seen(&client, &args.ask).await?;
     if !args.yes && is_critical(&seen) {
-        say::aside(&shown(&seen));
-        if !confirmed("Approve this critical call? [y/N]")? {
+        say::aside(&card_text(&seen));
+        if !confirmed("Approve this critical call?", "read the call above, then add --yes")? {
             say::aside("Nothing is approved.");
             return Ok(Exit::Pending);
         }
     }
-    let (scope, rules, reason) = (Some(args.scope), args.rules, args.note);
+    let scope = Some(args.scope);
+    let rules = args.rules;
+    let reason = args.note;
     let answer = AnswerRequest { scope, rules, reason, ..AnswerRequest::new(Decision::Approve) };
-    told_of(&seen, &client.answer(&seen.id, &answer).await?, args.json)
+    report_with_title(&seen, &client.answer(&seen.id, &answer).await?, args.json)
 }
 
-/// The ask with its card. A token that may neither read nor answer it is told the latter.
+/// The ask with its card. A token that may neither read nor answer it is report the latter.
 async fn seen(client: &Client, id: &str) -> Result<AskView, ClientError> {
     let read = client.card(id).await;
     if let Err(ClientError::Rejected(_)) = &read {
@@ -124,25 +127,11 @@ fn is_critical(ask: &AskView) -> bool {
 }
 
 /// What somebody reads before they approve it.
-fn shown(ask: &AskView) -> String {
+fn card_text(ask: &AskView) -> String {
     match terminal::of(ask.clone()) {
         Some(card) => terminal::draw(&card),
         None => format!("{}\n{}", say::literal(&ask.call.tool), say::literal(&ask.why)),
     }
-}
-
-/// Asks on the terminal.
-// FAIL-CLOSED: only a `y` that somebody types is a yes.
-pub(super) fn confirmed(question: &str) -> Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        return Err(
-            Misused("nobody can be asked here: read it as shown, then add --yes".into()).into()
-        );
-    }
-    say::aside(question);
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
 pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
@@ -150,9 +139,9 @@ pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
     let deny = AnswerRequest::new(Decision::Deny);
     let answer = AnswerRequest { reason, stop, skip, explain, ..deny };
     has_id(&ask)?;
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let seen = seen(&client, &ask).await?;
-    told_of(&seen, &client.answer(&seen.id, &answer).await?, json)
+    report_with_title(&seen, &client.answer(&seen.id, &answer).await?, json)
 }
 
 #[derive(Debug, clap::Args)]
@@ -167,40 +156,39 @@ pub(super) struct UndoArgs {
 
 pub(super) async fn undo(context: &Context, args: UndoArgs) -> Result<Exit> {
     has_id(&args.ask)?;
-    let reply = token::approver(context)?.undo(&args.ask).await?;
-    told(&reply, args.json)
+    let reply = context.approver()?.undo(&args.ask).await?;
+    report(&reply, args.json)
 }
 
 pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> {
     if let Some(text) = &args.edit {
-        return edit::run(context, &args.ask, text, args.yes, args.json).await;
+        return propose(context, &args.ask, text, args.yes, args.json).await;
     }
     has_id(&args.ask)?;
-    let client = token::approver(context)?;
+    let client = context.approver()?;
     let ask = client.ask(&args.ask).await?;
     let answers = Some(by_question(&ask.call.questions, &args.answers, args.text)?);
     let answer = AnswerRequest { answers, ..AnswerRequest::new(Decision::Approve) };
-    told(&client.answer(&ask.id, &answer).await?, args.json)
+    report(&client.answer(&ask.id, &answer).await?, args.json)
 }
 
 fn has_id(id: &str) -> Result<()> {
-    match id.trim().is_empty() {
-        true => {
-            Err(Misused("the ask's id is empty; `countersign pending` shows them".into()).into())
-        }
-        false => Ok(()),
+    if id.trim().is_empty() {
+        Err(Misused("the ask's id is empty; `countersign pending` shows them".into()).into())
+    } else {
+        Ok(())
     }
 }
 
 /// The outcome, behind the first line of what was answered, which is for people alone.
-fn told_of(ask: &AskView, reply: &AnswerReply, json: bool) -> Result<Exit> {
+fn report_with_title(ask: &AskView, reply: &AnswerReply, json: bool) -> Result<Exit> {
     if !json && let Some(card) = terminal::of(ask.clone()) {
         say::aside(&say::literal(&card.title));
     }
-    told(reply, json)
+    report(reply, json)
 }
 
-fn told(reply: &AnswerReply, json: bool) -> Result<Exit> {
+fn report(reply: &AnswerReply, json: bool) -> Result<Exit> {
     if json {
         say::json(&serde_json::to_value(reply)?)?;
     } else {
@@ -256,6 +244,44 @@ fn one(question: &Question, given: &str, words: bool) -> Result<Value> {
         options.join(", ")
     ))
     .into())
+}
+
+/// Proposes the text, shows what it changes, and approves it where that is wanted.
+async fn propose(context: &Context, id: &str, text: &str, yes: bool, json: bool) -> Result<Exit> {
+    let client = context.approver()?;
+    let ask = client.ask(id).await?;
+    let propose =
+        AnswerRequest { edit: Some(text.to_owned()), ..AnswerRequest::new(Decision::Edit) };
+    let proposed = client.answer(&ask.id, &propose).await?;
+    let Some(edit) = proposed.edit.clone() else { return report_edit(&proposed, json) };
+    say::aside(&shown_change(editable(&ask.call).unwrap_or_default(), text, &edit));
+    if !yes && !confirmed("Approve this change?", "read the change above, then add --yes")? {
+        say::aside("Nothing is approved. The change stays proposed on the card.");
+        return Ok(Exit::Pending);
+    }
+    let approve = AnswerRequest { digest: Some(edit.digest), ..AnswerRequest::new(Decision::Edit) };
+    report_edit(&client.answer(&ask.id, &approve).await?, json)
+}
+
+fn report_edit(reply: &AnswerReply, json: bool) -> Result<Exit> {
+    if json {
+        say::json(&serde_json::to_value(reply)?)?;
+    } else {
+        say::out(&say::literal(&reply.message))?;
+    }
+    Ok(if reply.applied { Exit::Good } else { Exit::Fault })
+}
+
+/// The change line by line, with what it touches.
+fn shown_change(old: &str, new: &str, edit: &EditView) -> String {
+    let diff = TextDiff::from_lines(old, new).unified_diff().context_radius(2).to_string();
+    let mut lines: Vec<String> = diff.lines().map(say::literal).collect();
+    lines.extend(edit.effects.iter().map(|effect| format!("touches {}", say::literal(effect))));
+    if edit.critical {
+        lines.push("The changed call is critical.".to_owned());
+    }
+    lines.push(format!("digest {}", say::literal(&edit.digest)));
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -1,22 +1,25 @@
-//! Submits a call and waits for its answer or a signal.
+//! Submits a call and waits for its answer or a signal, with a line about the wait on a terminal.
 
+use super::{Exit, say};
 use anyhow::{Context as _, Result};
+use countersign_bridge::card::terminal;
 use countersign_client::{AnswerView, Client, Decided, Ending, Submitted};
-use countersign_domain::wire::{AskState, CancelReason};
+use countersign_domain::wire::{AskState, CancelReason, ReadyReply};
 use countersign_gate::{
     ask::{By, Decision, Scope},
     call::Call,
 };
+use countersign_tokens::clock;
+use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
+    convert::Infallible,
     future::pending,
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
+    time::Duration,
 };
 use tokio::signal::unix::{SignalKind, signal};
-
-use super::{Exit, say, waiting_line};
-use countersign_bridge::card::terminal;
 
 /// Where the card of an ask is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +72,7 @@ pub(super) async fn shown(
     }
     tokio::select! {
         decided = client.decided(call, id) => Ok(decided?),
-        never = waiting_line::run(client, id) => match never {},
+        never = draw_wait(client, id) => match never {},
     }
 }
 
@@ -117,10 +120,7 @@ impl InterruptSignals {
         Ok(Self {
             interrupt: of(SignalKind::interrupt())?,
             terminate: of(SignalKind::terminate())?,
-            hang_up: match hang_up_is_ignored() {
-                true => None,
-                false => Some(of(SignalKind::hangup())?),
-            },
+            hang_up: if hang_up_is_ignored() { None } else { Some(of(SignalKind::hangup())?) },
         })
     }
 
@@ -211,4 +211,91 @@ pub(super) fn as_json(decided: &Decided) -> Value {
         "updated_input": answer.and_then(|answer| answer.updated_input.as_ref()),
         "by": by,
     })
+}
+
+/// How often the deadline is read again: it moves when the ask is first shown, and stops in a
+/// pause.
+const REREAD: usize = 10;
+
+/// Keeps the line up to date until the future is dropped, which removes the line. Writes nothing
+/// where stderr is no terminal.
+async fn draw_wait(client: &Client, id: &str) -> Infallible {
+    if !io::stderr().is_terminal() {
+        return std::future::pending().await;
+    }
+    let places = client.ready().await.map(|ready| places(&ready)).unwrap_or_default();
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    let line = DrawnLine;
+    let mut deadline = None;
+    for at in 0_usize.. {
+        ticks.tick().await;
+        if at.is_multiple_of(REREAD)
+            && let Ok(ask) = client.ask(id).await
+        {
+            deadline = ask.deadline.and_then(|at| at.parse::<Timestamp>().ok());
+        }
+        let left = deadline.map(|at| at.as_millisecond() - clock::now_ms());
+        line.draw(&waiting_text(left, &places));
+    }
+    std::future::pending().await
+}
+
+/// Where people can answer: the inbox's address, and the chats that receive presses.
+fn places(ready: &ReadyReply) -> String {
+    let up = ready.adapters.iter().filter(|(_, adapter)| adapter.state != "down");
+    let mut chats: Vec<String> = up.map(|(name, _)| say::literal(name)).collect();
+    let inbox = chats.iter().position(|name| name == "inbox").map(|at| {
+        chats.remove(at);
+        say::literal(&ready.inbox)
+    });
+    let chats = (!chats.is_empty()).then(|| chats.join(", "));
+    inbox.into_iter().chain(chats).collect::<Vec<_>>().join(" or ")
+}
+
+fn waiting_text(left: Option<i64>, places: &str) -> String {
+    let left = left.map(|ms| match (ms + 999) / 1000 {
+        ..=0 => "time is up".to_owned(),
+        seconds @ ..3600 => format!("{}:{:02} left", seconds / 60, seconds % 60),
+        _ => format!("{} left", clock::span(ms)),
+    });
+    let places = (!places.is_empty()).then(|| format!("answer at {places}"));
+    let parts = [left, places, Some("Ctrl-C cancels it".to_owned())];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// A line that is drawn over itself. A dropped one is gone from the screen.
+struct DrawnLine;
+
+impl DrawnLine {
+    fn draw(&self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        // A longer line would wrap, and could not be drawn over.
+        let width = rustix::termios::tcgetwinsize(&stderr).map_or(0, |size| size.ws_col);
+        let width = if width == 0 { 80 } else { usize::from(width) };
+        let text: String = text.chars().take(width.saturating_sub(1)).collect();
+        let _ = write!(stderr, "\r\u{1b}[K{text}").and_then(|()| stderr.flush());
+    }
+}
+
+impl Drop for DrawnLine {
+    fn drop(&mut self) {
+        self.draw("");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_how_long_and_where() {
+        let line = waiting_text(Some(272_000), "http://127.0.0.1:7117 or telegram");
+        assert_eq!(
+            line,
+            "4:32 left · answer at http://127.0.0.1:7117 or telegram · Ctrl-C cancels it"
+        );
+        assert_eq!(waiting_text(Some(-5), ""), "time is up · Ctrl-C cancels it");
+        assert_eq!(waiting_text(Some(7_200_000), ""), "2 hours left · Ctrl-C cancels it");
+        assert_eq!(waiting_text(None, ""), "Ctrl-C cancels it");
+    }
 }

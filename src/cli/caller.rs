@@ -1,6 +1,6 @@
 //! The caller of a command line: agent, session, host and working directory.
 
-use super::complete;
+use super::{complete, when};
 use anyhow::{Context as _, Result};
 use countersign_gate::call::Call;
 use countersign_tokens::ids;
@@ -19,7 +19,7 @@ pub(super) struct Caller {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// How long a person has, such as 90s or 10m [default: as [policy] timeout says]
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = when::seconds)]
     expires: Option<u64>,
 }
 
@@ -65,19 +65,6 @@ pub(super) fn shell_or_text(words: &[String]) -> Result<Value> {
     }
 }
 
-/// Parses a duration on a command line, in seconds.
-pub(super) fn seconds(text: &str) -> Result<u64, String> {
-    let plain = text.parse::<u64>().ok();
-    let spelled = || {
-        let length = text.parse::<jiff::SignedDuration>().ok()?;
-        u64::try_from(length.as_secs()).ok()
-    };
-    plain
-        .or_else(spelled)
-        .filter(|seconds| *seconds > 0)
-        .ok_or_else(|| format!("`{text}` is no length of time; say for example 90s, 10m or 2h"))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
@@ -93,14 +80,5 @@ mod tests {
         let read = String::from_utf8(read.stdout).unwrap();
         let read: Vec<&str> = read.strip_suffix('\0').unwrap().split('\0').collect();
         assert_eq!(read, words);
-    }
-
-    #[test]
-    fn times_are_read_as_people_write_them() {
-        let read = ["90", "90s", "10m", "1h 30m"].map(seconds);
-        assert_eq!(read, [Ok(90), Ok(90), Ok(600), Ok(5400)]);
-        let refused = "`soon` is no length of time; say for example 90s, 10m or 2h";
-        assert_eq!(seconds("soon"), Err(refused.into()));
-        assert!(seconds("0").is_err() && seconds("-5m").is_err());
     }
 }

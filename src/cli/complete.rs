@@ -1,10 +1,40 @@
-//! Completes ids, agents and sessions in a shell, as the daemon knows them.
+//! `countersign completions SHELL`, and what a shell completes: ids, agents and sessions, as the
+//! daemon knows them.
 
-use super::{Context, say};
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use super::{Context, Exit, say};
+use anyhow::{Context as _, Result};
+use clap_complete::{
+    Shell,
+    engine::{ArgValueCompleter, CompletionCandidate},
+    env::Shells,
+};
 use countersign_client::Client;
 use countersign_domain::wire::{HistoryQuery, PasskeyView, TokenState};
 use std::{collections::BTreeSet, ffi::OsStr, future::Future, time::Duration};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The script asks countersign itself, so it also completes ids and sessions of the running daemon.
+Load it at the start of each shell, so that it fits the installed version:
+  echo 'source <(countersign completions bash)' >> ~/.bashrc
+  echo 'source <(countersign completions zsh)' >> ~/.zshrc
+  echo 'countersign completions fish | source' >> ~/.config/fish/config.fish")]
+pub(super) struct CompletionsArgs {
+    /// For which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(super) fn run(args: &CompletionsArgs) -> Result<Exit> {
+    let shells = Shells::builtins();
+    let name = args.shell.to_string();
+    let completer = shells.completer(&name).context("this shell has no completions")?;
+    let mut script = Vec::new();
+    let program = "countersign";
+    completer.write_registration(VARIABLE, program, program, program, &mut script)?;
+    say::out(String::from_utf8_lossy(&script).trim_end())?;
+    Ok(Exit::Good)
+}
 
 /// The variable with which a shell's script asks for completions.
 pub(super) const VARIABLE: &str = "COUNTERSIGN_COMPLETE";
@@ -89,7 +119,7 @@ where
 
 /// A client of the daemon that the environment or the usual config names.
 fn client() -> Option<Client> {
-    super::token::reader(&Context::new(None)).ok()
+    Context::new(None).reader().ok()
 }
 
 /// Returns whether a shell takes the word for nothing but itself.

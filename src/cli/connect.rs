@@ -1,27 +1,17 @@
 //! `countersign connect` and `disconnect`: a phone, or the hooks of an agent.
 
-mod account;
-mod agent_file;
-mod agreed;
-mod hidden;
 mod hooks;
-mod options;
 mod phone;
-mod qr;
-mod running;
 mod setup;
-mod test_card;
-mod watched;
 
-pub(super) use agreed::agreed;
 pub(super) use hooks::{HooksArgs, disconnect, reconnect};
 
-use super::{Context, Exit, exit::Misused, wait};
+use super::{Context, Exit, Misused, wait};
 use crate::platforms::{BUILT_IN, Registered, guided};
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use countersign_agents::{AGENTS, HookAgent, HookMode};
-use options::PhoneOptions;
+use phone::PhoneOptions;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -96,5 +86,16 @@ fn parser() -> impl TypedValueParser<Value = What> {
         let chat = || BUILT_IN.iter().find(|it| it.name == name).map(What::Chat);
         let found = countersign_agents::find(&name).map(What::Agent).or_else(chat);
         found.ok_or_else(|| format!("`{name}` is neither an agent nor a chat platform"))
+    })
+}
+
+/// A parser for the names of the agents that have hooks.
+pub(super) fn agent_parser() -> impl TypedValueParser<Value = &'static dyn HookAgent> {
+    let names = AGENTS.iter().map(|agent| {
+        let title = agent.title();
+        PossibleValue::new(agent.name()).help(format!("{}, {}", title.name, title.versions))
+    });
+    PossibleValuesParser::new(names).try_map(|name| {
+        countersign_agents::find(&name).ok_or_else(|| format!("`{name}` has no hooks"))
     })
 }

@@ -1,7 +1,7 @@
 //! `countersign digest` and `countersign suggest`: what was asked, and which rules would have saved
 //! asks.
 
-use super::{Context, Exit, say, token, when::past};
+use super::{Context, Exit, say, when::past};
 use anyhow::Result;
 use countersign_domain::wire::{CoveredCallView, DigestKind, DigestReply, DigestSuggestion};
 use serde_json::json;
@@ -71,7 +71,7 @@ pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<Exit
 }
 
 async fn read(context: &Context, time: &DigestSince) -> Result<DigestReply> {
-    Ok(token::approver(context)?.digest(time.since.as_deref()).await?)
+    Ok(context.approver()?.digest(time.since.as_deref()).await?)
 }
 
 fn suggestions(reply: &DigestReply) -> String {

@@ -1,20 +1,23 @@
 //! `countersign doctor`: reports what is set up and what is not, with the command that fixes it.
 
 mod agents;
-mod approvers;
-mod chats;
-mod finding;
-mod fix;
-mod in_force;
-mod live;
 mod local;
 
-use super::{Context, Exit, agent, say};
-use crate::{config::Config, platforms::guided};
-use anyhow::Result;
-use countersign_agents::HookAgent;
-use finding::{CheckState, DoctorCheck, fail, show, warn};
+use super::{
+    Context, Exit, connect,
+    say::{self, Colour, paint},
+};
+use crate::{
+    config::{Config, Server},
+    platforms::guided,
+};
+use anyhow::{Context as _, Result};
+use countersign_agents::{HookAgent, HookMode};
+use countersign_client::ClientError;
+use countersign_port::visible;
+use serde::Serialize;
 use serde_json::json;
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -28,14 +31,14 @@ pub(super) struct DoctorArgs {
     #[arg(long)]
     pub(super) fix: bool,
     /// Try the hook of this agent with a recorded call, and see it arrive; nothing of it runs
-    #[arg(long, value_name = "AGENT", value_parser = agent::parser())]
+    #[arg(long, value_name = "AGENT", value_parser = connect::agent_parser())]
     live: Option<&'static dyn HookAgent>,
 }
 
 pub(super) async fn run(context: &Context, args: &DoctorArgs) -> Result<Exit> {
     let mut findings = examine(context, args.live).await;
     let repairs = findings.iter().filter_map(|finding| finding.repair.as_ref());
-    let fixed = if args.fix { fix::apply(repairs) } else { Vec::new() };
+    let fixed = if args.fix { apply(repairs) } else { Vec::new() };
     if !fixed.is_empty() {
         findings = examine(context, args.live).await;
     }
@@ -71,13 +74,162 @@ async fn examine(context: &Context, live: Option<&dyn HookAgent>) -> Vec<DoctorC
     findings.extend(serves.then(|| local::store(&config)));
     findings.extend(local::daemon(&config).await);
     findings.extend(local::provider(&config).await.filter(|_| serves));
-    findings.extend(in_force::config(context, &config).await);
-    findings.extend(serves.then(|| approvers::all(&config)).into_iter().flatten());
-    findings.extend(chats::all(&config).await);
+    findings.extend(config_in_force(context, &config).await);
+    findings.extend(serves.then(|| local::approvers(&config)).into_iter().flatten());
+    findings.extend(local::chats(&config).await);
     findings.extend(phone(&config).filter(|_| serves));
     findings.extend(agents::all(context).await);
     if let Some(agent) = live {
-        findings.push(live::check(context, agent).await);
+        findings.push(agents::try_hook(context, agent).await);
     }
     findings
+}
+
+/// Says so where the file was changed after the daemon read it, and how to put it in force.
+// Only for a daemon of this machine: another one has a file of its own.
+async fn config_in_force(context: &Context, config: &Config) -> Option<DoctorCheck> {
+    let is_local = config.client.url.iter().all(|server| matches!(server, Server::Unix(_)));
+    let there = config.version.as_ref().filter(|_| is_local)?;
+    let ready = context.client().ok()?.ready().await.ok()?;
+    ready.config.filter(|runs_with| runs_with != there)?;
+    let is_refused = match context.approver() {
+        Ok(client) => matches!(client.pending().await, Err(ClientError::Refused(_))),
+        Err(_) => false,
+    };
+    // A reload needs the token, and the daemon's tokens change at a start only.
+    let fix = if is_refused {
+        "restart `countersign serve`: it does not know this config's approver token"
+    } else {
+        "countersign reload"
+    };
+    Some(warn("config", "the daemon runs with an earlier version of this file", fix))
+}
+
+/// The result of one check.
+#[derive(Debug, Clone, Serialize)]
+struct DoctorCheck {
+    check: String,
+    state: CheckState,
+    says: String,
+    /// The command or edit that fixes it.
+    #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+    /// The same as something that `--fix` does.
+    #[serde(skip)]
+    repair: Option<Repair>,
+}
+
+impl DoctorCheck {
+    /// The same result, which `--fix` can fix.
+    fn repaired_by(self, repair: Repair) -> Self {
+        Self { repair: Some(repair), ..self }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum CheckState {
+    Ok,
+    Warn,
+    Fail,
+}
+
+fn ok(check: &str, says: impl Into<String>) -> DoctorCheck {
+    DoctorCheck {
+        check: check.into(),
+        state: CheckState::Ok,
+        says: says.into(),
+        fix: None,
+        repair: None,
+    }
+}
+
+fn warn(check: &str, says: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
+    let fix = Some(fix.into());
+    DoctorCheck {
+        check: check.into(),
+        state: CheckState::Warn,
+        says: says.into(),
+        fix,
+        repair: None,
+    }
+}
+
+fn fail(check: &str, says: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
+    let fix = Some(fix.into());
+    DoctorCheck {
+        check: check.into(),
+        state: CheckState::Fail,
+        says: says.into(),
+        fix,
+        repair: None,
+    }
+}
+
+/// The result as a line, with its fix on a second one.
+fn show(finding: &DoctorCheck) -> String {
+    let (word, colour) = match finding.state {
+        CheckState::Ok => ("ok  ", Colour::Green),
+        CheckState::Warn => ("warn", Colour::Yellow),
+        CheckState::Fail => ("fail", Colour::Red),
+    };
+    let line = format!("{} {:<12} {}", paint(colour, word), finding.check, visible(&finding.says));
+    match &finding.fix {
+        Some(fix) => format!("{line}\n{:18}fix: {fix}", ""),
+        None => line,
+    }
+}
+
+/// A fix that the program can make itself.
+#[derive(Debug, Clone)]
+enum Repair {
+    /// Takes the rights of other users from a file or folder.
+    Close(PathBuf),
+    /// Puts all hooks of an agent that is connected into its settings.
+    Reconnect(&'static dyn HookAgent, String, HookMode),
+}
+
+/// Makes every fix; returns a sentence for each.
+fn apply<'a>(repairs: impl Iterator<Item = &'a Repair>) -> Vec<String> {
+    let done = repairs.map(|repair| match repair.apply() {
+        Ok(done) => format!("Fixed: {done}."),
+        Err(error) => format!("Not fixed: {error:#}."),
+    });
+    done.map(|sentence| say::literal(&sentence)).collect()
+}
+
+impl Repair {
+    fn apply(&self) -> Result<String> {
+        match self {
+            Self::Close(path) => {
+                let name = path.display();
+                let close = || {
+                    let mut rights = fs::metadata(path)?.permissions();
+                    // The owner's own rights stay as they are: nothing widens.
+                    rights.set_mode(rights.mode() & !0o077);
+                    fs::set_permissions(path, rights)
+                };
+                close().with_context(|| format!("cannot change the mode of {name}"))?;
+                Ok(format!("{name} is for you alone"))
+            }
+            Self::Reconnect(agent, command, mode) => {
+                connect::reconnect(*agent, command, *mode)?;
+                Ok(format!("{} has all of its hooks", agent.title().name))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_it_is_and_what_fixes_it() {
+        assert_eq!(show(&ok("store", "can be written")), "ok   store        can be written");
+        assert_eq!(
+            show(&fail("files", "/c may be read by others", "chmod 600 /c")),
+            "fail files        /c may be read by others\n                  fix: chmod 600 /c"
+        );
+    }
 }

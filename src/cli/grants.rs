@@ -1,6 +1,6 @@
 //! `countersign grants`: what was approved for longer than once, and what asks since a review.
 
-use super::{Context, Exit, complete, say, token};
+use super::{Context, Exit, complete, say};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use countersign_domain::{
@@ -47,14 +47,14 @@ enum GrantsCommand {
 pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
     match args.command {
         Some(GrantsCommand::Revoke { grant }) => {
-            let gone = token::approver(context)?.revoke(&grant).await?;
+            let gone = context.approver()?.revoke(&grant).await?;
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
         }
         Some(GrantsCommand::Export) => {
             say::out(&exported(&token::reader(context)?.grants().await?)?)?;
         }
         None => {
-            let mut grants = token::reader(context)?.grants().await?;
+            let mut grants = context.reader()?.grants().await?;
             grants.retain(|grant| args.scope.is_none_or(|scope| grant.scope == scope));
             if args.json {
                 say::json(&json!({ "grants": grants }))?;
@@ -123,14 +123,16 @@ fn used(grant: &GrantView, now_ms: i64) -> Option<String> {
         times => format!("{times} times"),
     };
     let at = grant.last_used_at.as_deref().and_then(clock::from_rfc3339)?;
-    let (last, call) = (clock::relative(at, now_ms), grant.last_call.as_deref()?);
+    let last = clock::relative(at, now_ms);
+    let call = grant.last_call.as_deref()?;
     Some(format!(", used {used}, last {last} for `{call}`"))
 }
 
 /// A time that is to come: of this day without its date.
 fn until(rfc3339: &str, now_ms: i64) -> String {
     let Some(at) = clock::from_rfc3339(rfc3339) else { return rfc3339.to_owned() };
-    let (then, now) = (clock::local(at), clock::local(now_ms));
+    let then = clock::local(at);
+    let now = clock::local(now_ms);
     let (Some((day, time)), Some((today, _))) = (then.split_once(' '), now.split_once(' ')) else {
         return then;
     };

@@ -1,19 +1,18 @@
-//! `countersign history`: what was asked, and what became of it.
-
-mod record;
+//! `countersign history`: what was asked, and what became of it; one ask in whole.
 
 use super::{
     Context, Exit, complete,
-    say::{self, Colour},
-    table::{self, Cell},
-    token,
-    when::{past, when},
+    say::{self, Cell, Colour},
+    when::{past, when, when_in_full},
 };
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use countersign_bridge::card::terminal;
 use countersign_client::Client;
 use countersign_domain::{
     Decision, Scope, deciders,
-    wire::{HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict},
+    wire::{
+        AskRecord, AskState, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
+    },
 };
 use serde_json::json;
 use std::path::Path;
@@ -82,9 +81,9 @@ const FILTERS: [&str; 10] =
     ["agent", "session", "folder", "tool", "person", "verdict", "rule", "text", "since", "until"];
 
 pub(super) async fn run(context: &Context, args: HistoryArgs) -> Result<Exit> {
-    let client = token::reader(context)?;
+    let client = context.reader()?;
     if let Some(id) = &args.ask {
-        return record::run(&client, id, args.json).await;
+        return show_record(&client, id, args.json).await;
     }
     let json = args.json;
     let asks = closed(&client, args).await?;
@@ -93,7 +92,7 @@ pub(super) async fn run(context: &Context, args: HistoryArgs) -> Result<Exit> {
     } else if asks.is_empty() {
         say::out("Nothing was found.")?;
     } else {
-        say::out(&table::draw(&asks.iter().map(row).collect::<Vec<_>>()))?;
+        say::out(&say::table(&asks.iter().map(row).collect::<Vec<_>>()))?;
     }
     Ok(Exit::Good)
 }
@@ -118,7 +117,8 @@ fn query(args: HistoryArgs) -> Result<HistoryQuery> {
     let HistoryArgs { agent, session, tool, person, rule, text, since, until, .. } = args;
     let verdict = args.verdict.map(|verdict| verdict.word().to_owned());
     let folder = args.folder.map(|folder| place(&folder)).transpose()?;
-    let (before, limit) = (None, None);
+    let before = None;
+    let limit = None;
     Ok(HistoryQuery {
         agent,
         session,
@@ -137,9 +137,10 @@ fn query(args: HistoryArgs) -> Result<HistoryQuery> {
 
 /// A folder as agents name it: one that is given from here, such as `.`, by its whole path.
 fn place(folder: &str) -> Result<String> {
-    match folder.starts_with('.') {
-        true => Ok(Path::new(folder).canonicalize()?.display().to_string()),
-        false => Ok(folder.to_owned()),
+    if folder.starts_with('.') {
+        Ok(Path::new(folder).canonicalize()?.display().to_string())
+    } else {
+        Ok(folder.to_owned())
     }
 }
 
@@ -184,4 +185,61 @@ fn colour(verdict: HistoryVerdict) -> Colour {
         HistoryVerdict::Expired => Colour::Yellow,
         HistoryVerdict::Cancelled => Colour::Plain,
     }
+}
+
+async fn show_record(client: &Client, id: &str, json: bool) -> Result<Exit> {
+    let record = client.record(id).await?;
+    if json {
+        say::json(&serde_json::to_value(&record)?)?;
+        return Ok(Exit::Good);
+    }
+    let card = terminal::of(record.ask.clone());
+    let card = card.context("the daemon is of another version: it sends no cards")?;
+    say::out(&format!("{}\n\n{}", terminal::draw(&card), lines(&record).join("\n")))?;
+    Ok(Exit::Good)
+}
+
+/// What is known of the ask beside its card.
+fn lines(record: &AskRecord) -> Vec<String> {
+    let ask = &record.ask;
+    let mut lines = vec![
+        line("ask", &ask.id),
+        line("session", &format!("{} of {}", ask.call.session, ask.call.agent)),
+        line("asked", &when_in_full(&ask.created)),
+        line("why", &ask.why),
+    ];
+    if let Some(closed) = &record.closed {
+        let by = ask.answer.as_ref().map(|it| format!(" by {}", deciders(&it.by, &it.with)));
+        let text = format!("{}{}", when_in_full(closed), by.unwrap_or_default());
+        lines.push(line(ended(ask.state), &text));
+    }
+    lines.extend(record.through.as_ref().map(|through| line("through", through)));
+    lines.extend(ask.reason.as_ref().map(|reason| line("result", reason)));
+    lines.extend(record.stored.iter().map(|rule| line("stored", rule)));
+    lines.extend(record.undone_by.as_ref().map(|by| line("undone", &format!("by {by}"))));
+    lines.extend(record.deliveries.iter().map(delivery));
+    lines
+}
+
+fn ended(state: AskState) -> &'static str {
+    match state {
+        AskState::Open => "open",
+        AskState::Answered => "answered",
+        AskState::Expired => "expired",
+        AskState::Cancelled => "cancelled",
+    }
+}
+
+fn delivery(delivery: &DeliveryView) -> String {
+    let DeliveryView { adapter, target, shown, held, gone } = delivery;
+    let place = if adapter == target { adapter.clone() } else { format!("{adapter} {target}") };
+    let name = if *shown { "shown" } else { "not shown" };
+    match gone.as_ref().or(held.as_ref()) {
+        Some(why) => line(name, &format!("{place}: {why}")),
+        None => line(name, &place),
+    }
+}
+
+fn line(name: &str, text: &str) -> String {
+    format!("{name:<11}{}", say::literal(text))
 }

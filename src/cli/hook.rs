@@ -7,7 +7,7 @@
 mod early_signals;
 mod overtaken;
 
-use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
+use super::{Context, Exit, asking::InterruptSignals, caller, connect, say, wait, when};
 use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest};
 use countersign_client::{
@@ -51,7 +51,7 @@ Agents start this; `countersign connect claude-code` sets it up. To see what it 
   countersign hook claude-code -v < event.json")]
 pub(super) struct HookArgs {
     /// Whose hook to be
-    #[arg(value_parser = agent::parser())]
+    #[arg(value_parser = connect::agent_parser())]
     agent: &'static dyn HookAgent,
     /// Decide on every call, not only on those that the agent would prompt for; without a decision
     /// the call is blocked
@@ -62,7 +62,7 @@ pub(super) struct HookArgs {
     sockets: Option<PathBuf>,
     /// How long the agent waits for this hook, where that is less than it does by default: the
     /// hook replies before that, although nobody answered
-    #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = when::seconds)]
     limit: Option<u64>,
     /// Say on stderr what it waits for, and why there is no decision
     #[arg(short, long)]
@@ -154,7 +154,8 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     let patience = args.limit().map(|limit| Patience { limit, began });
     // The card says the time that there really is; a second is left for the way of its end.
     call.waits_s = patience.map(|patience| patience.left().as_secs().saturating_sub(1).max(1));
-    let (request, verbose) = (request.as_ref(), args.verbose);
+    let request = request.as_ref();
+    let verbose = args.verbose;
     let submission = PromptedCall { agent, request, call, verbose, patience, early_signals };
     // FAIL-CLOSED: without a reply to print this is an error, and a gate blocks then.
     match args.mode() {
@@ -170,7 +171,8 @@ fn is_watched(agent: &dyn HookAgent, home: &Path) -> bool {
 
 /// Reports an event that wants no decision.
 async fn report(settings: &ClientSettings, args: &HookArgs, event: &HookEvent) -> Result<()> {
-    let (client, agent) = (Client::new(settings, CONNECT)?, args.agent);
+    let client = Client::new(settings, CONNECT)?;
+    let agent = args.agent;
     match event {
         HookEvent::Ran { .. } | HookEvent::Stopped { .. } => {
             let pending = client.pending().await?;
@@ -245,7 +247,8 @@ impl PromptedCall<'_> {
         // Registered first: a signal must not end the process before the ask is cancelled.
         let mut signals = InterruptSignals::new()?;
         let mut stopped = pin!(self.stopped(&mut signals, parent));
-        let (client, call) = (&Client::new(settings, CONNECT)?, &self.call);
+        let client = &Client::new(settings, CONNECT)?;
+        let call = &self.call;
         let mut submitting = pin!(async {
             let Some(early) = early else { return client.submit_in_turn(call).await };
             if let Some(submitted) = early.replied(call).await {
@@ -350,7 +353,8 @@ impl PromptedCall<'_> {
     fn unanswered(&self) -> Error {
         match self.patience {
             Some(Patience { limit, .. }) if self.call.waits_s.is_some_and(|it| it < SHORT_S) => {
-                let (name, longest) = (self.agent.title().name, limit.after.as_secs());
+                let name = self.agent.title().name;
+                let longest = limit.after.as_secs();
                 anyhow!("nobody answered in time: {name} waits {longest} s at most")
             }
             _ => anyhow!("nobody answered in time"),

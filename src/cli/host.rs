@@ -1,24 +1,18 @@
 //! `countersign host SYSTEM -- ENGINE`: runs an engine as its host, and turns its requests into
 //! asks.
 
-mod claude_code;
-mod codex;
-
 use super::{
     Context, Exit,
     asking::InterruptSignals,
     caller,
-    child::{farewell, start},
-    lines::{of_stdin, queued},
+    lines::{PipeInput, Pipes, of_stdin, queued},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
-    pipes::{PipeInput, Pipes},
+    run::command,
     say,
 };
-use anyhow::{Context as _, Result, anyhow};
-use claude_code::HostClaudeCodeArgs;
-use codex::HostCodexArgs;
+use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{
-    CodexAround, CodexRun, ControlAround, ControlSession,
+    CodexAround, CodexOutput, CodexRun, ControlAround, ControlSession,
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
     wcore::{EngineContext, EngineSession, LaunchOptions},
 };
@@ -26,9 +20,14 @@ use countersign_client::Client;
 use countersign_domain::wire::CancelReason;
 use countersign_profiles::{Profile, wcore::ModeChangeSource};
 use countersign_tokens::ids;
-use std::{process::ExitStatus, time::Duration};
+use serde_json::json;
+use std::{
+    io::Read as _,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
 use tokio::{
-    process::Child,
+    process::{Child, Command},
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
@@ -82,9 +81,10 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
             let rights = LaunchOptions {
                 // Under compat our own host may set any mode, as the original's hosts may.
-                modes: match args.allow_set_mode || compat {
-                    true => ModeChangeSource::WireOptedIn,
-                    false => ModeChangeSource::Wire,
+                modes: if args.allow_set_mode || compat {
+                    ModeChangeSource::WireOptedIn
+                } else {
+                    ModeChangeSource::Wire
                 },
                 compat,
                 named: args.session.is_some(),
@@ -187,13 +187,15 @@ impl<S: HostedSession> EngineHost<S> {
         };
         // A crash aborts the open asks; otherwise the session has ended.
         let broken = matches!(end, HostEnd::Exited(status) if !status.success());
-        let todo = self.session.engine_ended(match broken {
-            true => CancelReason::Aborted,
-            false => CancelReason::SessionEnded,
+        let todo = self.session.engine_ended(if broken {
+            CancelReason::Aborted
+        } else {
+            CancelReason::SessionEnded
         });
         self.act(todo);
         self.pipes.close_inner();
-        let (program, failure) = (self.session.program(), self.session.failure());
+        let program = self.session.program();
+        let failure = self.session.failure();
         let exit = match end {
             HostEnd::Exited(status) => exit(program, status),
             HostEnd::Silent => match (farewell(&mut engine).await?, &failure) {
@@ -285,8 +287,170 @@ impl<S: HostedSession> EngineHost<S> {
 }
 
 fn exit(program: &str, status: ExitStatus) -> Result<Exit> {
-    match status.success() {
-        true => Ok(Exit::Good),
-        false => Err(anyhow!("{program} ended with {status}")),
+    if status.success() { Ok(Exit::Good) } else { Err(anyhow!("{program} ended with {status}")) }
+}
+
+/// The time for a program to exit after its input is closed.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Starts a program with pipes for its input and output; its stderr stays ours.
+fn start(words: &[String]) -> Result<Child> {
+    let (program, arguments) = words.split_first().context("no program")?;
+    Command::from(command(program, arguments))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // If we fail before the farewell, it must not run on without us.
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("{program} cannot be started"))
+}
+
+/// Waits for a program whose input is closed to exit, then kills it.
+async fn farewell(child: &mut Child) -> Result<ExitStatus> {
+    if let Ok(status) = timeout(FAREWELL, child.wait()).await {
+        return Ok(status?);
+    }
+    child.start_kill()?;
+    Ok(child.wait().await?)
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Claude Code runs with --input-format stream-json, --output-format stream-json and
+--permission-prompt-tool stdio. Its prompts are answered by your rules or by a person; every other
+line passes unchanged in both directions. When stdin ends, the turn still runs to its end. Without a
+daemon every prompt is denied.
+Example: countersign host claude-code --prompt 'run the tests' -- claude -p")]
+struct HostClaudeCodeArgs {
+    /// The prompt; without it, messages are read from stdin as Claude Code's JSON lines
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Claude Code with its options, after --
+    #[arg(last = true, required = true, value_name = "CLAUDE")]
+    engine: Vec<String>,
+}
+
+/// The options that make us the host. One that the caller gives is left as it is.
+const OPTIONS: [&[&str]; 4] = [
+    &["--input-format", "stream-json"],
+    &["--output-format", "stream-json"],
+    &["--permission-prompt-tool", "stdio"],
+    &["--verbose"],
+];
+
+impl HostClaudeCodeArgs {
+    /// The words that start Claude Code.
+    fn words(&self) -> Vec<String> {
+        let mut words = self.engine.clone();
+        let given = |words: &[String], option: &str| {
+            let with_value = format!("{option}=");
+            words.iter().any(|word| word == option || word.starts_with(&with_value))
+        };
+        if !given(&words, "-p") && !given(&words, "--print") {
+            words.push("-p".to_owned());
+        }
+        for option in OPTIONS {
+            if option.first().is_some_and(|name| !given(&words, name)) {
+                words.extend(option.iter().map(|word| (*word).to_owned()));
+            }
+        }
+        words
+    }
+
+    /// Whether the prompt is given, so that nobody writes to our stdin.
+    fn has_prompt(&self) -> bool {
+        self.prompt.is_some()
+    }
+
+    /// The lines for Claude Code: the prompt alone, or those of stdin.
+    fn lines(&self) -> mpsc::Receiver<Vec<u8>> {
+        let Some(prompt) = &self.prompt else { return of_stdin() };
+        let message = json!({"type": "user", "message": {"role": "user", "content": prompt},
+            "parent_tool_use_id": null, "session_id": ""});
+        queued(&[message.to_string()])
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Runs `codex app-server` and gives it one prompt. What Codex asks, commands, changes of files and
+questions, is answered by your rules or by a person; whether it asks is up to its own approval
+policy and sandbox. What it says is printed. Without a daemon, and for what no card can show, it is
+denied.
+Example: countersign host codex --prompt 'run the tests' -- codex -c model='\"gpt-5.1-codex\"'")]
+struct HostCodexArgs {
+    /// The prompt; without it, all of stdin is the prompt
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Print every frame of the app-server, as JSON lines, instead of what Codex says
+    #[arg(long)]
+    json: bool,
+    /// How many seconds Codex may retry after an error, such as a model that cannot be reached,
+    /// before the run ends
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    retry_for: u64,
+    /// Codex with its options, after --
+    #[arg(last = true, required = true, value_name = "CODEX")]
+    engine: Vec<String>,
+}
+
+/// The part of Codex that takes frames on its stdin.
+const SERVER: &str = "app-server";
+
+impl HostCodexArgs {
+    /// The prompt.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn prompt(&self) -> Result<String> {
+        let prompt = match &self.prompt {
+            Some(prompt) => prompt.clone(),
+            None => {
+                let mut text = String::new();
+                std::io::stdin().read_to_string(&mut text).context("stdin is not a text")?;
+                text
+            }
+        };
+        if prompt.trim().is_empty() {
+            bail!("there is no prompt: give it with --prompt, or on stdin");
+        }
+        Ok(prompt)
+    }
+
+    /// The words that start the app-server.
+    fn words(&self) -> Vec<String> {
+        let mut words = self.engine.clone();
+        if !words.iter().any(|word| word == SERVER) {
+            words.push(SERVER.to_owned());
+        }
+        words
+    }
+
+    fn retries(&self) -> Duration {
+        Duration::from_secs(self.retry_for)
+    }
+
+    fn output(&self) -> CodexOutput {
+        if self.json { CodexOutput::Frames } else { CodexOutput::Messages }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_us_the_host_is_added_where_it_is_not_given() {
+        let words = |engine: &[&str]| {
+            let engine = engine.iter().map(|word| (*word).to_owned()).collect();
+            HostClaudeCodeArgs { prompt: None, engine }.words().join(" ")
+        };
+        let added = "--input-format stream-json --output-format stream-json \
+                     --permission-prompt-tool stdio --verbose";
+        assert_eq!(words(&["claude", "-p"]), format!("claude -p {added}"));
+        assert_eq!(words(&["claude"]), format!("claude -p {added}"));
+        let given = "claude --print --verbose --input-format=stream-json --output-format \
+                     stream-json --permission-prompt-tool stdio";
+        assert_eq!(words(&given.split(' ').collect::<Vec<_>>()), given);
     }
 }

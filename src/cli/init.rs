@@ -76,7 +76,8 @@ pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
     }
     let backups = [config, token.as_path()].map(back_up).into_iter();
     let backups = backups.filter_map(Result::transpose).collect::<Result<_>>()?;
-    let (agent, approver) = (ids::token(), ids::token());
+    let agent = ids::token();
+    let approver = ids::token();
     private_file(config, &fill(&agent, &approver))?;
     // A file of its own, because agents' clients read the config.
     private_file(&token, &format!("{approver}\n"))?;

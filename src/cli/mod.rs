@@ -1,68 +1,43 @@
-//! The command line, one file per command. Answers go to stdout, everything else to stderr.
+//! The command line, one file per concept. Answers go to stdout, everything else to stderr.
 
 mod acp;
-mod agent;
-mod agent_tokens;
 mod answer;
-mod approvers;
 mod ask;
-mod ask_lines;
 mod asking;
 mod backup;
 mod caller;
-mod child;
-mod colour;
 mod complete;
-mod completions;
 mod connect;
 mod context;
 mod digest;
-mod docs;
 mod doctor;
-mod duty;
-mod edit;
-mod exit;
 mod files;
 mod grants;
 mod history;
 mod hook;
 mod host;
-mod hurried;
-mod inbox;
 mod init;
-mod installed;
 mod lines;
 mod log;
-mod logging;
-mod man;
 mod mcp;
-mod mcp_proxy;
 mod next;
 mod open;
 mod open_calls;
-mod passkeys;
 mod pause;
 mod pending;
-mod pipes;
+mod people;
 mod policy;
-mod program;
-mod reload;
-mod reported;
-mod restore;
+mod prompt;
+mod reference;
 mod run;
 mod say;
-mod schema;
 mod serve;
 mod status;
-mod table;
 #[cfg(test)]
 mod tests;
 mod token;
 mod up;
 mod verify;
-mod version;
-mod wait;
-mod waiting_line;
 mod watch;
 mod when;
 
@@ -70,10 +45,12 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 use context::Context;
-use exit::Exit;
-use std::{path::PathBuf, process::ExitCode};
-use version::VERSION;
-use wait::wait;
+use countersign_client::ClientError;
+use futures::FutureExt;
+use std::{env, ffi::OsString, path::PathBuf, process::ExitCode};
+
+/// The version with the commit and its date, where the build knew them.
+const VERSION: &str = env!("COUNTERSIGN_VERSION");
 
 /// The approval bridge between AI agents and the people who answer for them.
 #[derive(Debug, Parser)]
@@ -124,7 +101,7 @@ enum CliCommand {
     /// Be an MCP server on stdin and stdout: `approve` and `ask_human`
     Mcp(mcp::McpArgs),
     /// Be a gate in front of an MCP server: its tools run only as decided
-    McpProxy(mcp_proxy::McpProxyArgs),
+    McpProxy(mcp::McpProxyArgs),
     /// Connect your phone, or put the hooks into an agent's settings
     Connect(connect::ConnectArgs),
     /// Take the hooks out of an agent's settings
@@ -132,9 +109,9 @@ enum CliCommand {
     /// Say how the daemon is, and what is wrong
     Status(status::StatusArgs),
     /// Show who could answer a call, and why
-    Approvers(approvers::ApproversArgs),
+    Approvers(people::ApproversArgs),
     /// Show who is on duty by the rotas of the config
-    Duty(duty::DutyArgs),
+    Duty(people::DutyArgs),
     /// List what waits for an answer
     Pending(pending::PendingArgs),
     /// List what was asked before, or show one ask in whole
@@ -150,7 +127,7 @@ enum CliCommand {
     /// Open the inbox in the browser
     Open(open::OpenArgs),
     /// Print the inbox's address, for you alone: it lets in anyone who has it
-    Inbox(inbox::InboxArgs),
+    Inbox(open::InboxArgs),
     /// Approve what waits; needs the approver's token
     Approve(answer::ApproveArgs),
     /// Deny what waits; needs the approver's token
@@ -162,40 +139,46 @@ enum CliCommand {
     /// End the pause; needs the approver's token
     Resume(pause::ResumeArgs),
     /// Put the changed config in force; needs the approver's token
-    Reload(reload::ReloadArgs),
+    Reload(serve::ReloadArgs),
     /// Undo what an answer of the last 10 minutes stored; needs the approver's token
     Undo(answer::UndoArgs),
     /// List what was approved for longer than once, or revoke it
     Grants(grants::GrantsArgs),
     /// Give agents tokens of their own; needs the approver's token
-    Token(agent_tokens::TokenArgs),
+    Token(token::TokenArgs),
     /// List the passkeys of people, or remove one; needs the approver's token
-    Passkeys(passkeys::PasskeysArgs),
+    Passkeys(people::PasskeysArgs),
     /// Copy the store into a file, also while the daemon runs
     Backup(backup::BackupArgs),
     /// Put a backup in the place of the store, while no daemon runs
-    Restore(restore::RestoreArgs),
+    Restore(backup::RestoreArgs),
     /// Rule on calls, explain rulings, test and import rules; needs no daemon
     Policy(policy::PolicyArgs),
     /// Open the documentation in the browser
-    Docs(docs::DocsArgs),
+    Docs(reference::DocsArgs),
     /// Print completions for a shell
-    Completions(completions::CompletionsArgs),
+    Completions(complete::CompletionsArgs),
     /// Write the manual pages
-    Man(man::ManArgs),
+    Man(reference::ManArgs),
     /// Print the description of the HTTP API for machines
-    Schema(schema::SchemaArgs),
+    Schema(reference::SchemaArgs),
+}
+
+/// The command line, as the documents describe it.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Parses the arguments, runs the command, and prints its error.
 #[must_use]
 pub fn main() -> ExitCode {
     // First: what a hook prints must not be up to a variable of a project's environment.
-    if let Some(exit) = hurried::main() {
+    if let Some(exit) = hook_or_version() {
         return exit.into();
     }
     // Ends the process where a shell asks for completions.
-    CompleteEnv::with_factory(Cli::command).var(complete::VARIABLE).complete();
+    CompleteEnv::with_factory(command).var(complete::VARIABLE).complete();
     let Cli { config: flag, command } = Cli::parse();
     let context = Context::new(flag);
     let done = match command {
@@ -226,9 +209,9 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Hook(args) => Ok(hook::run(context, &args, None)),
         CliCommand::Host(args) => wait(host::run(context, args)),
         CliCommand::Acp(args) => wait(acp::run(context, args)),
-        CliCommand::Approvers(args) => approvers::run(context, args),
+        CliCommand::Approvers(args) => people::approvers(context, args),
         CliCommand::Mcp(args) => wait(mcp::run(context, args)),
-        CliCommand::McpProxy(args) => wait(mcp_proxy::run(context, args)),
+        CliCommand::McpProxy(args) => wait(mcp::run_proxy(context, args)),
         CliCommand::Connect(args) => connect::connect(context, args),
         CliCommand::Disconnect(args) => connect::disconnect(context, &args),
         CliCommand::Status(args) => wait(status::run(context, &args)),
@@ -239,24 +222,121 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Suggest(args) => wait(digest::suggest(context, args)),
         CliCommand::Watch(args) => wait(watch::run(context, &args)),
         CliCommand::Log(args) => wait(log::run(context, args)),
-        CliCommand::Inbox(args) => wait(inbox::run(context, &args)),
+        CliCommand::Inbox(args) => wait(open::print_link(context, &args)),
         CliCommand::Approve(args) => wait(answer::approve(context, args)),
         CliCommand::Deny(args) => wait(answer::deny(context, args)),
         CliCommand::Answer(args) => wait(answer::answer(context, args)),
         CliCommand::Pause(args) => wait(pause::pause(context, &args)),
         CliCommand::Resume(args) => wait(pause::resume(context, &args)),
-        CliCommand::Duty(args) => duty::run(context, &args),
-        CliCommand::Reload(args) => wait(reload::run(context, &args)),
+        CliCommand::Duty(args) => people::duty(context, &args),
+        CliCommand::Reload(args) => wait(serve::reload(context, &args)),
         CliCommand::Undo(args) => wait(answer::undo(context, args)),
         CliCommand::Grants(args) => wait(grants::run(context, args)),
-        CliCommand::Token(args) => wait(agent_tokens::run(context, args)),
-        CliCommand::Passkeys(args) => wait(passkeys::run(context, args)),
+        CliCommand::Token(args) => wait(token::run(context, args)),
+        CliCommand::Passkeys(args) => wait(people::passkeys(context, args)),
         CliCommand::Backup(args) => wait(backup::run(context, args)),
-        CliCommand::Restore(args) => wait(restore::run(context, args)),
+        CliCommand::Restore(args) => wait(backup::run_restore(context, args)),
         CliCommand::Policy(args) => policy::run(context, args),
-        CliCommand::Docs(args) => docs::run(context, &args),
-        CliCommand::Completions(args) => completions::run(&args),
-        CliCommand::Man(args) => man::run::<Cli>(&args),
-        CliCommand::Schema(args) => schema::run(&args),
+        CliCommand::Docs(args) => reference::docs(context, &args),
+        CliCommand::Completions(args) => complete::run(&args),
+        CliCommand::Man(args) => reference::man::<Cli>(&args),
+        CliCommand::Schema(args) => reference::schema(&args),
     }
+}
+
+/// The result of a command, as its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    /// Success; an ask was allowed.
+    Good = 0,
+    /// A fault.
+    Fault = 1,
+    /// The arguments are invalid; clap exits with the same code.
+    Usage = 2,
+    /// An ask was denied.
+    Denied = 3,
+    /// The token is missing or insufficient.
+    Refused = 4,
+    /// Nobody answered in time.
+    Expired = 5,
+    /// The log or the token does not prove what it should.
+    Unproven = 6,
+    /// The ask is still open.
+    Pending = 8,
+    /// Stopped by a signal.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The exit code for an error.
+    // FAIL-CLOSED: no error exits with 0.
+    fn of(error: &anyhow::Error) -> Self {
+        match error.downcast_ref::<ClientError>() {
+            Some(ClientError::Refused(_)) => Self::Refused,
+            _ if error.is::<context::NoToken>() => Self::Refused,
+            _ if error.is::<Misused>() => Self::Usage,
+            _ => Self::Fault,
+        }
+    }
+}
+
+/// Invalid arguments that clap cannot detect.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Misused(String);
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Runs a short-lived command to its end.
+fn wait<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    // One thread suffices: a command waits for a single daemon.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Boxed: otherwise the runtime's loop is compiled anew for each command.
+    runtime.block_on(command.boxed_local())
+}
+
+/// A hook's command line.
+#[derive(Debug, Parser)]
+struct HookLine {
+    #[arg(long, global = true)]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: OnlyHook,
+}
+
+#[derive(Debug, Subcommand)]
+enum OnlyHook {
+    Hook(hook::HookArgs),
+}
+
+/// Runs a hook or prints the version, which programs wait for on each of their steps: building the
+/// other commands costs more than what these do. `None` for any other command line, and for one
+/// with a mistake, which the whole parser reports.
+fn hook_or_version() -> Option<Exit> {
+    let words: Vec<OsString> = env::args_os().collect();
+    if let [_, version] = words.as_slice()
+        && (version == "--version" || version == "-V")
+    {
+        return Some(match say::out(&format!("countersign {VERSION}")) {
+            Ok(()) => Exit::Good,
+            Err(_) => Exit::Fault,
+        });
+    }
+    if !words.iter().take(4).any(|word| word == "hook") {
+        return None;
+    }
+    let signals = match hook::begin(&words) {
+        Ok(signals) => signals,
+        Err(error) => {
+            say::problem(&error);
+            return Some(Exit::Usage);
+        }
+    };
+    let HookLine { config, command: OnlyHook::Hook(args) } =
+        HookLine::try_parse_from(words).ok()?;
+    Some(hook::run(&Context::new(config), &args, signals))
 }

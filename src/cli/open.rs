@@ -1,15 +1,22 @@
-//! `countersign open`: opens the inbox in the browser.
+//! `countersign open` and `inbox`: opens the inbox in the browser, or prints its address.
 
-use super::{Context, Exit, inbox, say};
+use super::{Context, Exit, say};
+use crate::{
+    config::{ClientSettings, Server},
+    daemon,
+};
 use anyhow::{Context as _, Result};
+use countersign_client::Client;
+use serde_json::json;
 use std::{
     env,
     ffi::OsStr,
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 #[derive(Debug, clap::Args)]
@@ -22,16 +29,17 @@ pub(super) struct OpenArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &OpenArgs) -> Result<Exit> {
-    match args.print {
-        true => say::out(&inbox::link(context).await?)?,
-        false => inbox(context).await?,
+    if args.print {
+        say::out(&link(context).await?)?;
+    } else {
+        inbox(context).await?;
     }
     Ok(Exit::Good)
 }
 
 /// Opens the inbox in the browser; prints the link where there is no display.
 pub(super) async fn inbox(context: &Context) -> Result<()> {
-    let link = inbox::link(context).await?;
+    let link = link(context).await?;
     let shown = match opener() {
         Some(opener) => {
             let page = context.config()?.daemon.state_dir.join("open.html");
@@ -75,4 +83,40 @@ fn open(opener: impl AsRef<OsStr>, page: &Path) -> bool {
     let mut command = Command::new(opener);
     command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The address is a new one at every start of the daemon. It is read from the daemon's own folder:
+where the daemon runs as another user, run this as that user, such as with
+`sudo -u countersign`.")]
+pub(super) struct InboxArgs {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn print_link(context: &Context, args: &InboxArgs) -> Result<Exit> {
+    let link = link(context).await?;
+    if args.json {
+        say::json(&json!({ "inbox": link }))?
+    } else {
+        say::out(&link)?;
+    }
+    Ok(Exit::Good)
+}
+
+/// The inbox's address at the running daemon, with the token that opens it.
+async fn link(context: &Context) -> Result<String> {
+    let config = context.config()?;
+    let server = Server::Unix(config.daemon.socket.clone());
+    // Always the daemon's own socket, whatever `[client]` names: only the daemon's user can create
+    // it, so the address in the reply is genuine.
+    let settings = ClientSettings { url: vec![server], token: None, ..config.client.clone() };
+    let ready = Client::new(&settings, Duration::from_secs(5))?.ready().await?;
+    let file = daemon::inbox_token_file(&config.daemon.state_dir);
+    let token = fs::read_to_string(&file).with_context(|| {
+        format!("cannot read {}; run this as the user of the daemon", file.display())
+    })?;
+    Ok(format!("{}/?token={}", say::literal(&ready.inbox), token.trim()))
 }

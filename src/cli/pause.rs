@@ -1,6 +1,6 @@
 //! `countersign pause` and `resume`: the kill switch.
 
-use super::{Context, Exit, say, token};
+use super::{Context, Exit, say};
 use anyhow::Result;
 use countersign_domain::{
     pause::PauseMode,
@@ -32,19 +32,20 @@ pub(super) struct ResumeArgs {
 
 pub(super) async fn pause(context: &Context, args: &PauseArgs) -> Result<Exit> {
     let mode = if args.deny { PauseMode::Deny } else { PauseMode::Hold };
-    let reply = token::approver(context)?.pause(&PauseRequest { mode }).await?;
+    let reply = context.approver()?.pause(&PauseRequest { mode }).await?;
     told(&reply, args.json)
 }
 
 pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<Exit> {
-    let reply = token::approver(context)?.resume().await?;
+    let reply = context.approver()?.resume().await?;
     told(&reply, args.json)
 }
 
 fn told(reply: &PauseReply, json: bool) -> Result<Exit> {
-    match json {
-        true => say::json(&serde_json::to_value(reply)?)?,
-        false => say::out(&say::literal(&reply.message))?,
+    if json {
+        say::json(&serde_json::to_value(reply)?)?;
+    } else {
+        say::out(&say::literal(&reply.message))?;
     }
     Ok(Exit::Good)
 }

@@ -1,6 +1,6 @@
 //! `countersign pending`: what waits for an answer.
 
-use super::{Context, Exit, say, token, when::when};
+use super::{Context, Exit, say, when::when};
 use anyhow::{Context as _, Result};
 use countersign_bridge::card::terminal::{self, row};
 use countersign_domain::{
@@ -17,7 +17,7 @@ pub(super) struct PendingArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
-    let client = token::reader(context)?;
+    let client = context.reader()?;
     if args.json {
         say::json(&json!({ "asks": client.pending().await? }))?;
         return Ok(Exit::Good);

@@ -1,17 +1,15 @@
 //! `countersign policy …`: the policy without a daemon.
 
 mod check;
-mod explain;
-mod mode;
-pub(super) mod outlook;
-mod rules;
 
-pub(super) use rules::home;
-
-use super::{Context, Exit, say};
-use anyhow::{Context as _, Result, bail};
+use super::{Context, Exit, Misused, caller, say};
+use crate::{config::Profile, daemon};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
-use countersign_policy_tools::{examples, import, score};
+use countersign_domain::exact_json;
+use countersign_gate::links;
+use countersign_policy::{Call, DEFAULT_RULES, Layers, Mode, Rule, Rules, Verdict};
+use countersign_policy_tools::{examples, explain::explain, import, score};
 use countersign_tokens::clock;
 use std::{
     fs,
@@ -21,7 +19,7 @@ use std::{
 
 /// The rules that the daemon uses, as far as a file has them.
 pub(super) fn load_rules(context: &Context) -> Result<countersign_policy::Rules> {
-    Ok(rules::load(context, None)?.rules)
+    Ok(load_named(context, None)?.rules)
 }
 
 #[derive(Debug, clap::Args)]
@@ -35,7 +33,7 @@ enum PolicyCommand {
     /// Rule on calls: one JSON line in, one out, in order
     Check(check::CheckArgs),
     /// Say which word of which command meets which rule
-    Explain(explain::ExplainArgs),
+    Explain(ExplainArgs),
     /// Run the examples that stand beside rules; for CI
     Test(PolicyTestArgs),
     /// Print the rules of another agent as permissions.jsonc
@@ -83,7 +81,7 @@ struct PolicyScoreArgs {
 pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Exit> {
     match args.command {
         PolicyCommand::Check(args) => check::run(&args),
-        PolicyCommand::Explain(args) => explain::run(context, args),
+        PolicyCommand::Explain(args) => run_explain(context, args),
         PolicyCommand::Test(args) => test(context, &args),
         PolicyCommand::Import(args) => import(&args),
         PolicyCommand::Score(args) => score(&args.corpora),
@@ -91,7 +89,7 @@ pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Exit> {
 }
 
 fn test(context: &Context, args: &PolicyTestArgs) -> Result<Exit> {
-    let loaded = rules::load(context, args.rules.as_deref())?;
+    let loaded = load_named(context, args.rules.as_deref())?;
     for warning in loaded.rules.warnings() {
         say::aside(&warning.to_string());
     }
@@ -99,7 +97,8 @@ fn test(context: &Context, args: &PolicyTestArgs) -> Result<Exit> {
     for surprise in &outcome.surprises {
         say::out(&surprise.to_string())?;
     }
-    let (all, wrong) = (outcome.examples, outcome.surprises.len());
+    let all = outcome.examples;
+    let wrong = outcome.surprises.len();
     say::out(&format!("{}: {} of {all} examples hold", loaded.name, all.saturating_sub(wrong)))?;
     Ok(if wrong == 0 { Exit::Good } else { Exit::Fault })
 }
@@ -137,10 +136,233 @@ fn score(folder: &Path) -> Result<Exit> {
 /// Reads a whole file; `-` is stdin.
 fn read(file: &Path) -> Result<String> {
     let mut text = String::new();
-    let read = match file == Path::new("-") {
-        true => std::io::stdin().lock().read_to_string(&mut text).map(drop),
-        false => fs::read_to_string(file).map(|whole| text = whole),
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().read_to_string(&mut text).map(drop)
+    } else {
+        fs::read_to_string(file).map(|whole| text = whole)
     };
     read.with_context(|| file.display().to_string())?;
     Ok(text)
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  countersign policy explain -- git push --force origin main
+  countersign policy explain --shell 'make && make install | tee log'
+  countersign policy explain --tool write_file --args '{\"path\": \".env\"}'")]
+struct ExplainArgs {
+    /// The rules [default: the file that the daemon uses, else the built-in ones]
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// The mode
+    #[arg(long, value_enum, default_value = "default")]
+    mode: ModeWord,
+    /// The tool, when it is not the shell
+    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
+    tool: String,
+    /// The tool's arguments, as JSON
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["command", "shell"])]
+    args: Option<String>,
+    /// A whole shell text
+    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    shell: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+    /// The command, after --
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+fn run_explain(context: &Context, args: ExplainArgs) -> Result<Exit> {
+    let mode = args.mode.mode();
+    let json = args.json;
+    let loaded = load_named(context, args.rules.as_deref())?;
+    let config = context.config()?;
+    let guardrail = daemon::guardrail(&config, &daemon::rules_path(&config));
+    let layers = Layers {
+        agent: None,
+        rules: &loaded.rules,
+        // Grants are in the daemon's store, which this command does not open.
+        grants: &Rules::default(),
+        guardrail: &guardrail,
+        now_ms: clock::now_ms(),
+    };
+    let explanation = explain(&call(args)?, &layers, mode);
+    if json {
+        say::json(&serde_json::to_value(&explanation)?)?;
+    } else {
+        // The explanation quotes the command, which may contain hidden characters.
+        let lines: Vec<_> = explanation.to_string().lines().map(say::literal).collect();
+        say::out(&lines.join("\n"))?;
+    }
+    Ok(Exit::Good)
+}
+
+fn call(args: ExplainArgs) -> Result<Call> {
+    let ExplainArgs { tool, args, shell, command, .. } = args;
+    let args = match (args, shell) {
+        (Some(json), _) => exact_json::from_str(&json).context("--args is not JSON")?,
+        (None, Some(text)) => serde_json::json!({ "command": text }),
+        (None, None) if command.is_empty() => {
+            let say = "say what to explain: -- CMD, --shell TEXT or --args JSON";
+            return Err(Misused(say.into()).into());
+        }
+        (None, None) => caller::shell_or_text(&command)?,
+    };
+    let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
+    let mut call = Call { cwd, home: home(), ..Call::new(tool, args) };
+    // As the daemon does it, so that both decide alike.
+    let links = links::look(&countersign_policy::sights(&call));
+    countersign_policy::follow(&mut call, links);
+    Ok(call)
+}
+
+/// The mode, on a command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ModeWord {
+    /// As the rules say
+    Default,
+    /// What would be asked is allowed
+    Yolo,
+}
+
+impl ModeWord {
+    /// The mode that the word names.
+    fn mode(self) -> Mode {
+        match self {
+            Self::Default => Mode::Default,
+            Self::Yolo => Mode::Yolo,
+        }
+    }
+}
+
+/// Rules with their name for messages.
+struct NamedRules {
+    name: String,
+    rules: Rules,
+}
+
+/// Loads the named file, or the one that the daemon uses, or the built-in rules.
+fn load_named(context: &Context, named: Option<&Path>) -> Result<NamedRules> {
+    let (name, text) = match named {
+        Some(file) => (file.display().to_string(), rules_text(file)?),
+        None => {
+            let file = daemon::rules_path(&context.config()?);
+            if file.exists() {
+                (file.display().to_string(), rules_text(&file)?)
+            } else {
+                ("the built-in rules".to_owned(), DEFAULT_RULES.to_owned())
+            }
+        }
+    };
+    let rules = parse_rules(&text, &name, home().as_deref())?;
+    Ok(NamedRules { name, rules })
+}
+
+/// Parses rules; the error lists every mistake with its place.
+fn parse_rules(text: &str, name: &str, home: Option<&str>) -> Result<Rules> {
+    Rules::parse(text, name, home).map_err(|problems| {
+        let each: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        anyhow!(each.join("\n"))
+    })
+}
+
+fn rules_text(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| file.display().to_string())
+}
+
+/// This user's home folder, for `~/` in rules.
+pub(super) fn home() -> Option<String> {
+    etcetera::home_dir().ok().map(|home| home.display().to_string())
+}
+
+/// The largest number of patterns that are listed; further ones are counted.
+const MOST: usize = 5;
+
+/// Lists what the current rules ask, allow and deny.
+///
+/// # Errors
+/// When the config or the rules cannot be read.
+pub(super) fn outlook(context: &Context) -> Result<String> {
+    let profile = context.config()?.policy.profile;
+    if profile != Profile::Standard {
+        return Ok(format!(
+            "The profile {profile} rules, with its system's own rules; \
+             `countersign policy check --profile {profile}` tries them."
+        ));
+    }
+    Ok(outlook_of(&load_named(context, None)?.rules))
+}
+
+fn outlook_of(rules: &Rules) -> String {
+    let all: Vec<&Rule> = rules.iter().collect();
+    // The last matching rule wins, so the last catch-all is the one in effect.
+    let rest = all.iter().rev().find(|rule| rule.tool == "*" && rule.pattern == "*");
+    let rest = rest.map_or(Verdict::Ask, |rule| rule.verdict);
+    let line = |verdict: Verdict, name: &str| {
+        let mut parts = reading(&all, verdict);
+        // Without the classes, which `reading` has put into words.
+        let named = all.iter().filter(|rule| rule.verdict == verdict && rule.pattern != "@reads");
+        let named: Vec<String> =
+            named.filter(|rule| rule.tool != "*").map(|rule| rule.to_string()).collect();
+        parts.extend(named.iter().take(MOST).cloned());
+        if named.len() > MOST {
+            parts.push(format!("{} more rules", named.len() - MOST));
+        }
+        if rest == verdict {
+            let rest = match (verdict, parts.is_empty()) {
+                (Verdict::Ask, _) => {
+                    "everything else: what changes, runs, sends or reads elsewhere"
+                }
+                (_, true) => "everything",
+                (_, false) => "everything else",
+            };
+            parts.push(rest.to_owned());
+        }
+        let said = if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") };
+        format!("{name:<8} {said}")
+    };
+    [line(Verdict::Ask, "Asked:"), line(Verdict::Allow, "Allowed:"), line(Verdict::Deny, "Denied:")]
+        .join("\n")
+}
+
+/// The class of calls that only read, in words.
+fn reading(all: &[&Rule], verdict: Verdict) -> Vec<String> {
+    let of_class = |rule: &&&Rule| rule.verdict == verdict && rule.pattern == "@reads";
+    let tools: Vec<&str> = all.iter().filter(of_class).map(|rule| rule.tool.as_str()).collect();
+    if tools.is_empty() {
+        Vec::new()
+    } else {
+        vec![format!(
+            "what only reads, inside the project and without secrets ({})",
+            tools.join(", ")
+        )]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use countersign_policy::{DEFAULT_RULES, Rules};
+
+    #[test]
+    fn the_lines_say_what_the_rules_say() {
+        assert_eq!(
+            outlook_of(&Rules::parse(DEFAULT_RULES, "rules", None).unwrap()),
+            "Asked:   read_file: *.env.example; everything else: what changes, runs, sends or \
+             reads elsewhere\n\
+             Allowed: what only reads, inside the project and without secrets (read_file, glob, \
+             grep, shell_exec)\n\
+             Denied:  read_file: *.env; read_file: *.env.*; read_file: *credentials*; \
+             read_file: *secret*; write_file: *.env; 3 more rules"
+        );
+        let own = r#"{"*": "allow", "shell_exec": {"git push *": "ask"}}"#;
+        assert_eq!(
+            outlook_of(&Rules::parse(own, "rules", None).unwrap()),
+            "Asked:   shell: git push *\nAllowed: everything\nDenied:  nothing"
+        );
+    }
 }

@@ -1,6 +1,5 @@
 //! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
-use super::{colour::wants_colour, logging::escaped};
 use anyhow::Result;
 use countersign_port::{line, visible};
 use std::{
@@ -25,10 +24,7 @@ pub(super) fn answer(text: &str) -> Result<()> {
 /// Words of others for stdout: unchanged for a program, with hidden characters visible on a
 /// terminal.
 pub(super) fn words(text: &str) -> Cow<'_, str> {
-    match io::stdout().is_terminal() {
-        true => visible(text).into(),
-        false => text.into(),
-    }
+    if io::stdout().is_terminal() { visible(text).into() } else { text.into() }
 }
 
 /// Writes JSON to stdout, with hidden characters escaped in case it is a terminal.
@@ -84,19 +80,117 @@ pub(super) fn literal(text: &str) -> String {
     line(text)
 }
 
+/// Escapes the hidden characters that JSON leaves unescaped, in JSON's own form.
+pub(super) fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + 16);
+    let mut letter = [0; 4];
+    for c in json.chars() {
+        let text = &*c.encode_utf8(&mut letter);
+        if matches!(c, '\n' | '\t' | ' '..='~') || visible(text) == text {
+            out.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
 /// Returns whether the error is that our output's reader has gone.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Returns whether to colour on this stream; see <https://no-color.org>.
+pub(super) fn wants_colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A value of a row.
+pub(super) struct Cell {
+    text: String,
+    colour: Colour,
+}
+
+impl Cell {
+    /// Text of an agent or a person, or our own, on one line.
+    pub(super) fn plain(text: &str) -> Self {
+        Self::coloured(Colour::Plain, text)
+    }
+
+    /// The same in a colour.
+    pub(super) fn coloured(colour: Colour, text: &str) -> Self {
+        Self { text: literal(text), colour }
+    }
+}
+
+/// Renders rows for stdout as it is.
+pub(super) fn table(rows: &[Vec<Cell>]) -> String {
+    drawn(rows, io::stdout().is_terminal())
+}
+
+fn drawn(rows: &[Vec<Cell>], aligned: bool) -> String {
+    let widths = if aligned { widths(rows) } else { Vec::new() };
+    let line = |row: &Vec<Cell>| {
+        let cells = row.iter().enumerate().map(|(at, cell)| {
+            let width = widths.get(at).copied().unwrap_or_default();
+            // The last one is not padded: blanks at the end of a line would wrap it.
+            let missing = if at + 1 < row.len() { width.saturating_sub(length(cell)) } else { 0 };
+            format!("{}{}", paint(cell.colour, &cell.text), " ".repeat(missing))
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The width of each column.
+fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
+    let mut widths = Vec::new();
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            match widths.get_mut(at) {
+                Some(width) => *width = length(cell).max(*width),
+                None => widths.push(length(cell)),
+            }
+        }
+    }
+    widths
+}
+
+fn length(cell: &Cell) -> usize {
+    cell.text.chars().count()
+}
+
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
     #[test]
     fn what_an_agent_wrote_cannot_move_the_cursor_or_hide() {
         let shown = "ls\\u{1b}[2K\\u{d}\\u{202e}x ü ⏎ y";
         assert_eq!(literal("ls\u{1b}[2K\r\u{202e}x ü\ny"), shown);
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped_as_json_does_it_and_read_back() {
+        let said =
+            serde_json::json!({"agent": "a\u{202e}b\u{1b}[2K\n\u{e0041}ü👍\u{2028}"}).to_string();
+        let written = escaped(&said);
+        assert_eq!(written, r#"{"agent":"a\u202eb\u001b[2K\n\udb40\udc41ü👍\u2028"}"#);
+        let back = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(back(&written), back(&said));
+    }
+
+    #[test]
+    fn a_terminal_gets_columns_and_a_program_gets_values_without_padding() {
+        let row = |texts: [&str; 3]| texts.map(Cell::plain).into_iter().collect::<Vec<_>>();
+        let rows = [row(["k3f9", "Ana", "git push"]), row(["p2", "the deadline", "ls\u{1b}[2K"])];
+        let aligned = "k3f9  Ana           git push\np2    the deadline  ls\\u{1b}[2K";
+        assert_eq!(drawn(&rows, true), aligned);
+        let plain = "k3f9  Ana  git push\np2  the deadline  ls\\u{1b}[2K";
+        assert_eq!(drawn(&rows, false), plain);
     }
 }

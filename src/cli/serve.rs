@@ -1,13 +1,21 @@
-//! `countersign serve`: runs the daemon in the foreground.
+//! `countersign serve` and `reload`: runs the daemon in the foreground, with its log on stderr, and
+//! puts a changed config in force.
 
-use super::{Context, Exit, init, logging, say};
+use super::{
+    Context, Exit, init,
+    say::{self, escaped, wants_colour},
+};
 use crate::{
     config::Config,
     daemon::{self, Inherited, ServeOptions},
 };
 use anyhow::{Context as _, Result};
-use std::os::unix::fs::PermissionsExt;
-use tracing_subscriber::EnvFilter;
+use countersign_port::line;
+use std::{
+    io::{self, Write},
+    os::unix::fs::PermissionsExt,
+};
+use tracing_subscriber::{EnvFilter, field::MakeExt, fmt::format};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -58,7 +66,7 @@ fn begin_log(demo: bool) {
         Ok(quiet) => filter.add_directive(quiet),
         Err(_) => filter,
     };
-    logging::init(filter);
+    start_log(filter);
 }
 
 fn warn_if_open_to_others(config: &Config) {
@@ -69,5 +77,67 @@ fn warn_if_open_to_others(config: &Config) {
             "others on this machine may read {file}; close it with `chmod 600 {file}`",
             file = file.display()
         );
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A config with a mistake is refused, and the one before stays in force. No open ask is lost. SIGHUP
+does the same.")]
+pub(super) struct ReloadArgs {
+    /// Print the outcome as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn reload(context: &Context, args: &ReloadArgs) -> Result<Exit> {
+    let reply = context.approver()?.reload().await?;
+    if args.json {
+        say::json(&serde_json::to_value(reply)?)?;
+    } else {
+        say::out(&say::literal(&reply.message))?;
+    }
+    Ok(Exit::Good)
+}
+
+/// Starts the log, as text or JSON.
+fn start_log(filter: EnvFilter) {
+    let colour = wants_colour(&io::stderr());
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour);
+    let json = std::env::var("COUNTERSIGN_LOG_FORMAT").is_ok_and(|format| format == "json");
+    if json {
+        log.json().with_writer(|| Escaped(io::stderr())).init();
+    } else {
+        // SECURITY: a name with a line break could look like an event of ours, and a control
+        // character could change what the terminal shows.
+        let fields = format::debug_fn(|out, field, value| {
+            let value = line(&format!("{value:?}"));
+            match field.name() {
+                "message" => write!(out, "{value}"),
+                // Added by tracing-log to the records of other crates; they repeat target and
+                // position.
+                log if log.starts_with("log.") => Ok(()),
+                name => write!(out, "{name}={value}"),
+            }
+        });
+        let fields = fields.delimited(" ");
+        log.fmt_fields(fields).with_target(false).with_writer(io::stderr).init();
+    }
+}
+
+/// A writer of JSON lines that escapes every hidden character.
+struct Escaped<W>(W);
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // tracing writes each event in one call, so no character is split between two.
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(escaped(&text).as_bytes())?;
+        // The caller counts its own bytes, not the escaped ones.
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }

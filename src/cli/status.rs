@@ -3,7 +3,6 @@
 use super::{
     Context, Exit,
     say::{self, Colour},
-    token,
     when::when_in_full,
 };
 use anyhow::Result;
@@ -70,7 +69,8 @@ fn daemon(ready: &ReadyReply) -> String {
         text.push_str(", stopping");
     }
     if let Some(pause) = &ready.paused {
-        let (by, since) = (say::literal(&pause.by.to_string()), when_in_full(&pause.since));
+        let by = say::literal(&pause.by.to_string());
+        let since = when_in_full(&pause.since);
         let paused = format!("paused by {by} since {since}");
         text.push_str(&format!(", {}", say::paint(Colour::Yellow, &paused)));
     }
@@ -104,24 +104,25 @@ async fn paused_agents(context: &Context, ready: &ReadyReply) -> Vec<String> {
     if ready.paused_agents == 0 {
         return Vec::new();
     }
-    let tokens = match token::approver(context) {
+    let tokens = match context.approver() {
         Ok(client) => client.tokens().await.unwrap_or_default(),
         Err(_) => Vec::new(),
     };
     let one = |token: &TokenView| {
-        let (pause, name) = (token.paused.as_ref()?, say::literal(&token.name));
-        let (since, why) = (when_in_full(&pause.since), say::literal(&pause.why));
+        let pause = token.paused.as_ref()?;
+        let name = say::literal(&token.name);
+        let since = when_in_full(&pause.since);
+        let why = say::literal(&pause.why);
         let text = format!("{name} since {since}: {why}; `countersign token resume {name}`");
         Some(line("paused", &say::paint(Colour::Yellow, &text)))
     };
     let named: Vec<String> = tokens.iter().filter_map(one).collect();
-    match named.is_empty() {
-        false => named,
-        true => {
-            let agents = counted(ready.paused_agents, "agent");
-            let text = format!("{agents}, by a limit; `countersign token list` names them");
-            vec![line("paused", &say::paint(Colour::Yellow, &text))]
-        }
+    if !named.is_empty() {
+        named
+    } else {
+        let agents = counted(ready.paused_agents, "agent");
+        let text = format!("{agents}, by a limit; `countersign token list` names them");
+        vec![line("paused", &say::paint(Colour::Yellow, &text))]
     }
 }
 
@@ -178,7 +179,8 @@ fn wrong(ready: &ReadyReply) -> Vec<Wrong> {
     }
     let plain = |what: String| Wrong { what, fix: None };
     for late in &ready.late {
-        let (cards, since) = (counted(late.cards, "card"), when_in_full(&late.since));
+        let cards = counted(late.cards, "card");
+        let since = when_in_full(&late.since);
         let place = format!("{} {}", late.adapter, late.target);
         wrong.push(plain(format!("{place}: {cards} not shown yet, the oldest from {since}")));
     }

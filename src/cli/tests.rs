@@ -7,19 +7,6 @@ fn the_command_line_is_consistent() {
 }
 
 #[test]
-fn every_command_is_in_the_reference() {
-    let page = std::fs::read_to_string("docs/commands.md").unwrap();
-    let row = |name: &str| {
-        let starts = [format!("| `{name}`"), format!("| `{name} "), format!(", `{name} ")];
-        page.lines().any(|line| starts.iter().any(|start| line.contains(start.as_str())))
-    };
-    let commands = Cli::command();
-    let missing: Vec<_> =
-        commands.get_subcommands().map(clap::Command::get_name).filter(|n| !row(n)).collect();
-    assert_eq!(missing, Vec::<&str>::new());
-}
-
-#[test]
 fn every_command_and_option_explains_itself() {
     fn silent(command: &clap::Command, found: &mut Vec<String>) {
         for argument in command.get_arguments().filter(|argument| argument.get_help().is_none()) {
@@ -144,7 +131,8 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
     let none = Rules::default();
     let layers =
         Layers { agent: None, rules: &all, grants: &none, guardrail: &guardrail, now_ms: 0 };
-    let (mut state, mut decisions) = (7_usize, 0);
+    let mut state = 7_usize;
+    let mut decisions = 0;
     for _ in 0..4_000 {
         let mut words = vec!["countersign"];
         for _ in 0..=(state >> 7) % 5 {
@@ -185,4 +173,19 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         decisions += usize::from(decides);
     }
     assert!(decisions > 40, "{decisions} decisions are too few to prove anything");
+}
+
+#[test]
+fn no_error_ends_like_a_success() {
+    let refused = ClientError::Refused("no".into());
+    let rejected = ClientError::Rejected("no".into());
+    let cases = [
+        (anyhow::Error::from(refused), Exit::Refused),
+        (rejected.into(), Exit::Fault),
+        (Misused("x".into()).into(), Exit::Usage),
+        (anyhow::anyhow!("x"), Exit::Fault),
+    ];
+    for (error, exit) in cases {
+        assert_eq!(Exit::of(&error), exit, "{error}");
+    }
 }

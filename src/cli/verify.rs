@@ -1,7 +1,7 @@
 //! `countersign verify TOKEN -- CMD`: checks that a person approved exactly this command, and that
 //! it runs once.
 
-use super::{Context, Exit, caller, exit::Misused, log::verify::public_key, say};
+use super::{Context, Exit, Misused, caller, log::proof::public_key, say};
 use anyhow::{Context as _, Result, bail};
 use countersign_client::ClientError;
 use countersign_domain::{
@@ -56,7 +56,8 @@ pub(super) async fn run(context: &Context, args: VerifyTokenArgs) -> Result<Exit
     }
     let checked = match (&args.key, &args.spent) {
         (Some(key), Some(spent)) => {
-            let (key, now) = (public_key(key)?, clock::now_ms() / 1_000);
+            let key = public_key(key)?;
+            let now = clock::now_ms() / 1_000;
             match token.check(&key, &digest, now) {
                 Ok(()) => spend(&token, spent)?,
                 Err(why) => Err(why),

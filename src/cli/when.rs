@@ -48,6 +48,29 @@ fn ago(text: &str) -> Option<i64> {
     number.parse::<u32>().ok().map(|number| i64::from(number) * unit)
 }
 
+/// Parses a duration on a command line, in seconds.
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
+    let plain = text.parse::<u64>().ok();
+    let spelled = || {
+        let length = text.parse::<jiff::SignedDuration>().ok()?;
+        u64::try_from(length.as_secs()).ok()
+    };
+    plain
+        .or_else(spelled)
+        .filter(|seconds| *seconds > 0)
+        .ok_or_else(|| format!("`{text}` is no length of time; say for example 90s, 10m or 2h"))
+}
+
+/// A length of time in seconds, also in days.
+pub(super) fn days(text: &str) -> Result<u64, String> {
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
+    match days.and_then(|days| days.checked_mul(86_400)).filter(|seconds| *seconds > 0) {
+        Some(seconds) => Ok(seconds),
+        None => seconds(text)
+            .map_err(|_| format!("`{text}` is no length of time; say for example 12h or 30d")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -69,5 +92,24 @@ mod tests {
         for text in ["", "h", "two hours", "-2h", "2y", "22.11.2026", "99999999999h", "é"] {
             assert!(past(text).unwrap_err().contains("is no time"), "{text}");
         }
+    }
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        let read = ["90", "90s", "10m", "1h 30m"].map(seconds);
+        assert_eq!(read, [Ok(90), Ok(90), Ok(600), Ok(5400)]);
+        let refused = "`soon` is no length of time; say for example 90s, 10m or 2h";
+        assert_eq!(seconds("soon"), Err(refused.into()));
+        assert!(seconds("0").is_err() && seconds("-5m").is_err());
+    }
+
+    #[test]
+    fn a_token_ends_after_days_or_hours() {
+        assert_eq!(["30d", "12h", "90"].map(days), [Ok(2_592_000), Ok(43_200), Ok(90)]);
+        let refused = "`soon` is no length of time; say for example 12h or 30d".to_owned();
+        assert_eq!(
+            [days("soon"), days("0d")],
+            [Err(refused.clone()), Err(refused.replace("soon", "0d"))]
+        );
     }
 }

@@ -27,7 +27,8 @@ pub use settings::{ClientSettings, Server};
 use countersign_domain::{
     call::Call,
     wire::{
-        AskView, CallReply, CancelReason, CancelRequest, ReadyReply, SessionRequest, SubmitRequest,
+        AheadReply, AskView, CallReply, CancelReason, CancelRequest, ReadyReply, SessionRequest,
+        SubmitRequest,
     },
 };
 use countersign_tokens::secret::Secret;
@@ -141,6 +142,20 @@ impl Client {
                 Err(other) => return Err(other),
             }
         }
+    }
+
+    /// Who approved exactly this call ahead, such as the retry of one that a machine had blocked;
+    /// `None` decides nothing. With `spend` the call runs now, and its approval is used up.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn ahead(&self, call: &Call, spend: bool) -> Result<Option<String>, ClientError> {
+        let session_secret = session::secret(&call.agent, &call.session);
+        let body = SubmitRequest { call: call.clone(), session_secret };
+        let query = [("spend", spend.to_string())];
+        let reply: AheadReply =
+            self.post(&["v1", "calls", "ahead"], &query, &body, PATIENCE).await?;
+        Ok(reply.approved)
     }
 
     /// An ask.

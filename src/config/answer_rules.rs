@@ -1,13 +1,19 @@
-//! `[[answer_rules]]`: whose answers which asks need.
+//! `[[answer_rules]]` and `[[reviews]]`: whose answers which asks need, and which calls that ran
+//! without asking are shown afterwards; with the conditions that they share with routes.
 
-use super::conditions;
-use super::node::ConfigNode;
-use super::people::{ConfigEntries, group_name};
-use super::section::{Section, flag, nearest, number, text};
+use super::{
+    people::{ConfigEntries, group_name},
+    section::{ConfigNode, ConfigValue, Section, flag, nearest, number, text},
+    values::length,
+};
 use countersign_people::{
     approvers::People,
-    rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
+    rules::{
+        AllowedBy, AnswerRule, AskConditions, Criticality, EFFECTS, Excluded, ReviewRule, VoteUnit,
+    },
 };
+use countersign_policy::{Rule, Rules, glob::Glob};
+use std::{num::NonZeroU32, time::Duration};
 
 /// More votes than this nobody waits for.
 const MOST: i64 = 16;
@@ -37,14 +43,13 @@ pub(super) fn read(
 
 fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
     let name = section.get("name", group_name);
-    let when = conditions::read(section);
+    let when = conditions(section);
     let group = section.get("group", |node| known_group(node, people));
     let approvals = section.get("approvals", count);
     let deny = section.get("deny", count);
-    let count = section.get("distinct", flag).map(|distinct| match distinct {
-        true => VoteUnit::Person,
-        false => VoteUnit::Account,
-    });
+    let count = section
+        .get("distinct", flag)
+        .map(|distinct| if distinct { VoteUnit::Person } else { VoteUnit::Account });
     let exclude = section.get("exclude", |node| match text(node)?.as_str() {
         "requester" => Ok(Excluded::Requester),
         _ => Err("can only be \"requester\"".to_owned()),
@@ -111,4 +116,121 @@ pub(super) fn known_group(node: &ConfigNode, people: &People) -> Result<String, 
             format!("names the group `{group}`; the groups are {}", known.join(", "))
         }
     })
+}
+
+/// How long a card waits for somebody, where nothing is said.
+const TIMEOUT: Duration = Duration::from_secs(86_400);
+/// The lowest rate.
+const LOWEST: i64 = 1_000_000;
+
+/// Reads the rules.
+pub(super) fn read_reviews(entries: ConfigEntries, problems: &mut Vec<String>) -> Vec<ReviewRule> {
+    let mut rules: Vec<ReviewRule> = Vec::new();
+    for (at, (place, table)) in entries.into_iter().enumerate() {
+        let mut section = Section::new("[reviews]", Some(place.clone()), table, problems);
+        let rule = review_rule(&mut section, at);
+        section.finish();
+        let ends =
+            |it: &&ReviewRule| it.when == AskConditions::default() && it.allowed_by.is_none();
+        match rules.iter().find(ends) {
+            Some(earlier) => problems.push(format!(
+                "{place}: [[reviews]] is never reached, because `{}` before it has no condition",
+                earlier.name
+            )),
+            None => rules.push(rule),
+        }
+    }
+    rules
+}
+
+fn review_rule(section: &mut Section<'_>, at: usize) -> ReviewRule {
+    let name = section.get("name", group_name);
+    let when = conditions(section);
+    let allowed_by = section.get("allowed_by", |node| match text(node)?.as_str() {
+        "rule" => Ok(AllowedBy::Rule),
+        "grant" => Ok(AllowedBy::Grant),
+        _ => Err("can be \"rule\" or \"grant\"".to_owned()),
+    });
+    if section.has("critical") {
+        section.problem("has `critical`, and a critical call never runs without asking");
+    }
+    let one_in = section.get("one_in", one_in);
+    let timeout = section.get("timeout", length).unwrap_or(TIMEOUT);
+    ReviewRule {
+        name: name.unwrap_or_else(|| format!("review {}", at.saturating_add(1))),
+        when,
+        allowed_by,
+        one_in,
+        timeout_ms: i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
+    }
+}
+
+fn one_in(node: &ConfigNode) -> Result<NonZeroU32, String> {
+    let many = number(node)?;
+    let fits = u32::try_from(many).ok().filter(|_| (1..=LOWEST).contains(&many));
+    fits.and_then(NonZeroU32::new).ok_or_else(|| {
+        format!("wants a number from 1 (every call) to {LOWEST}; leave it out to show none")
+    })
+}
+
+/// Reads the conditions of an entry.
+pub(super) fn conditions(section: &mut Section<'_>) -> AskConditions {
+    AskConditions {
+        agent: section.get("agent", globs).unwrap_or_default(),
+        session: section.get("session", globs).unwrap_or_default(),
+        host: section.get("host", globs).unwrap_or_default(),
+        folder: section.get("folder", globs).unwrap_or_default(),
+        tool: section.get("tool", globs).unwrap_or_default(),
+        command: section.get("command", |node| patterns("shell_exec", node)).unwrap_or_default(),
+        path: section.get("path", |node| patterns("*", node)).unwrap_or_default(),
+        effect: section.get("effect", effects).unwrap_or_default(),
+        critical: section
+            .get("critical", flag)
+            .map(|critical| if critical { Criticality::Critical } else { Criticality::Ordinary }),
+    }
+}
+
+/// One text or a list of them.
+pub(super) fn texts(node: &ConfigNode) -> Result<Vec<String>, String> {
+    let texts: Vec<String> = match node.value() {
+        ConfigValue::List(list) => list.iter().map(text).collect::<Result<_, _>>()?,
+        _ => vec![text(node)?],
+    };
+    if texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
+        Err("is empty; leave it out to fit everything".to_owned())
+    } else {
+        Ok(texts)
+    }
+}
+
+fn globs(node: &ConfigNode) -> Result<Vec<String>, String> {
+    let globs = texts(node)?;
+    match globs.iter().find_map(|glob| Some((glob, Glob::parse(glob).err()?))) {
+        Some((glob, error)) => Err(format!("has a pattern that cannot be used, `{glob}`: {error}")),
+        None => Ok(globs),
+    }
+}
+
+/// Patterns as in rules files.
+fn patterns(tool: &str, node: &ConfigNode) -> Result<Vec<String>, String> {
+    let patterns = texts(node)?;
+    let unusable =
+        |pattern: &&String| Rules::from_grants(&[Rule::allow(tool, pattern.as_str())]).is_empty();
+    match patterns.iter().find(unusable) {
+        Some(pattern) => Err(format!("has a pattern that cannot be used: `{pattern}`")),
+        None => Ok(patterns),
+    }
+}
+
+fn effects(node: &ConfigNode) -> Result<Vec<String>, String> {
+    let effects = texts(node)?;
+    match effects.iter().find(|effect| !EFFECTS.contains(&effect.as_str())) {
+        None => Ok(effects),
+        Some(unknown) => Err(match nearest(unknown, &EFFECTS) {
+            Some(near) => format!("names the effect `{unknown}`; did you mean `{near}`?"),
+            None => {
+                format!("names the effect `{unknown}`; the effects are {}", EFFECTS.join(", "))
+            }
+        }),
+    }
 }

@@ -1,8 +1,8 @@
 //! Reads the sections of chat platforms, as their registrations describe them.
 
 use super::model::ChatAccount;
-use super::node::{ConfigNode, ConfigValue};
 use super::people::group_name;
+use super::section::{ConfigNode, ConfigValue};
 use super::section::{Section, id_of, number, secret, wants};
 use super::values::{length, url};
 use crate::platforms::Registered;
@@ -73,7 +73,8 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The values of these keys; `None` if a required one is missing.
 fn settings(section: &mut Section<'_>, keys: &[Key]) -> Option<Settings> {
-    let (mut settings, mut whole) = (Settings::default(), true);
+    let mut settings = Settings::default();
+    let mut whole = true;
     for key in keys {
         let read = |node: &ConfigNode| setting(node, key.takes);
         let value = match key.absent {

@@ -1,6 +1,6 @@
 //! The limits of what the daemon accepts at once, so that a flood is refused cleanly.
 
-use super::node::ConfigNode;
+use super::section::ConfigNode;
 use super::section::{Section, number};
 use countersign_gate as gate;
 use countersign_web::connections;

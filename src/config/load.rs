@@ -1,13 +1,13 @@
-//! Finds and reads the config.
+//! Finds and reads the config; writes the default one.
 
 use super::{
-    error::ConfigError,
     model::Config,
     read::{self, PREFIX},
 };
 use crate::platforms::{BUILT_IN, Registered};
 use countersign_client::{NoHome, Places};
 use std::{
+    fmt::Write,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -109,7 +109,8 @@ impl Config {
 #[must_use]
 pub fn version(file: &Path) -> Option<String> {
     let found = std::fs::metadata(file).ok()?;
-    let (seconds, nanos) = (found.mtime(), found.mtime_nsec());
+    let seconds = found.mtime();
+    let nanos = found.mtime_nsec();
     Some(format!("{seconds}.{nanos:09}-{}-{}", found.size(), found.ino()))
 }
 
@@ -139,4 +140,46 @@ pub(crate) fn named(flag: Option<&Path>) -> Option<PathBuf> {
     };
     let file = flag.map(Path::to_path_buf).or_else(from_env)?;
     Some(std::path::absolute(&file).unwrap_or(file))
+}
+
+/// The config could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no home folder to search.
+    #[error("there is no home folder to look for a config in; name one with --config FILE")]
+    NoHome,
+    /// The named file cannot be read.
+    #[error("{file}: {why}; `countersign --config {file} init` writes one", file = file.display())]
+    Unreadable {
+        /// The named file.
+        file: PathBuf,
+        /// The system's error.
+        why: String,
+    },
+    /// Mistakes in the file or the environment, one sentence each.
+    #[error("{}", .0.join("\n"))]
+    Mistakes(Vec<String>),
+}
+
+/// The part for every program.
+const BASE: &str = include_str!("../../config/countersign.toml");
+/// The line that the platforms' sections replace.
+const CHATS: &str = "# (the chats)\n";
+/// The line that their lists of approvers replace.
+const APPROVERS: &str = "# (the approvers in chats)\n";
+
+/// The default config of a program with these platforms.
+#[must_use]
+pub fn template(platforms: &[Registered]) -> String {
+    let mut sections = String::new();
+    let mut lists = String::new();
+    for platform in platforms.iter().filter_map(|it| it.platform) {
+        let about = platform.description();
+        let _ = writeln!(sections, "{}", about.example);
+        for list in about.approvers {
+            let _ = writeln!(lists, "# {} = {}", list.key, list.example);
+        }
+    }
+    let sections = sections.strip_suffix('\n').unwrap_or_default();
+    BASE.replace(CHATS, sections).replace(APPROVERS, &lists)
 }

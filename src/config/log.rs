@@ -1,9 +1,6 @@
 //! `[log]`: where the rows of the log are sent beside the store.
 
-use super::{
-    node::ConfigNode,
-    section::{Section, secret, text},
-};
+use super::section::{ConfigNode, Section, secret, text};
 use countersign_tokens::secret::Secret;
 use std::path::PathBuf;
 

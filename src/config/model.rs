@@ -2,7 +2,6 @@
 
 use super::limits::LimitSettings;
 use super::log::LogSettings;
-use super::provider::OidcSettings;
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Server};
 use countersign_people::{
@@ -14,6 +13,7 @@ use countersign_port::{Platform, Settings, Target};
 use countersign_profiles::Profile;
 use countersign_store::Database;
 use countersign_tokens::secret::{Secret, Token};
+use countersign_web::{OidcSettings, PublicUrl, PushShows};
 use std::{
     collections::BTreeMap,
     fmt,
@@ -105,47 +105,14 @@ pub struct DaemonSettings {
     /// Whether people sign in to the inbox with passkeys, where `public_url` is an https address
     /// with a host name. `None`: unless there is an identity provider.
     pub passkeys: Option<bool>,
-    /// What a browser without an open page is told of a new request.
-    pub push: PushSetting,
+    /// What a browser without an open page is told of a new request; `None`: nothing is sent.
+    pub push: Option<PushShows>,
     /// The token of agents on other machines; `None` admits no agent over TCP.
     pub agent_token: Option<Token>,
     /// The token with which a person may answer; `None` accepts no token.
     pub approver_token: Option<Token>,
     /// The folder of the store and of other files that must persist.
     pub state_dir: PathBuf,
-}
-
-/// What the inbox's push messages show.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PushSetting {
-    /// The first line of the request.
-    #[default]
-    Line,
-    /// Only that a request waits.
-    Count,
-    /// Nothing is sent.
-    Off,
-}
-
-/// The address under which people reach the inbox: a scheme, a host and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicUrl {
-    /// The host, without the port.
-    pub host: String,
-    /// The whole, as browsers write an origin: `https://approve.example`.
-    pub origin: String,
-}
-
-impl PublicUrl {
-    /// Whether passkeys can be made for this address: browsers take https and a host name.
-    // SECURITY: under `localhost` another program of the machine may serve a page, too, and ask for
-    // the same passkeys.
-    #[must_use]
-    pub fn has_passkeys(&self) -> bool {
-        let is_local = self.host == "localhost" || self.host.ends_with(".localhost");
-        let is_name = self.host.parse::<std::net::IpAddr>().is_err();
-        self.origin.starts_with("https://") && is_name && !is_local
-    }
 }
 
 /// The store of asks.

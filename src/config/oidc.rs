@@ -1,12 +1,10 @@
 //! `[oidc]`: the identity provider that people sign in to the inbox with.
 
 use super::{
-    model::PublicUrl,
-    node::ConfigNode,
-    provider::{ClaimSetting, OidcSettings},
-    section::{Section, list, secret, text},
+    section::{ConfigNode, Section, list, secret, text},
     values::{is_loopback, length},
 };
+use countersign_web::{OidcClaim, OidcSettings, PublicUrl};
 use std::{path::PathBuf, time::Duration};
 
 /// How long a sign-in lasts where the config does not say.
@@ -38,7 +36,8 @@ pub(super) fn read(
     }
     section.finish();
     let scopes = scopes.unwrap_or_default();
-    let (issuer, client_id) = (issuer?, id?);
+    let issuer = issuer?;
+    let client_id = id?;
     Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session, ca_file })
 }
 
@@ -55,10 +54,10 @@ fn issuer(node: &ConfigNode) -> Result<String, String> {
     }
 }
 
-fn claim(node: &ConfigNode) -> Result<ClaimSetting, String> {
+fn claim(node: &ConfigNode) -> Result<OidcClaim, String> {
     match text(node)?.as_str() {
-        "sub" => Ok(ClaimSetting::Subject),
-        "email" => Ok(ClaimSetting::VerifiedEmail),
+        "sub" => Ok(OidcClaim::Subject),
+        "email" => Ok(OidcClaim::VerifiedEmail),
         // SECURITY: people choose other names themselves, and names change hands.
         _ => Err("wants \"sub\" or \"email\" (which counts where it is verified)".to_owned()),
     }
@@ -76,12 +75,12 @@ fn filled(node: &ConfigNode) -> Result<String, String> {
 }
 
 /// A person's id at the identity provider.
-pub(super) fn id(node: &ConfigNode, claim: ClaimSetting) -> Result<String, String> {
+pub(super) fn id(node: &ConfigNode, claim: OidcClaim) -> Result<String, String> {
     let id = filled(node)?;
     match claim {
-        ClaimSetting::Subject => Ok(id),
-        ClaimSetting::VerifiedEmail if id.contains('@') => Ok(id.to_ascii_lowercase()),
-        ClaimSetting::VerifiedEmail => {
+        OidcClaim::Subject => Ok(id),
+        OidcClaim::VerifiedEmail if id.contains('@') => Ok(id.to_ascii_lowercase()),
+        OidcClaim::VerifiedEmail => {
             Err("wants a mail address, because [oidc] has claim = \"email\"".to_owned())
         }
     }

@@ -1,23 +1,30 @@
 //! Builds a [`Config`] from TOML and the environment.
 
-use super::model::{
-    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, PublicUrl, StoreSettings,
-};
-use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
-use super::section::{Section, flag, nearest, secret, text, wants};
-use super::values::{
-    address, default_address, hosts, length, on_timeout, profile, public_url, push, servers, token,
-    tools,
-};
 use super::{
-    answer_rules, approvers, chats, lists, oidc, people, people::ConfigEntries, provider, reviews,
-    routes, routes::RouteEntries, secrets,
+    answer_rules, chats,
+    model::{
+        AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
+        StoreSettings,
+    },
+    oidc,
+    people::{self, ConfigEntries},
+    routes::{self, RouteEntries},
+    secrets,
+    section::{
+        self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, flag, nearest, secret,
+        text, wants,
+    },
+    values::{
+        address, default_address, hosts, length, on_timeout, optional, profile, public_url, push,
+        servers, token, tools,
+    },
 };
 use crate::platforms::Registered;
 use countersign_client::{ClientSettings, Places, Server};
 use countersign_people::routes::Routes;
 use countersign_profiles::Profile;
 use countersign_store::Database;
+use countersign_web::{OidcSettings, PublicUrl, PushShows};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -57,11 +64,12 @@ pub(super) fn config(
     platforms: &'static [Registered],
 ) -> Result<Config, Vec<String>> {
     let problems = chats::faults(platforms, &[SECTIONS.as_slice(), &LAST_SECTIONS].concat());
-    let (base, root) = (places.config.clone(), ConfigTable::new());
+    let base = places.config.clone();
+    let root = ConfigTable::new();
     let mut reader = ConfigReader { places, platforms, base, root, problems };
     let path = match file {
         Some((path, text)) => {
-            reader.root = node::read_file(&path, &text).map_err(|problem| vec![problem])?;
+            reader.root = section::read_file(&path, &text).map_err(|problem| vec![problem])?;
             reader.base = path.parent().unwrap_or(Path::new(".")).to_path_buf();
             Some(path)
         }
@@ -81,7 +89,7 @@ pub(super) fn config(
     let oidc = oidc::read(reader.section("oidc"), daemon.public_url.as_ref(), resolve);
     let approvers = reader.approvers(oidc.as_ref());
     let routes = reader.routes(&approvers, &mut chats);
-    let reviews = reviews::read(reader.entries("reviews"), &mut reader.problems);
+    let reviews = answer_rules::read_reviews(reader.entries("reviews"), &mut reader.problems);
     let config = Config {
         path,
         // Known to the one who has read the file.
@@ -97,7 +105,7 @@ pub(super) fn config(
         routes,
         reviews,
         limits: super::limits::read(reader.section("limits")),
-        agents: super::agents::read(reader.section("agents"), resolve),
+        agents: read_agents(reader.section("agents"), resolve),
         log: super::log::read(reader.section("log"), resolve),
         oidc,
     };
@@ -155,7 +163,8 @@ impl ConfigReader<'_> {
     }
 
     fn daemon(&mut self) -> DaemonSettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let path = |node: &ConfigNode| text(node).map(|text| places.resolve(&base, &text));
         let mut section = self.section("daemon");
         let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
@@ -175,7 +184,7 @@ impl ConfigReader<'_> {
             public_url,
             passkeys,
             allowed_hosts: section.get("allowed_hosts", hosts).unwrap_or_default(),
-            push: section.get("push", push).unwrap_or_default(),
+            push: section.get("push", push).unwrap_or(Some(PushShows::default())),
             agent_token: section.get("agent_token", token),
             approver_token: section.get("approver_token", token),
             state_dir,
@@ -185,7 +194,8 @@ impl ConfigReader<'_> {
     }
 
     fn client(&mut self, socket: &Path) -> ClientSettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let mut section = self.section("client");
         let insecure_http = section.get("insecure_http", flag).unwrap_or(false);
         let client = ClientSettings {
@@ -203,7 +213,8 @@ impl ConfigReader<'_> {
     }
 
     fn store(&mut self, state_dir: &Path) -> StoreSettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let mut section = self.section("store");
         let database = section
             .get("url", |node| Database::read(&text(node)?, |file| places.resolve(&base, file)));
@@ -214,7 +225,8 @@ impl ConfigReader<'_> {
     }
 
     fn policy(&mut self) -> PolicySettings {
-        let (places, base) = (self.places, self.base.clone());
+        let places = self.places;
+        let base = self.base.clone();
         let mut section = self.section("policy");
         // Read first: `on_timeout` needs the tools.
         let approved = section.get("approve_on_timeout", tools).unwrap_or_default();
@@ -239,13 +251,13 @@ impl ConfigReader<'_> {
         names
     }
 
-    fn approvers(&mut self, oidc: Option<&provider::OidcSettings>) -> ApproverSettings {
+    fn approvers(&mut self, oidc: Option<&OidcSettings>) -> ApproverSettings {
         let platforms = self.platforms;
         let [people, groups, rules] =
             ["people", "groups", "answer_rules"].map(|name| self.entries(name));
         let people = people::read(people, groups, (platforms, oidc), &mut self.problems);
         let rules = answer_rules::read(rules, &people, &mut self.problems);
-        let settings = approvers::read(self.section("approvers"), platforms, people);
+        let settings = people::read_approvers(self.section("approvers"), platforms, people);
         ApproverSettings { rules, ..settings }
     }
 
@@ -257,7 +269,7 @@ impl ConfigReader<'_> {
 
     /// Removes a list of tables, each written as [[name]], from the tree.
     fn entries(&mut self, name: &str) -> ConfigEntries {
-        lists::entries(&mut self.root, name, &mut self.problems)
+        section::entries(&mut self.root, name, &mut self.problems)
     }
 
     fn chats(&mut self) -> Vec<ChatAccount> {
@@ -271,4 +283,59 @@ impl ConfigReader<'_> {
         }
         accounts
     }
+}
+
+impl ConfigReader<'_> {
+    /// Applies one environment variable over the file.
+    pub(super) fn overlay(&mut self, name: &str, value: &str) {
+        // Variables are in upper case by convention, keys in lower case.
+        let lower = name.trim_start_matches(PREFIX).to_ascii_lowercase();
+        let Some((section, key)) = lower.split_once("__") else {
+            self.problems.push(format!("{name}: names no key; it wants {PREFIX}SECTION__KEY"));
+            return;
+        };
+        // Only secrets have a `_FILE` form: other keys may end in `_file` themselves, such as
+        // `ca_file`.
+        let from_file = key
+            .strip_suffix("_file")
+            .filter(|key| secrets::keys(self.platforms).contains(&(section, *key)));
+        let (key, node) = match from_file {
+            None => (key, section::read_env(name, value)),
+            Some(key) => match std::fs::read_to_string(self.places.resolve(&self.base, value)) {
+                Ok(secret) => {
+                    let secret = ConfigValue::Text(secret.trim_end().to_owned());
+                    (key, ConfigNode { place: ConfigPlace::Env(name.into()), value: secret })
+                }
+                Err(error) => {
+                    self.problems.push(format!("{name}: {value} cannot be read: {error}"));
+                    return;
+                }
+            },
+        };
+        let place = node.place.clone();
+        if !self.root.iter().any(|(name, ..)| name == section) {
+            let table =
+                ConfigNode { place: place.clone(), value: ConfigValue::Table(ConfigTable::new()) };
+            self.root.push((section.to_owned(), place.clone(), table));
+        }
+        for (_, _, node_of_section) in self.root.iter_mut().filter(|(name, ..)| name == section) {
+            if let ConfigValue::List(_) = node_of_section.value {
+                let why = format!("{name}: [[{section}]] is a list, which no variable overrides");
+                self.problems.push(why);
+            }
+            if let ConfigValue::Table(table) = &mut node_of_section.value {
+                // The environment wins; the key of the file is removed so that it is not read
+                // twice.
+                table.retain(|(name, ..)| name != key);
+                table.push((key.to_owned(), place.clone(), node.clone()));
+            }
+        }
+    }
+}
+
+/// Reads the section; `resolve` makes a path absolute.
+fn read_agents(mut section: Section<'_>, resolve: impl Fn(&str) -> PathBuf) -> AgentSettings {
+    let codex = section.get("codex", optional).flatten();
+    section.finish();
+    AgentSettings { codex: codex.map(|folder| resolve(&folder)) }
 }

@@ -1,22 +1,25 @@
-//! `[[routes]]`: where which asks are shown.
+//! `[[routes]]`, `[[rotas]]` and `[digest]`: where which asks are shown, who is on duty in which
+//! week, and the hours, days and time zones of both.
 
-use super::answer_rules::known_group;
-use super::conditions::{self, texts};
-use super::hours::{day_time, hours, zone};
-use super::model::{ApproverSettings, ChatAccount};
-use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
-use super::people::{ConfigEntries, group_name};
-use super::rotas;
-use super::section::{Section, nearest};
-use super::values::length;
+use super::{
+    answer_rules::{conditions, known_group, texts},
+    model::{ApproverSettings, ChatAccount},
+    people::{ConfigEntries, group_name},
+    section::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, list, nearest, text},
+    values::length,
+};
 use countersign_gate::ask::plan::PlannedTarget;
 use countersign_people::{
     approvers::{NamedPerson, People},
-    duty::{DigestTime, Rota},
+    duty::{DigestTime, Hours, Rota},
     routes::{RouteEscalation, RouteTarget, Routes, ScheduledDigest, TargetRoute},
     rules::AskConditions,
 };
 use countersign_port::Target;
+use jiff::{
+    civil::{DateTime, Time, Weekday},
+    tz::TimeZone,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -50,7 +53,7 @@ pub(super) fn read(
     let people = &approvers.people;
     problems.extend(same_names(chats));
     let direct = people.named.iter().map(|it| (it.name.clone(), direct(it, chats))).collect();
-    let rotas = rotas::read(entries.rotas, people, problems);
+    let rotas = read_rotas(entries.rotas, people, problems);
     let names = RouteNames { people, chats, direct, rotas: &rotas };
     let mut list: Vec<TargetRoute> = Vec::new();
     for (at, (place, table)) in entries.routes.into_iter().enumerate() {
@@ -96,7 +99,7 @@ pub(super) fn read(
 
 fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> TargetRoute {
     let name = section.get("name", group_name);
-    let when = conditions::read(section);
+    let when = conditions(section);
     let during = hours(section);
     let targets = |node: &ConfigNode| {
         texts(node)?.iter().map(|name| names.target(name)).collect::<Result<Vec<_>, _>>()
@@ -133,9 +136,10 @@ fn digest(section: &mut Section<'_>, names: &RouteNames<'_>) -> Option<Scheduled
     let to = section.need("to", "name targets as in a route", |node| {
         let to =
             texts(node)?.iter().map(|name| names.target(name)).collect::<Result<Vec<_>, _>>()?;
-        match to.contains(&RouteTarget::Inbox) || to.is_empty() {
-            true => Err("wants targets in chats; `countersign digest` prints it".to_owned()),
-            false => Ok(to),
+        if to.contains(&RouteTarget::Inbox) || to.is_empty() {
+            Err("wants targets in chats; `countersign digest` prints it".to_owned())
+        } else {
+            Ok(to)
         }
     });
     let ((day, at), zone) = (when?, zone?);
@@ -220,15 +224,17 @@ impl RouteNames<'_> {
         let group = known_group(&node, self.people)?;
         let written_to = |name| self.direct.get(name).is_some_and(|direct| !direct.is_empty());
         let anybody = self.people.members(&group).any(written_to);
-        match anybody {
-            true => Ok(RouteTarget::Group(group)),
-            false => Err(format!("names the group `{group}`, of whom nobody is in a chat by name")),
+        if anybody {
+            Ok(RouteTarget::Group(group))
+        } else {
+            Err(format!("names the group `{group}`, of whom nobody is in a chat by name"))
         }
     }
 }
 
 fn planned(chat: &ChatAccount, (name, target): &(String, Target)) -> PlannedTarget {
-    let (adapter, target) = (chat.name().to_owned(), target.0.clone());
+    let adapter = chat.name().to_owned();
+    let target = target.0.clone();
     PlannedTarget { adapter, target, name: name.clone() }
 }
 
@@ -237,7 +243,8 @@ fn direct(person: &NamedPerson, chats: &[ChatAccount]) -> Vec<PlannedTarget> {
     let on = |chat: &ChatAccount| {
         let id = person.identities.get(chat.name())?.first()?;
         let Target(target) = chat.platform.direct(id)?;
-        let (adapter, name) = (chat.name().to_owned(), person.name.clone());
+        let adapter = chat.name().to_owned();
+        let name = person.name.clone();
         Some(PlannedTarget { adapter, target, name })
     };
     chats.iter().filter_map(on).collect()
@@ -269,10 +276,129 @@ fn same_names(chats: &[ChatAccount]) -> Vec<String> {
     let mut seen: Vec<&str> = Vec::new();
     let mut twice = Vec::new();
     for (name, _) in chats.iter().flat_map(|chat| &chat.names) {
-        match seen.contains(&name.as_str()) {
-            true => twice.push(format!("two targets have the name `{name}`; routes need one each")),
-            false => seen.push(name),
+        if seen.contains(&name.as_str()) {
+            twice.push(format!("two targets have the name `{name}`; routes need one each"))
+        } else {
+            seen.push(name)
         }
     }
     twice
+}
+
+/// Reads the rotas of these people.
+fn read_rotas(entries: ConfigEntries, people: &People, problems: &mut Vec<String>) -> Vec<Rota> {
+    let mut rotas: Vec<Rota> = Vec::new();
+    for (place, table) in entries {
+        let mut section = Section::new("[rotas]", Some(place.clone()), table, problems);
+        let rota = rota(&mut section, people);
+        section.finish();
+        let Some(rota) = rota else { continue };
+        if rotas.iter().any(|other| other.name == rota.name) {
+            problems.push(format!("{place}: [[rotas]] has `{}` twice", rota.name))
+        } else {
+            rotas.push(rota)
+        }
+    }
+    rotas
+}
+
+fn rota(section: &mut Section<'_>, people: &People) -> Option<Rota> {
+    let name = section.need("name", "routes refer to it as \"duty:NAME\"", group_name);
+    let people = section.need("people", "name them in the order of their weeks", |node| {
+        let names = list(node)?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        match names.iter().find(|name| !people.named.iter().any(|it| it.name == **name)) {
+            Some(name) => Err(format!("names `{name}`, who is not in [[people]]")),
+            None if names.is_empty() => Err("is empty".to_owned()),
+            None => Ok(names),
+        }
+    });
+    let starts = section.need("starts", "say when the first week begins", starts);
+    let zone = section.need("zone", "name it, such as \"Europe/Rome\"", zone);
+    Some(Rota { name: name?, people: people?, starts: starts?, zone: zone? })
+}
+
+/// A day and an hour.
+fn starts(node: &ConfigNode) -> Result<DateTime, String> {
+    let wanted = "wants a day and an hour in quotes, such as \"2026-01-05 09:00\"";
+    let text = text(node)?;
+    if text.len() < "2026-01-05 09:00".len() {
+        return Err(wanted.to_owned());
+    }
+    text.parse().map_err(|_| wanted.to_owned())
+}
+
+const DAYS: [(&str, Weekday); 7] = [
+    ("mon", Weekday::Monday),
+    ("tue", Weekday::Tuesday),
+    ("wed", Weekday::Wednesday),
+    ("thu", Weekday::Thursday),
+    ("fri", Weekday::Friday),
+    ("sat", Weekday::Saturday),
+    ("sun", Weekday::Sunday),
+];
+
+/// Reads `time`, `days` and `zone`.
+pub(super) fn hours(section: &mut Section<'_>) -> Option<Hours> {
+    let time = section.get("time", hour_span);
+    let days = section.get("days", days);
+    let zone = section.get("zone", zone);
+    if time.is_none() && days.is_none() {
+        return None;
+    }
+    let (from, until) = time.unwrap_or((Time::MIN, Time::MIN));
+    let Some(zone) = zone else {
+        section.problem("has hours without a `zone`, such as \"Europe/Rome\"");
+        return None;
+    };
+    Some(Hours { from, until, days: days.unwrap_or_default(), zone })
+}
+
+/// Two times of the day.
+pub(super) fn hour_span(node: &ConfigNode) -> Result<(Time, Time), String> {
+    let wanted = || "wants hours such as \"22:00-06:00\"".to_owned();
+    let text = text(node)?;
+    let (from, until) = text.split_once('-').ok_or_else(wanted)?;
+    let read = |text: &str| clock_time(text).ok_or_else(wanted);
+    Ok((read(from)?, read(until)?))
+}
+
+/// A time of the day, such as `9:00`.
+fn clock_time(text: &str) -> Option<Time> {
+    let (hour, minute) = text.trim().split_once(':')?;
+    Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
+}
+
+/// A time of the day, daily or on a day of the week, such as `mon 9:00`.
+pub(super) fn day_time(node: &ConfigNode) -> Result<(Option<Weekday>, Time), String> {
+    let wanted = || "wants a time such as \"daily 09:00\" or \"mon 09:00\"".to_owned();
+    let text = text(node)?;
+    let (day, at) = text.split_once(' ').ok_or_else(wanted)?;
+    let at = clock_time(at).ok_or_else(wanted)?;
+    let known = DAYS.iter().find(|(name, _)| *name == day).map(|(_, day)| *day);
+    match (day, known) {
+        ("daily", _) => Ok((None, at)),
+        (_, Some(day)) => Ok((Some(day), at)),
+        (_, None) => Err(wanted()),
+    }
+}
+
+fn days(node: &ConfigNode) -> Result<Vec<Weekday>, String> {
+    let day = |name: &String| {
+        let found = DAYS.iter().find(|(day, _)| day == name);
+        found.map(|(_, day)| *day).ok_or_else(|| {
+            format!("names the day `{name}`; the days are mon, tue, wed, thu, fri, sat, sun")
+        })
+    };
+    texts(node)?.iter().map(day).collect()
+}
+
+/// A time zone by its name.
+pub(super) fn zone(node: &ConfigNode) -> Result<TimeZone, String> {
+    let name = text(node)?;
+    TimeZone::get(&name).map_err(|_| {
+        format!(
+            "names the time zone `{name}`, which this machine does not know; \
+                 names are such as \"Europe/Rome\""
+        )
+    })
 }

@@ -1,6 +1,6 @@
 //! Checks that tokens differ, so that one of them does not grant what another is for.
 
-use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
+use super::section::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use crate::platforms::Registered;
 use countersign_port::Takes;
 use countersign_tokens::secret::{Token, TokenHash};
@@ -86,7 +86,8 @@ fn of_people(root: &ConfigTable) -> impl Iterator<Item = ConfigToken<'_>> {
     nodes.flatten().filter_map(|node| {
         let ConfigValue::Table(table) = node.value() else { return None };
         let (.., node) = table.iter().find(|(name, ..)| name == "token")?;
-        let (section, key) = ("[people]", "token");
+        let section = "[people]";
+        let key = "token";
         Some(ConfigToken { section, key, place: &node.place, hash: hash("daemon", node)? })
     })
 }
@@ -140,11 +141,11 @@ fn sentence(one: &ConfigToken<'_>, other: &ConfigToken<'_>) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{config::node, platforms::BUILT_IN};
+    use crate::{config::section, platforms::BUILT_IN};
     use std::path::Path;
 
     fn shared_in(toml: &str) -> Vec<String> {
-        shared(&node::read_file(Path::new("c"), toml).unwrap(), &keys(BUILT_IN))
+        shared(&section::read_file(Path::new("c"), toml).unwrap(), &keys(BUILT_IN))
     }
 
     #[test]

@@ -51,7 +51,8 @@ fn read_with(toml: &str, env: &[(&str, &str)]) -> Result<Config, Vec<String>> {
 /// An account on the platform with this name.
 fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAccount {
     let registered = BUILT_IN.iter().find(|it| it.name == name).unwrap();
-    let (token, api_url) = (Setting::Secret(token.into()), Setting::Text(api_url.into()));
+    let token = Setting::Secret(token.into());
+    let api_url = Setting::Text(api_url.into());
     ChatAccount {
         platform: registered.platform.unwrap(),
         settings: Settings::from([("token", token), ("api_url", api_url)]),
@@ -77,7 +78,7 @@ fn defaults() -> Config {
             public_url: None,
             passkeys: None,
             allowed_hosts: vec![],
-            push: PushSetting::Line,
+            push: Some(PushShows::Line),
             agent_token: None,
             approver_token: None,
             state_dir: "/home/ana/.local/state/countersign".into(),
@@ -190,8 +191,10 @@ fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
     for line in page.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
             section = heading.strip_prefix("`[").and_then(|rest| rest.strip_suffix("]`"));
-        } else if let (Some(name), Some(row)) = (section, line.strip_prefix("| `")) {
-            documented.entry(name).or_default().insert(row.split_once('`').unwrap().0);
+        } else if let (Some(name), Some(item)) = (section, line.strip_prefix("- `")) {
+            // An item may be about several keys: "- `agent`, `session`: …".
+            let keys = item.split_once(": ").unwrap().0.split('`').step_by(2);
+            documented.entry(name).or_default().extend(keys);
         }
     }
     // An unknown key that resembles no other gets the list of all known keys.
@@ -296,7 +299,7 @@ fn everything_can_be_set() {
             }),
             passkeys: Some(false),
             allowed_hosts: vec!["box.tail.example".into(), "fd00::5".into()],
-            push: PushSetting::Count,
+            push: Some(PushShows::Count),
             agent_token: plain("agent"),
             approver_token: plain("approver"),
             state_dir: "/home/ana/state".into(),
@@ -360,7 +363,7 @@ fn everything_can_be_set() {
             issuer: "https://login.example/realm/".into(),
             client_id: "inbox".into(),
             client_secret: Some(Secret::new("shared")),
-            claim: ClaimSetting::VerifiedEmail,
+            claim: OidcClaim::VerifiedEmail,
             group: Some("approvers".into()),
             scopes: vec!["groups".into()],
             session: Duration::from_secs(8 * 3600),

@@ -1,11 +1,12 @@
 //! Parses single values of a config.
 
-use super::model::{PublicUrl, PushSetting, TimeoutAnswer};
-use super::node::{ConfigNode, ConfigValue};
+use super::model::TimeoutAnswer;
+use super::section::{ConfigNode, ConfigValue};
 use super::section::{list, text};
 use countersign_client::Server;
 use countersign_profiles::Profile;
 use countersign_tokens::secret::Token;
+use countersign_web::{PublicUrl, PushShows};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
@@ -67,11 +68,11 @@ pub(super) fn optional(node: &ConfigNode) -> Result<Option<String>, String> {
 }
 
 /// Parses what push messages show.
-pub(super) fn push(node: &ConfigNode) -> Result<PushSetting, String> {
+pub(super) fn push(node: &ConfigNode) -> Result<Option<PushShows>, String> {
     match text(node)?.as_str() {
-        "line" => Ok(PushSetting::Line),
-        "count" => Ok(PushSetting::Count),
-        "off" => Ok(PushSetting::Off),
+        "line" => Ok(Some(PushShows::Line)),
+        "count" => Ok(Some(PushShows::Count)),
+        "off" => Ok(None),
         _ => Err("wants \"line\", \"count\" or \"off\"".into()),
     }
 }

@@ -4,14 +4,13 @@
 use super::{
     leading::{self, Account},
     listen,
-    provider::provider,
 };
-use crate::config::{ChatAccount, DaemonSettings, OidcSettings, PublicUrl, PushSetting};
+use crate::config::{ChatAccount, DaemonSettings, OidcSettings};
 use countersign_bridge::Adapters;
 use countersign_gate::{Audience, Gate};
-use countersign_inbox::{PasskeyConfig, PushConfig, PushShows};
 use countersign_port::{Adapter, CancellationToken, NamedAdapter};
 use countersign_store::Store;
+use countersign_web::{Inbox, InboxConfig, PushConfig};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::task::TaskTracker;
@@ -25,7 +24,7 @@ pub(super) type Leases = watch::Receiver<BTreeMap<&'static str, String>>;
 /// All accounts.
 pub(super) struct Accounts {
     store: Store,
-    pub(super) inbox: countersign_inbox::Inbox,
+    pub(super) inbox: Inbox,
     /// Led from the first [`Accounts::serve`] on.
     inbox_placement: Option<Placement>,
     inbox_target: String,
@@ -67,17 +66,17 @@ impl Accounts {
         let public = settings.public_url.as_ref();
         let named = public.map(|url| url.host.clone()).into_iter();
         let named = named.chain(settings.allowed_hosts.iter().cloned());
-        let local = countersign_inbox::Inbox::new(countersign_inbox::InboxConfig {
+        let local = Inbox::new(InboxConfig {
             access_token: inbox.token.reveal().to_owned(),
             allowed_hosts: own.into_iter().chain(named).collect(),
-            public_origin: public.map(|url| url.origin.clone()),
+            public: public.cloned(),
             push: push(settings),
-            oidc: oidc.zip(public).map(provider),
+            oidc: oidc.cloned(),
             // SECURITY: who has a passkey does not come through the provider again, which may have
             // let them go. With a provider its operator says that this is meant.
             passkeys: public
-                .filter(|_| settings.passkeys.unwrap_or(oidc.is_none()))
-                .and_then(passkeys),
+                .filter(|url| settings.passkeys.unwrap_or(oidc.is_none()) && url.has_passkeys())
+                .cloned(),
         });
         // On a shared store each daemon has an inbox of its own, so its cards need a target of
         // their own.
@@ -219,19 +218,9 @@ fn targets(chat: &ChatAccount) -> Vec<String> {
     targets
 }
 
-/// Where passkeys work.
-fn passkeys(public: &PublicUrl) -> Option<PasskeyConfig> {
-    let (host, origin) = (public.host.clone(), public.origin.clone());
-    public.has_passkeys().then_some(PasskeyConfig { host, origin })
-}
-
 /// Where push messages are kept and what they show.
 fn push(settings: &DaemonSettings) -> Option<PushConfig> {
-    let shows = match settings.push {
-        PushSetting::Off => return None,
-        PushSetting::Line => PushShows::Line,
-        PushSetting::Count => PushShows::Count,
-    };
+    let shows = settings.push?;
     let public = settings.public_url.as_ref().map(|url| url.origin.clone());
     // Push services want an address; Apple's only takes https or a mail address.
     let contact = public.filter(|origin| origin.starts_with("https:"));

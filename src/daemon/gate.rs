@@ -1,6 +1,6 @@
 //! Builds the gate from the config.
 
-use super::{listen, ours::guardrail};
+use super::{guardrail::guardrail, listen};
 use crate::config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout};
 use anyhow::{Result, bail};
 use countersign_gate::{Audience, Choices, Gate, GateSettings, OnTimeout, Policy};
@@ -58,7 +58,8 @@ pub(super) fn choices(
         limits: config.limits.open,
         keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };
-    let (approvers, routes) = (approvers(&config.approvers), config.routes.clone());
+    let approvers = approvers(&config.approvers);
+    let routes = config.routes.clone();
     let reviews = config.reviews.clone();
     Ok(Choices { policy, approvers, audience, routes, reviews, settings })
 }
@@ -74,7 +75,8 @@ pub fn rules_path(config: &Config) -> PathBuf {
 /// The approvers. Local answering is on while nobody else may answer, unless it is configured.
 #[must_use]
 pub fn approvers(named: &ApproverSettings) -> Approvers {
-    let (chats, people) = (named.chats.clone(), named.people.clone());
+    let chats = named.chats.clone();
+    let people = named.people.clone();
     let rules = named.rules.clone();
     let approvers = Approvers { chats, people, rules, local: Local::Off };
     let on = named.inbox.unwrap_or(!approvers.anybody());

@@ -1,17 +1,20 @@
-//! Takes a changed config while the daemon runs.
+//! Takes a changed config while the daemon runs, and notes in the log which config and which rules
+//! are in force.
 //!
 //! Open asks and waiting callers are rows and waiters, which no config holds: they stay. What the
 //! config decides is put in force in two steps, both prepared before the first: the gate's choices,
 //! all at once, and then the chat accounts that changed.
 
-use super::{accounts::Accounts, agents::AgentWatches, gate, ours::backups};
+use super::{accounts::Accounts, agents::AgentWatches, gate, guardrail::backups};
 use crate::config::{Config, DaemonSettings};
 use anyhow::{Result, anyhow};
 use countersign_domain::wire::ReloadReply;
 use countersign_gate::{Choices, Gate};
 use countersign_port::CancellationToken;
-use countersign_store::LogSealer;
-use std::{path::PathBuf, sync::Arc};
+use countersign_store::{LogSealer, Store, StoreError};
+use countersign_tokens::{clock, digest};
+use serde_json::{Value, json};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, watch};
 
 /// Puts changed configs in force.
@@ -154,8 +157,10 @@ fn backups_of(config: &Config) -> Vec<PathBuf> {
 
 /// The keys whose change takes effect at the next start only.
 fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
-    let (before, after) = (&started.daemon, &wanted.daemon);
-    let (limits, wanted_limits) = (started.limits.connections, wanted.limits.connections);
+    let before = &started.daemon;
+    let after = &wanted.daemon;
+    let limits = started.limits.connections;
+    let wanted_limits = wanted.limits.connections;
     let changed = [
         ("daemon.socket", before.socket != after.socket),
         ("daemon.listen", before.listen != after.listen),
@@ -183,5 +188,56 @@ fn message(restart: &[String]) -> String {
             "The daemon runs with this config now. Restart the daemon for: {}.",
             keys.join(", ")
         ),
+    }
+}
+
+/// How often it is looked whether they changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Notes in the log what is in force.
+pub(super) struct InForceLog {
+    pub(super) store: Store,
+    pub(super) gate: Arc<Gate>,
+    pub(super) reloader: Arc<Reloader>,
+}
+
+impl InForceLog {
+    /// Notes it at the start and after each change, until told to stop.
+    pub(super) async fn keep(self, stop: CancellationToken) {
+        let mut config = Value::Null;
+        let mut rules = Value::Null;
+        while !stop.is_cancelled() {
+            let noted = async {
+                self.note("config", &mut config, self.config()).await?;
+                self.note("rules", &mut rules, self.rules().await).await
+            };
+            if let Err(error) = noted.await {
+                tracing::debug!(%error, "what is in force is noted in the log later");
+            }
+            let _ = stop.run_until_cancelled(tokio::time::sleep(LOOK)).await;
+        }
+    }
+
+    async fn note(&self, kind: &str, last: &mut Value, now: Value) -> Result<(), StoreError> {
+        if *last == now {
+            return Ok(());
+        }
+        self.store.note(clock::now_ms(), kind, None, &now).await?;
+        *last = now;
+        Ok(())
+    }
+
+    fn config(&self) -> Value {
+        let version = self.reloader.version().borrow().clone();
+        json!({"daemon": self.gate.daemon(), "version": version,
+            "program": env!("CARGO_PKG_VERSION")})
+    }
+
+    /// The rules file as it is, and why the last good one is in force instead, if it is.
+    async fn rules(&self) -> Value {
+        let file = self.reloader.rules_path().await;
+        let digest = tokio::fs::read(&file).await.ok().map(|bytes| digest::sha256_hex(&bytes));
+        json!({"daemon": self.gate.daemon(), "file": file, "digest": digest,
+            "problem": self.gate.choices().policy.problem()})
     }
 }

@@ -7,10 +7,10 @@ use countersign_gate::{
     ask::{Ask, Decision, State},
     call::Call,
 };
-use countersign_inbox::Inbox;
 use countersign_people::approvers::{Approvers, Local, Members};
 use countersign_port::{Adapter, NamedAdapter, Receiving};
 use countersign_tokens::clock;
+use countersign_web::Inbox;
 use serde_json::json;
 use std::{
     env,
@@ -126,7 +126,8 @@ pub(super) async fn demo(gate: Arc<Gate>, url: String) {
     };
     say(&format!(
         "\nA first ask is waiting. Open the inbox and press a button:\n\n    {url}\n\n\
-         or answer from another terminal: countersign approve {}\n",
+         or answer from another terminal: {} approve {}\n",
+        program(),
         ask.id
     ));
     loop {
@@ -157,15 +158,20 @@ fn happened(ask: &Ask) -> String {
         }
         _ => "It was cancelled.".to_owned(),
     };
-    format!(
-        "\n{what} ({})\n\nNext:\n  \
-         countersign ask -- rm -rf build         ask from any script; the exit code is the \
-         answer\n  \
-         countersign connect claude-code         let Claude Code ask here\n  \
-         countersign connect --help              see which phones and agents can be connected\n  \
-         countersign doctor                      see what is set up\n",
-        clock::short(answer.at)
-    )
+    let next = [
+        ("ask -- rm -rf build", "ask from any script; the exit code is the answer"),
+        ("connect claude-code", "let Claude Code ask here"),
+        ("connect --help", "see which phones and agents can be connected"),
+        ("doctor", "see what is set up"),
+    ];
+    let line = |(words, does)| format!("  {:<40}{does}\n", format!("{} {words}", program()));
+    let next: String = next.map(line).concat();
+    format!("\n{what} ({})\n\nNext:\n{next}", clock::short(answer.at))
+}
+
+/// The words that start this program here; before it is installed, cargo does.
+fn program() -> &'static str {
+    if env::var_os("CARGO").is_some() { "cargo run --" } else { "countersign" }
 }
 
 fn say(text: &str) {

@@ -44,6 +44,20 @@ pub struct Answer {
     /// milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overtaken_at: Option<i64>,
+    /// The late yes: where nobody answered in time, who approved the next try of the same call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_try: Option<NextTry>,
+}
+
+/// An approval of the next try of a call whose ask had expired.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NextTry {
+    /// By whom.
+    pub by: By,
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// Until when it holds, Unix milliseconds.
+    pub until: i64,
 }
 
 /// Which rules an answer stored, and what became of them.
@@ -128,6 +142,7 @@ impl Answer {
             at,
             execution: None,
             overtaken_at: None,
+            next_try: None,
         }
     }
 

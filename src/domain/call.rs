@@ -96,9 +96,22 @@ pub struct Call {
     /// Calls that are asked for ahead, to run once each within a time; the tool is `budget` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// What blocked it: a machine that judges calls in a person's place. The ask is then whether
+    /// the same call may run all the same, once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub appeal: Option<Appeal>,
     /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.
     #[serde(skip)]
     pub owner: Option<Owner>,
+}
+
+/// The verdict of a machine, against which a call appeals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Appeal {
+    /// Which machine, for people: `Claude Code's auto mode`.
+    pub against: String,
+    /// Why it blocked the call, in its own words.
+    pub reason: String,
 }
 
 /// An answer that a caller can carry out beside a plain yes and no.
@@ -170,6 +183,7 @@ impl Call {
             meta: None,
             claims: None,
             budget: None,
+            appeal: None,
             owner: None,
         }
     }
@@ -273,6 +287,15 @@ impl Call {
         ] {
             text.map_or(Ok(()), |text| is_no_longer(field, text, most))?;
         }
+        if let Some(Appeal { against, reason }) = &self.appeal {
+            is_name("appeal.against", against, 100)?;
+            is_no_longer("appeal.reason", reason, 10_000)?;
+            if self.budget.is_some() || !self.questions.is_empty() {
+                let only =
+                    "`appeal` belongs to a call that would run, not to questions or a budget";
+                return Err(Malformed(only.into()));
+            }
+        }
         // INVARIANT: every accepted call can be read back from the store.
         let behind = match &self.batch_remaining {
             Some(Batch::Calls(calls)) => calls.as_slice(),
@@ -312,6 +335,27 @@ impl Call {
 }
 
 impl Call {
+    /// The digest of the same call without the words in which its agent describes it, which differ
+    /// when it tries the call again; `None` where there are none.
+    // SECURITY: only what a shell tool calls `description`, which nothing runs.
+    #[must_use]
+    pub fn digest_without_words(&self) -> Option<String> {
+        let plain = self.without_words();
+        (plain.args != self.args).then(|| plain.digest())
+    }
+
+    /// The same call without these words.
+    #[must_use]
+    pub fn without_words(&self) -> Self {
+        let mut plain = self.clone();
+        if kind_of(&self.tool) == Kind::Shell
+            && let Value::Object(args) = &mut plain.args
+        {
+            args.shift_remove("description");
+        }
+        plain
+    }
+
     /// The call as policy evaluates it, with exactly the arguments that would be executed. `home`
     /// is the home folder of the user who runs the agents.
     // Every field is named, so that a new one cannot be forgotten here.
@@ -345,6 +389,7 @@ impl Call {
             accepts: _,
             claims: _,
             budget: _,
+            appeal: _,
             owner: _,
         } = self;
         countersign_policy::Call {

@@ -23,7 +23,7 @@ pub mod step;
 pub mod votes;
 pub mod wire;
 
-pub use answer::{Answer, By, Decision, StoredRules, Undone, deciders};
+pub use answer::{Answer, By, Decision, NextTry, StoredRules, Undone, deciders};
 use attached::AttachedDaemons;
 pub use body::{Body, Silence};
 pub use countersign_policy::exact_json;
@@ -116,6 +116,21 @@ impl Ask {
     #[must_use]
     pub fn is_question(&self) -> bool {
         !self.body.call.questions.is_empty()
+    }
+
+    /// Whether a person may approve the next try of its call, now that nobody answered in time.
+    // SECURITY: what is critical takes its second step at the time, a question its answers, and an
+    // ask that wants several people gets no yes from one.
+    #[must_use]
+    pub fn takes_next_try(&self) -> bool {
+        let unanswered = match &self.state {
+            State::Expired(answer) => {
+                answer.decision == Decision::Deny && answer.next_try.is_none()
+            }
+            State::Open | State::Answered(_) | State::Cancelled(_) => false,
+        };
+        let plain = !self.body.critical && !self.body.is_no_call() && !self.body.takes_votes();
+        unanswered && plain && !self.is_question()
     }
 
     /// Its answer, once it has one.

@@ -27,7 +27,8 @@ pub use asks::{
     WaitQuery,
 };
 pub use calls::{
-    CallReply, CallVerdict, ExecutionReply, ExecutionRequest, SubmitRequest, TokenReply,
+    AheadQuery, AheadReply, CallReply, CallVerdict, ExecutionReply, ExecutionRequest,
+    SubmitRequest, TokenReply,
 };
 pub use daemon::{
     CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,

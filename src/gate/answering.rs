@@ -8,6 +8,7 @@ use super::{
         Answer, Ask, By, Decision, Scope, State,
         edit::{ProposedEdit, edited, edited_text},
     },
+    budgets,
     call::Call,
     deadline::Looker,
     grants::grants_for,
@@ -132,6 +133,15 @@ impl Gate {
             };
             match (changed, action) {
                 (Closed::Won(ask), Action::Undo) => return Ok(self.undone(ask).await),
+                (Closed::Won(ask), Action::ApproveNext(seconds)) => {
+                    self.changed();
+                    tracing::info!(ask_id = %ask.id, "the next try of an expired ask is approved");
+                    let time = clock::span(i64::from(seconds) * 1_000);
+                    let words = format!(
+                        "Approved: the same call may run once when it comes again within {time}."
+                    );
+                    return Ok(reply(Told::Applied, &words, Some(ask)));
+                }
                 (Closed::Won(ask), action) if ask.is_open() => {
                     self.changed();
                     let words = match action {
@@ -206,6 +216,13 @@ impl Gate {
             Ok(Change::Go(progress)) => self.store.note_progress(&ask, &progress, now).await?,
             Ok(Change::Nothing) => return over(reply(Told::Noted, "", Some(ask))),
             Ok(Change::Undo(undone)) => self.store.undo(&ask, &undone).await?,
+            Ok(Change::Next(next)) => {
+                if let Some(words) = self.only_denials().await? {
+                    return over(reply(Told::Unfit, &words, Some(ask)));
+                }
+                let grant = budgets::grant_of_next(&ask, &next);
+                self.store.approve_next(&ask, &next, &grant).await?
+            }
             Ok(Change::Close(answer)) => match self.give(&ask, &approver, *answer, now).await? {
                 ControlFlow::Break(reply) => return over(reply),
                 ControlFlow::Continue(closed) => closed,
@@ -225,9 +242,8 @@ impl Gate {
     ) -> Result<ControlFlow<Reply, Closed>, StoreError> {
         // The store has the last word; this says why.
         if answer.decision != Decision::Deny
-            && let Some(pause) = self.store.pause().await?
+            && let Some(words) = self.only_denials().await?
         {
-            let words = format!("{}: only a denial counts until /resume.", sentence(&pause));
             return Ok(ControlFlow::Break(reply(Told::Unfit, &words, Some(ask.clone()))));
         }
         let approvers = &self.choices().approvers;
@@ -249,6 +265,12 @@ impl Gate {
                 Ok(ControlFlow::Break(reply(Told::Voted, &sentence, Some(ask))))
             }
         }
+    }
+
+    /// What is told of an approval while everything is paused.
+    async fn only_denials(&self) -> Result<Option<String>, StoreError> {
+        let pause = self.store.pause().await?;
+        Ok(pause.map(|pause| format!("{}: only a denial counts until /resume.", sentence(&pause))))
     }
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
@@ -486,6 +508,9 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
     if let (Some(budget), Decision::Approve) = (&ask.body.call.budget, answer.decision) {
         let (many, time) = (budget.calls.len(), lasting(budget.for_s));
         return format!("Approved: each of these {many} may run once, for {time}.");
+    }
+    if ask.body.call.appeal.is_some() && answer.decision == Decision::Approve {
+        return "Approved: the agent may try exactly this once more.".to_owned();
     }
     match (answer.decision, answer.scope) {
         (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),

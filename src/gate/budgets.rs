@@ -2,8 +2,12 @@
 
 use super::{
     Gate, SubmitError,
-    ask::{Answer, Ask, By, Decision as AnswerDecision, budget::Budget, requirement::Requirement},
+    ask::{
+        Answer, Ask, By, Decision as AnswerDecision, NextTry, budget::Budget,
+        requirement::Requirement,
+    },
     call::Call,
+    grants::short,
 };
 use countersign_policy::{Decision, Rule, Verdict, decision::facts, effects};
 use countersign_port::{brief, line};
@@ -71,29 +75,47 @@ impl Gate {
         ruling: &Decision,
         digest: &str,
         required: &[Requirement],
+        take: Take,
     ) -> Result<Option<String>, StoreError> {
-        let is_plain = ruling.verdict == Verdict::Ask && !ruling.critical;
-        if !is_plain || !call.questions.is_empty() || call.budget.is_some() {
+        if ruling.verdict != Verdict::Ask || !call.questions.is_empty() || call.budget.is_some() {
             return Ok(None);
         }
         let (store, now) = (&self.store, clock::now_ms());
-        let grants = store.budget_for(digest, call.owner.as_ref(), now).await?;
-        if grants.is_empty() {
-            return Ok(None);
+        let mut grants = store.budget_for(digest, call.owner.as_ref(), now).await?;
+        if let Some(plain) = call.digest_without_words() {
+            grants.extend(store.budget_for(&plain, call.owner.as_ref(), now).await?);
         }
         for grant in grants {
             // FAIL-CLOSED: of a budget that is forgotten nobody knows who approved it.
             let Some(ask) = self.ask_of(&grant).await? else { continue };
-            if !covers(&ask, call, required) {
+            if !covers(&ask, call, required) || ruling.critical && !is_released(&ask) {
                 continue;
             }
+            let by = line(&grant.by.to_string());
+            let approved = format!("approved ahead by {by}, once (grant {})", grant.id);
+            if take == Take::Look {
+                return Ok(Some(approved));
+            }
             if store.spend(&grant, &brief(&line(&grant.rule.pattern), CALL), now).await? {
-                let by = line(&grant.by.to_string());
-                return Ok(Some(format!("approved ahead by {by}, once (grant {})", grant.id)));
+                return Ok(Some(approved));
             }
         }
         Ok(None)
     }
+}
+
+/// Whether a grant is spent, or only looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// The call runs now.
+    Spend,
+    /// It is asked for again before it runs.
+    Look,
+}
+
+/// Whether a person has taken the second step for exactly this critical call, whose retry it is.
+fn is_released(ask: &Ask) -> bool {
+    ask.body.critical && ask.body.call.appeal.is_some()
 }
 
 /// Whether a budget that was approved covers a call with the digest of one of its own.
@@ -105,6 +127,40 @@ fn covers(budget: &Ask, call: &Call, required: &[Requirement]) -> bool {
         && asked.agent_mode == call.agent_mode
         && required.iter().all(|it| made.iter().any(|made| it.is_met_by(made)))
 }
+
+/// The grant of a late yes, and of an appeal that a person allowed: the next try of exactly this
+/// call, once.
+pub(super) fn grant_of_next(ask: &Ask, next: &NextTry) -> Grant {
+    let call = &ask.body.call;
+    Grant {
+        id: ids::ask_id(),
+        ask: ask.id.clone(),
+        rule: Rule::allow(&call.tool, short(call)),
+        scope: GrantScope::Budget,
+        agent: call.agent.clone(),
+        session: call.session.clone(),
+        owner: call.owner.clone(),
+        by: next.by.clone(),
+        created_at: next.at,
+        expires_at: Some(next.until),
+        digest: Some(match call.appeal {
+            Some(_) => call.without_words().digest(),
+            None => ask.digest.clone(),
+        }),
+    }
+}
+
+/// The grant that the approval of an appeal makes. It is for the retry, which comes at once.
+pub(super) fn grant_of_appeal(ask: &Ask, answer: &Answer, by: &By) -> Vec<Grant> {
+    if answer.decision != AnswerDecision::Approve {
+        return Vec::new();
+    }
+    let next = NextTry { by: by.clone(), at: answer.at, until: answer.at + RETRY_MS };
+    vec![grant_of_next(ask, &next)]
+}
+
+/// How long an agent has for the retry of a call that a person released.
+const RETRY_MS: i64 = 900_000;
 
 /// The grants that the approval of a budget makes: one for each call.
 pub(super) fn grants_of(ask: &Ask, budget: &Budget, answer: &Answer, by: &By) -> Vec<Grant> {

@@ -456,6 +456,9 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By, policy: &Policy) ->
     if let Some(budget) = &ask.body.call.budget {
         return budgets::grants_of(ask, budget, answer, &by);
     }
+    if ask.body.call.appeal.is_some() {
+        return budgets::grant_of_appeal(ask, answer, &by);
+    }
     let (scope, expires_at) = match (answer.decision, answer.scope) {
         (Decision::Approve, Some(Scope::Session)) => (GrantScope::Session, None),
         (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix)) => {
@@ -580,7 +583,7 @@ fn is_behind(grant: &Grant, used: &UsedRule) -> bool {
 }
 
 /// A call in short.
-fn short(call: &Call) -> String {
+pub(super) fn short(call: &Call) -> String {
     let mut names = [COMMANDS, FILES, URLS].into_iter().flatten();
     let said = names.find_map(|name| call.args.get(*name)?.as_str());
     brief(&line(said.unwrap_or(&call.tool)), CALL)

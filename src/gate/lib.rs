@@ -34,6 +34,7 @@ pub use agents::{
     AgentResumed, ModeError, ModeSet, SESSION_ENDED, TokenOutcome, WORKER_GONE, name_taken,
 };
 pub use answering::{Reply, RoleSource, Told, fault_sentence, lasting};
+pub use budgets::Take;
 pub use choices::{Audience, Choices, GateSettings, OnTimeout};
 pub use countersign_domain::{self as ask, attached, call, question};
 pub use evaluate::{Explained, RuleTrial, TrialError, TriedCall};

@@ -117,7 +117,8 @@ impl Gate {
             // INVARIANT: an ask that needs certain people is answered by them.
             let needs_people = !ask.body.requirements.is_empty();
             // A rule that covers the tool of a budget covers none of its calls.
-            let by_people = ask.is_question() || ask.body.is_no_call() || needs_people;
+            let appeals = ask.body.call.appeal.is_some();
+            let by_people = ask.is_question() || ask.body.is_no_call() || needs_people || appeals;
             if by_people || ask.progress.edit.is_some() {
                 continue;
             }

@@ -10,12 +10,14 @@ use super::{
     AttachedCaller, Gate, TooMuch,
     agents::is_same,
     ask::{Ask, Body, Silence, pause::PauseMode, requirement::Requirement},
+    budgets::Take,
     call::{Accepts, Call, Malformed},
     evaluate::{Given, Handling, bytes},
     grants, load,
     pause::sentence,
 };
 use countersign_policy::{Decision, Verdict, effects};
+use countersign_port::line;
 use countersign_profiles::{OnDeny, OnDisconnect, PromptChoice};
 use countersign_store::{AgentToken, Inserted, NewAsk, NewEvent, Store, StoreError};
 use countersign_tokens::{clock, ids};
@@ -111,6 +113,42 @@ impl Gate {
         }
     }
 
+    /// Whether a person approved exactly this call ahead, and by whom. Nobody is asked, and nothing
+    /// else is decided: where nothing was approved, whoever asks this decides as if there were no
+    /// countersign.
+    ///
+    /// # Errors
+    /// [`SubmitError`]; the call is then not approved.
+    // FAIL-CLOSED: what the rules deny by now, what a person denied a moment ago and what a pause
+    // holds is not approved, and its grant is not spent.
+    pub async fn approved_ahead(
+        self: &Arc<Self>,
+        call: Call,
+        take: Take,
+    ) -> Result<Option<String>, SubmitError> {
+        let id = ids::ask_id();
+        let it = Submission::identify(self, &id, call, false).await?;
+        if it.of_a_paused_agent().await?.is_some() {
+            return Ok(None);
+        }
+        let mut ruling = it.decide().await?;
+        it.restrict(&mut ruling).await?;
+        it.hold(&mut ruling).await?;
+        if ruling.decision.verdict == Verdict::Allow {
+            ruling.decision.verdict = Verdict::Ask;
+        }
+        let Ruling { decision, given, held, .. } = &ruling;
+        if *held
+            || decision.verdict == Verdict::Deny
+            || it.denied_before(decision).await?.is_some()
+            || self.store.pause().await?.is_some()
+        {
+            return Ok(None);
+        }
+        let required = self.handling(&it.call, &given.facts, decision).await.requirements;
+        Ok(self.spend(&it.call, decision, &it.digest, &required, take).await?)
+    }
+
     /// Whether a call's key was used before, so that its caller comes back to the ask that it has.
     pub(super) async fn is_known(&self, call: &Call) -> Result<bool, StoreError> {
         let Some(key) = &call.key else { return Ok(false) };
@@ -120,10 +158,10 @@ impl Gate {
     /// The unchanging part of a new ask.
     fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
         let behaviour = self.system().prompt_behaviour();
-        let is_budget = call.budget.is_some();
-        if !call.questions.is_empty() || is_budget {
-            // A question runs nothing, and no rule can answer the next one. A budget remembers
-            // its calls and nothing else.
+        // A budget and an appeal remember their calls and nothing else.
+        let is_ahead = call.budget.is_some() || call.appeal.is_some();
+        if !call.questions.is_empty() || is_ahead {
+            // A question runs nothing, and no rule can answer the next one.
             ruling.always.clear();
             ruling.exact.clear();
             ruling.prefix.clear();
@@ -132,7 +170,7 @@ impl Gate {
             ruling.effects.clear();
         }
         effects::worst_first(&mut ruling.effects);
-        let mut choices = if is_budget { Vec::new() } else { behaviour.choices.to_vec() };
+        let mut choices = if is_ahead { Vec::new() } else { behaviour.choices.to_vec() };
         let stops = call.accepts.contains(&Accepts::Stop) && behaviour.deny != OnDeny::Stop;
         if stops && call.questions.is_empty() && !choices.contains(&PromptChoice::DenyAndStop) {
             choices.push(PromptChoice::DenyAndStop);
@@ -154,9 +192,9 @@ impl Gate {
             deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
             lasts: behaviour.always,
             // FAIL-CLOSED: silence approves nothing ahead.
-            silence: match call.budget {
-                Some(_) => Silence::Deny,
-                None => self.silence(&call, ruling.critical),
+            silence: match is_ahead {
+                true => Silence::Deny,
+                false => self.silence(&call, ruling.critical),
             },
             prompt: ruling.prompt,
             requirements: Vec::new(),
@@ -285,6 +323,17 @@ impl<'g> Submission<'g> {
             decision.verdict = Verdict::Ask;
             decision.reason = "a question is answered by a person".to_owned();
         }
+        if let Some(appeal) = &self.call.appeal
+            && decision.verdict != Verdict::Deny
+        {
+            // SECURITY: a rule was made for calls that nobody holds suspect; what a machine has
+            // blocked, a person releases.
+            let critical = Some(&decision.reason).filter(|_| decision.critical);
+            let critical = critical.map(|why| format!(" {why}")).unwrap_or_default();
+            let (against, reason) = (line(&appeal.against), line(&appeal.reason));
+            decision.reason = format!("{against} blocked this: {reason}.{critical}");
+            (decision.verdict, decision.rule) = (Verdict::Ask, None);
+        }
         if decision.verdict == Verdict::Allow
             && let Some(why) = self.gate.outranked(&self.call, given, decision).await?
         {
@@ -328,8 +377,12 @@ impl<'g> Submission<'g> {
             return Ok(Recalled::Said(denial));
         }
         let handling = self.gate.handling(&self.call, &given.facts, decision).await;
+        if self.call.appeal.is_some() {
+            return Ok(Recalled::Nothing(handling));
+        }
         let required = &handling.requirements;
-        let spent = self.gate.spend(&self.call, decision, &self.digest, required).await?;
+        let spent = self.gate.spend(&self.call, decision, &self.digest, required, Take::Spend);
+        let spent = spent.await?;
         let verdict = Verdict::Allow;
         let allow = |reason| Decision { verdict, reason, rule: None, ..decision.clone() };
         Ok(spent.map_or(Recalled::Nothing(handling), |why| Recalled::Said(allow(why))))

@@ -7,6 +7,9 @@ pub(super) fn sentence(ask: &Ask, kept: Option<&str>) -> String {
     if ask.body.call.budget.is_some() {
         return "Undone: what is left of the budget asks again.".to_owned();
     }
+    if ask.body.call.appeal.is_some() {
+        return "Undone: unless it ran already, it stays blocked.".to_owned();
+    }
     let rules = ask.answer().map(|answer| ask.body.stored(answer)).unwrap_or_default();
     let hold = if rules.len() == 1 { "holds" } else { "hold" };
     match kept {

@@ -5,7 +5,7 @@ pub use crate::approvers::person;
 
 use crate::approvers::Approver;
 use countersign_domain::{
-    Answer, Ask, By, Decision, OnDeny, Scope, StoredRules, Undone,
+    Answer, Ask, By, Decision, NextTry, OnDeny, Scope, State, StoredRules, Undone,
     call::Accepts,
     edit::{ProposedEdit, UpdatedInput, editable, edited_text},
     question::{Progress, Question, QuestionAnswer, all_at_once},
@@ -26,6 +26,8 @@ pub enum Action {
     ApproveParts(Vec<usize>),
     /// Revoke what the answer stored.
     Undo,
+    /// Approve the next try of a call whose ask has expired, for so many seconds.
+    ApproveNext(u32),
     /// Look at a further step of an open ask; nothing changes.
     Look,
     /// Do not let it run; or, for questions, do not answer them.
@@ -134,6 +136,8 @@ pub enum Change {
     WantText(String),
     /// What the answer stored is revoked.
     Undo(Undone),
+    /// The next try of exactly this call is approved.
+    Next(NextTry),
     /// Nothing changes.
     Nothing,
 }
@@ -153,6 +157,9 @@ const NOTE: &str = "What should the agent know? Your text approves the call, onc
 pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Change, Refusal> {
     if action == Action::Undo {
         return undo(ask, by, now).map(Change::Undo);
+    }
+    if let Action::ApproveNext(seconds) = action {
+        return next_try(ask, by, seconds, now).map(Change::Next);
     }
     if let Some(answer) = ask.answer() {
         let closed = match ask.body.review {
@@ -225,7 +232,9 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         }
         Action::ApproveParts(parts) => store_parts(ask, parts, new(Decision::Approve)),
         Action::Look => Ok(Change::Nothing),
-        Action::Undo => unfit("It is not answered yet: approve it or deny it."),
+        Action::Undo | Action::ApproveNext(_) => {
+            unfit("It is not answered yet: approve it or deny it.")
+        }
         Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
             Ok(progress) => step(progress),
             Err(malformed) => unfit(&malformed.0),
@@ -412,8 +421,35 @@ fn undo(ask: &Ask, by: &Approver, now: i64) -> Result<Undone, Refusal> {
     }
 }
 
+/// Decides what a late yes comes to.
+// SECURITY: only what nobody answered, never what a person denied; and not what takes its second
+// step or its answers at the time.
+fn next_try(ask: &Ask, by: &Approver, seconds: u32, now: i64) -> Result<NextTry, Refusal> {
+    let refuse = |sentence: &str| Err(Refusal::Unfit(sentence.to_owned()));
+    match &ask.state {
+        State::Open => return refuse("It is not answered yet: approve it or deny it."),
+        State::Expired(answer) if answer.decision == Decision::Deny => {
+            if let Some(NextTry { by, at, .. }) = &answer.next_try {
+                let at = clock::short(*at);
+                return Err(Refusal::Closed(format!("{by} approved the next try at {at}.")));
+            }
+        }
+        State::Expired(answer) | State::Answered(answer) | State::Cancelled(answer) => {
+            return Err(Refusal::Closed(already(answer)));
+        }
+    }
+    if !ask.takes_next_try() {
+        return refuse(
+            "Only an ordinary call is approved ahead; this one asks when it comes again.",
+        );
+    }
+    let until = now.saturating_add(i64::from(seconds).saturating_mul(1_000));
+    Ok(NextTry { by: person(by), at: now, until })
+}
+
 fn stored_nothing(ask: &Ask, answer: &Answer) -> bool {
-    ask.body.call.budget.is_none() && ask.body.stored_rules(answer).is_empty()
+    let call = &ask.body.call;
+    call.budget.is_none() && call.appeal.is_none() && ask.body.stored_rules(answer).is_empty()
 }
 
 #[cfg(test)]
@@ -421,7 +457,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::approvers::{Approvers, Local, Who};
-    use countersign_domain::{Body, State, call::Call};
+    use countersign_domain::{Body, call::Call};
     use countersign_policy::{Rule, Verdict};
     use serde_json::json;
 

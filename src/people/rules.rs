@@ -94,7 +94,7 @@ pub struct SeenCall<'c> {
 }
 
 /// The names of effects, as conditions have them.
-pub const EFFECTS: [&str; 11] = [
+pub const EFFECTS: [&str; 12] = [
     "runs",
     "reads",
     "writes",
@@ -103,6 +103,7 @@ pub const EFFECTS: [&str; 11] = [
     "rights",
     "reaches",
     "publishes",
+    "changes",
     "privilege",
     "background",
     "unknown",

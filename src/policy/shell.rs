@@ -59,10 +59,10 @@ pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
     let mut scan = scanner.out;
     if let Err(refusal) = end {
         // FAIL-CLOSED: deny rules still see every word that may be a command name.
-        scan.refusal.get_or_insert(refusal);
+        scan.refuse(refusal);
         scan.commands.extend(guess::commands(source, 0));
     }
-    scan.refusal = scan.refusal.or(conflict);
+    conflict.into_iter().for_each(|conflict| scan.refuse(conflict));
     descriptors::count_as_written(&mut scan);
     scan
 }

@@ -16,7 +16,7 @@ use super::{
     grants, log,
 };
 use countersign_domain::{
-    Answer, Ask, By, Decision, Scope, State, Undone,
+    Answer, Ask, By, Decision, NextTry, Scope, State, Undone,
     execution::Execution,
     pause::{Pause, PauseMode},
     question::Progress,
@@ -338,6 +338,36 @@ impl Store {
             event: Some((undone.at, "undone", data)),
             also: Some(statements(vec![revoke, no_undo(&seen.id)])),
             ..Change::of(replace_answer(&after)?)
+        };
+        self.compare_and_set(after, change).await
+    }
+
+    /// Notes on an expired ask that the next try of its call is approved, and stores the grant.
+    // FAIL-CLOSED: while something is paused nothing is approved.
+    pub async fn approve_next(
+        &self,
+        seen: &Ask,
+        next: &NextTry,
+        grant: &Grant,
+    ) -> Result<Closed, StoreError> {
+        let State::Expired(answer) = &seen.state else { return Ok(Closed::Lost(seen.clone())) };
+        let answer = Answer { next_try: Some(next.clone()), ..answer.clone() };
+        let update = versioned(
+            "UPDATE ask SET answer = $3, version = version + 1 \
+             WHERE id = $1 AND version = $2 AND state = 'expired'",
+            &later(seen),
+        );
+        let update = update.bind(to_json("answer", &answer)?);
+        let after = Ask { state: State::Expired(answer), ..later(seen) };
+        let data = json!({"by": next.by, "until": next.until, "grant": grant.id});
+        let grant = grant.clone();
+        let change = Change {
+            while_paused: WhilePaused::Refused,
+            event: Some((next.at, "next_try_approved", data)),
+            also: Some(Box::new(move |tx| {
+                Box::pin(async move { grants::insert(tx, &grant).await })
+            })),
+            ..Change::of(update)
         };
         self.compare_and_set(after, change).await
     }

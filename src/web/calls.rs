@@ -17,10 +17,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_domain::{
+    call::Call,
     owner::Owner,
-    wire::{SubmitRequest, WaitQuery},
+    wire::{AheadQuery, AheadReply, SubmitRequest, WaitQuery},
 };
-use countersign_gate::{SubmitOutcome, ask::Ask};
+use countersign_gate::{SubmitOutcome, Take, ask::Ask};
 
 pub(super) async fn submit(
     State(api): State<Api>,
@@ -29,13 +30,7 @@ pub(super) async fn submit(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let (Query(query), body) = (query?, body?);
-    let SubmitRequest { mut call, session_secret } =
-        // A large body is parsed outside the runtime's workers, so that it does not delay other
-        // requests.
-        api.gate.beside(body.len(), || read(&body)).await?;
-    // The handle's owner, narrowed by the session's secret: without the secret, any process with
-    // the agent's token could use the session's grants.
-    call.owner = Some(session_secret.map_or(owner.clone(), |secret| owner.with(&secret)));
+    let call = owned(&api, &owner, &body).await?;
     let longest = longest(&query);
     let (ask, caller) = match api.gate.submit(call.clone(), !longest.is_zero()).await? {
         SubmitOutcome::Ruled(ruling) => {
@@ -52,6 +47,31 @@ pub(super) async fn submit(
     caller.leave();
     let ask = waited?.ok_or_else(|| ApiError::not_found(format!("there is no ask `{id}`")))?;
     Ok(reply(&api, &ask))
+}
+
+pub(super) async fn ahead(
+    State(api): State<Api>,
+    Extension(owner): Extension<Owner>,
+    query: Result<Query<AheadQuery>, QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<AheadReply>, ApiError> {
+    let (Query(query), body) = (query?, body?);
+    let call = owned(&api, &owner, &body).await?;
+    let take = if query.spend { Take::Spend } else { Take::Look };
+    let approved = api.gate.approved_ahead(call, take).await?;
+    Ok(Json(AheadReply { approved }))
+}
+
+/// Reads a submitted call, and whose it is.
+async fn owned(api: &Api, owner: &Owner, body: &Bytes) -> Result<Call, ApiError> {
+    // A large body is parsed outside the runtime's workers, so that it does not delay other
+    // requests.
+    let read = api.gate.beside(body.len(), || read(body)).await;
+    let SubmitRequest { mut call, session_secret } = read?;
+    // The handle's owner, narrowed by the session's secret: without the secret, any process with
+    // the agent's token could use the session's grants.
+    call.owner = Some(session_secret.map_or(owner.clone(), |secret| owner.clone().with(&secret)));
+    Ok(call)
 }
 
 /// Parses a submitted call. Its session's secret limits that session's grants to holders of it.

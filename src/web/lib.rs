@@ -1,4 +1,5 @@
-//! The HTTP API: JSON over the unix socket and TCP, and other systems' wires on the same server.
+//! The web room: the HTTP API, JSON over the unix socket and TCP, other systems' wires on the same
+//! server, and the inbox, which is a page on it.
 //!
 //! There are three handles: an agent's may open asks and read their answers; the approver's may
 //! answer; the inbox's page reads, and answers as the inbox where that may.
@@ -17,11 +18,11 @@ mod grants;
 mod handle;
 mod health;
 mod history;
+mod inbox;
 mod live;
 mod log;
 mod mcp;
 mod metrics;
-mod page;
 mod pairings;
 mod passkeys;
 mod pause;
@@ -39,7 +40,10 @@ mod wires;
 
 pub use error::ApiError;
 pub use handle::{Handle, Keys, NamedAgent, Surface};
-pub use page::page_router;
+pub use inbox::{
+    Inbox, InboxConfig, OidcClaim, OidcSettings, People, PublicUrl, PushConfig, PushShows,
+    try_provider,
+};
 pub use state::{Api, Reload};
 pub use turns::LargeReplies;
 pub use view::view;
@@ -50,13 +54,46 @@ use axum::{
     middleware,
     routing::{delete, get, post},
 };
-use countersign_domain::wire::routes;
+use countersign_domain::{owner::Owner, wire::routes};
 use std::sync::Arc;
 
-/// The routes of one surface.
-pub fn router(api: Api, surface: Surface) -> Router {
+/// The routes of the unix socket.
+pub fn on_socket(api: Api) -> Router {
+    routes_of(api, Surface::Socket)
+}
+
+/// The routes of the TCP listener: the API, and the inbox with what its page reads.
+pub fn on_tcp(api: Api, inbox: &Inbox) -> Router {
+    let read = inbox.guarded(page_routes().with_state(api.clone()));
+    let pages = inbox.router().merge(read);
+    let pages = pages.layer(middleware::from_fn(connections::prove_by_inbox));
+    routes_of(api, Surface::Tcp).merge(pages)
+}
+
+/// What the inbox's page reads: routes of the API under `/inbox/api`.
+// SECURITY: they take no token, so they stand behind the guard of the page, which alone gives a
+// request its handle.
+fn page_routes() -> Router<Api> {
+    Router::new()
+        .route("/inbox/api/history", get(history::list))
+        .route("/inbox/api/history/{id}", get(history::get))
+        .route("/inbox/api/grants", get(grants::list))
+        .route("/inbox/api/grants/{id}", delete(grants::revoke))
+        .route("/inbox/api/rules/explain", post(rules::explain))
+        .route("/inbox/api/approvers/explain", post(approvers::explain))
+        .route("/inbox/api/asks/{id}/approvers", get(approvers::of_ask))
+        .route("/inbox/api/rules/try", post(rules::try_rule))
+        .route("/inbox/api/rules/save", post(rules::save))
+        .route("/inbox/api/sessions", get(sessions::list))
+        .route("/inbox/api/status", get(health::readyz))
+        .layer(Extension(Owner::by("inbox")))
+}
+
+/// The routes of the API on one surface.
+fn routes_of(api: Api, surface: Surface) -> Router {
     let guarded = Router::new()
         .route(routes::CALLS, post(calls::submit))
+        .route(routes::AHEAD, post(calls::ahead))
         .route(routes::ASKS, get(asks::list))
         .route(routes::ASK, get(asks::get))
         .route(routes::ANSWER, post(asks::answer))

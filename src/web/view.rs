@@ -108,6 +108,10 @@ pub(super) fn reason(ask: &Ask, answer: &Answer) -> String {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
             format!("{said}, says {}{why}", answer.deciders())
         }
+        (State::Expired(_), _) if ask.takes_next_try() => {
+            let ended = why.unwrap_or("nobody answered in time");
+            format!("{ended}; a person may still approve the next try of exactly this call")
+        }
         (State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
         (State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
         (_, Decision::Answer) => format!("answered by {}", answer.deciders()),

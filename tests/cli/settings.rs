@@ -57,8 +57,8 @@ async fn connect_shows_the_change_keeps_the_rest_and_disconnect_undoes_it() {
 async fn nobody_at_the_terminal_means_no_change_without_yes() {
     let home = tempfile::tempdir().unwrap();
     let refused = countersign(home.path(), &["connect", "claude-code"]).await;
-    let said = "error: nobody is here to agree to this change; --yes makes it without asking\n";
-    assert_eq!((refused.code, refused.stderr.as_str()), (Some(1), said));
+    let said = "error: no terminal to confirm this on; --yes makes it\n";
+    assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), said));
     assert!(!home.path().join(".claude").exists());
 }
 

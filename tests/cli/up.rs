@@ -98,8 +98,8 @@ async fn up_does_nothing_where_nobody_can_agree() {
     let machine = Machine::new(SERVICES);
     let before = machine.files();
     let ended = machine.run(&["up"]).await;
-    assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.contains("nobody is here to agree"), "{ended:?}");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("no terminal to confirm the steps on"), "{ended:?}");
     assert_eq!(machine.files(), before);
     assert!(!machine.file("systemctl.log").exists());
 }

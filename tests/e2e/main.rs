@@ -77,6 +77,7 @@ mod floods;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod grants;
 mod history;
+mod http_routes;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
 mod inbox_pages;

@@ -307,8 +307,8 @@ async fn nothing_is_granted_before_the_terminal_agrees_and_a_strangers_code_is_r
     let ana = telegram.say(ANA.id, &format!("/start {code}"), ANA);
     assert_eq!(telegram.answer_to(ANA.id, ana).await, ARRIVED);
     let ended = connecting.ends().await;
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.errors.contains("nobody is here to agree"), "{ended:?}");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.errors.contains("no terminal to confirm this on"), "{ended:?}");
     let config = machine.config_text();
     assert!(config.contains(TOKEN) && !config.contains(&format!("[{}]", ANA.id)), "{config}");
     assert!(config.contains("# telegram = [12345]"), "{config}");

@@ -91,7 +91,9 @@ impl Row {
             }
             Ok(Change::Go(progress)) => Decided::Go(progress.chosen, now),
             Ok(Change::WantText(prompt)) => panic!("nobody wrote: {prompt}"),
-            Ok(change @ (Change::Undo(_) | Change::Nothing)) => panic!("nobody does {change:?}"),
+            Ok(change @ (Change::Undo(_) | Change::Next(_) | Change::Nothing)) => {
+                panic!("nobody does {change:?}")
+            }
             Err(Refusal::Closed(words) | Refusal::Unfit(words) | Refusal::Over(words)) => {
                 Decided::Refused(words)
             }

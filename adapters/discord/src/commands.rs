@@ -1,9 +1,9 @@
 //! Application commands: what Discord lists behind a slash, and what people make of it.
 
+use crate::bot::DiscordBot;
 use crate::errors::Problem;
 use crate::markdown::{escape, units};
 use crate::rest::Rest;
-use crate::shared::DiscordBot;
 use countersign_port::{BotCommand, CommandCall, CommandReply, ReplyPiece};
 use serde_json::{Value, json};
 use serenity::all::{CommandDataOptionValue, CommandInteraction};

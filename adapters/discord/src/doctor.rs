@@ -1,10 +1,10 @@
 //! Whether a configuration works, for `doctor` and `connect`.
 
-use crate::config::DiscordConfig;
+use crate::bot::{CardPlace, place};
 use crate::errors::{Problem, gone};
 use crate::gateway;
+use crate::platform::DiscordConfig;
 use crate::rest::Rest;
-use crate::target::{CardPlace, place};
 use countersign_port::{CheckError, Target};
 use serde_json::Value;
 use serenity::all::{ChannelType, GuildChannel, Member, PartialGuild, Permissions};

@@ -1,12 +1,18 @@
-//! The connection over which presses arrive.
+//! The gateway connection over which presses arrive: kept, watched, and what comes over it answered.
 //!
 //! serenity's client lives in a runtime of its own: its tasks outlive the client they belong to, so
 //! ending that runtime is the one sure and quick way to be rid of a connection, whatever its state.
+//! Whether it is dead is found out here, whatever serenity thinks of it.
 
-use crate::config::is_discord;
+use crate::answer::Incoming;
+use crate::answer::answer;
+use crate::bot::DiscordBot;
+use crate::commands::register;
 use crate::errors::Problem;
+use crate::platform::{DiscordConfig, is_discord};
 use crate::rest::Rest;
-use countersign_port::RetryScope;
+use crate::written;
+use countersign_port::{CancellationToken, Presses, RetryScope};
 use serde_json::Value;
 use serenity::all::{
     Client, ClientBuilder, Context, EventHandler, GatewayError, GatewayIntents, HttpBuilder,
@@ -17,6 +23,200 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tracing::{debug, info, warn};
+
+/// Between two looks at the connection.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long serenity may try to get a lost connection back before it is replaced. Doubled with
+/// every session that did not last, because Discord grants 1000 of them a day.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOST_PATIENCE: Duration = Duration::from_secs(160);
+/// The longest pause between two tries to connect.
+const PAUSE: Duration = Duration::from_secs(5);
+/// The same where Discord refuses every connection: 1000 of them a day are one in 86 s.
+const REFUSED_PAUSE: Duration = Duration::from_secs(120);
+
+/// How a connection came to its end.
+enum End {
+    /// The daemon stops.
+    Stopped,
+    /// Discord was not reached at all.
+    Unreached(String),
+    /// It was reached.
+    Lost { why: String, kind: Lost },
+}
+
+/// What kind of a connection was lost.
+enum Lost {
+    /// It had been up for a while.
+    Settled,
+    /// It had not been up for long.
+    Hasty,
+    /// Discord closed it for good: nothing changes until the bot's settings do.
+    Refused,
+}
+
+/// Receives presses until `stop`.
+pub(crate) async fn receive(
+    shared: &Arc<DiscordBot>,
+    presses: Arc<dyn Presses>,
+    stop: CancellationToken,
+) {
+    let (mut tries, mut hasty) = (0_u32, 0_u32);
+    loop {
+        let patience = MOST_PATIENCE.min(PATIENCE * 2_u32.saturating_pow(hasty));
+        let mut longest = PAUSE;
+        let why = match connection(shared, &presses, &stop, patience).await {
+            End::Stopped => return,
+            End::Unreached(why) => {
+                tries = tries.saturating_add(1);
+                why
+            }
+            End::Lost { why, kind } => {
+                hasty = if matches!(kind, Lost::Settled) { 0 } else { hasty.saturating_add(1) };
+                tries = hasty;
+                if matches!(kind, Lost::Refused) {
+                    longest = REFUSED_PAUSE;
+                }
+                why
+            }
+        };
+        deaf(shared, why);
+        let pause = longest.min(Duration::from_millis(250) * 2_u32.saturating_pow(tries.min(16)));
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = sleep(pause) => {}
+        }
+    }
+}
+
+/// Says what is wrong, once.
+fn deaf(shared: &DiscordBot, why: String) {
+    if shared.signals.deaf(&*why) {
+        warn!(why, "Discord brings no presses; trying again");
+    } else {
+        debug!(why, "Discord still brings no presses");
+    }
+}
+
+/// One connection from its beginning to its end.
+async fn connection(
+    shared: &Arc<DiscordBot>,
+    presses: &Arc<dyn Presses>,
+    stop: &CancellationToken,
+    patience: Duration,
+) -> End {
+    let opened = tokio::select! {
+        () = stop.cancelled() => return End::Stopped,
+        opened = open(shared) => opened,
+    };
+    let mut gateway = match opened {
+        Ok(gateway) => gateway,
+        Err(problem) => return End::Unreached(problem.to_string()),
+    };
+    let (mut watch, mut me) = (Watch::new(patience), None);
+    let mut look = interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let over = tokio::select! {
+            () = stop.cancelled() => {
+                gateway.close().await;
+                return End::Stopped;
+            }
+            notice = gateway.next() => hear((shared, presses), &mut watch, &mut me, notice),
+            _ = look.tick() => check(shared, &gateway, &mut watch).await,
+        };
+        if let Some(end) = over {
+            return end;
+        }
+    }
+}
+
+/// Refuses to start where the gateway's address cannot be had: serenity would dial the real one.
+async fn open(shared: &DiscordBot) -> Result<Gateway, Problem> {
+    let url = address(&shared.rest).await?;
+    let DiscordConfig { api_url, token, .. } = &shared.config;
+    Gateway::open(api_url, token, url).await.map_err(Problem::Unreachable)
+}
+
+/// Takes in what the connection reports; how it ended, if it did.
+fn hear(
+    (shared, presses): (&Arc<DiscordBot>, &Arc<dyn Presses>),
+    watch: &mut Watch,
+    me: &mut Option<String>,
+    notice: Notice,
+) -> Option<End> {
+    match notice {
+        Notice::Up(named) => {
+            watch.up(Instant::now());
+            if named.is_some() {
+                *me = named;
+            }
+            let (looking, core) = (shared.clone(), presses.clone());
+            tokio::spawn(async move { register(&looking, core.commands()).await });
+            if shared.signals.listening() {
+                info!("connected to Discord");
+            }
+            None
+        }
+        Notice::Interaction(interaction) => {
+            if let Some(incoming) = Incoming::read(&interaction) {
+                take(shared.clone(), presses.clone(), incoming);
+            }
+            None
+        }
+        Notice::Message(message) => {
+            if let Some(me) = me.clone() {
+                let (shared, core) = (shared.clone(), presses.clone());
+                tokio::spawn(async move { written::take(&shared, &*core, &message, &me).await });
+            }
+            None
+        }
+        Notice::Ended(error) => {
+            if let Some(why) = error.as_ref().and_then(refusal) {
+                return Some(End::Lost { why, kind: Lost::Refused });
+            }
+            let why = error.map_or_else(
+                || "Discord's gateway ended the connection".to_owned(),
+                |error| format!("Discord's gateway ended it: {error}"),
+            );
+            Some(lost(watch, why))
+        }
+    }
+}
+
+/// Looks after the connection; how it ended, if it is to be replaced.
+async fn check(shared: &DiscordBot, gateway: &Gateway, watch: &mut Watch) -> Option<End> {
+    if shared.rest.is_refused() {
+        return Some(lost(watch, Problem::Unauthorized.to_string()));
+    }
+    let (connected, latency) = gateway.life().await;
+    match watch.look(connected, latency, Instant::now()) {
+        ConnectionChange::Alive => {}
+        ConnectionChange::Away => {
+            deaf(shared, "the connection to its gateway is being restored".to_owned())
+        }
+        ConnectionChange::Back => {
+            shared.signals.listening();
+        }
+        ConnectionChange::Dead => {
+            return Some(lost(watch, "its gateway does not answer any more".to_owned()));
+        }
+    }
+    None
+}
+
+fn lost(watch: &Watch, why: String) -> End {
+    End::Lost { why, kind: if watch.settled() { Lost::Settled } else { Lost::Hasty } }
+}
+
+/// Answers one press in a task of its own: nothing waits for another press.
+fn take(shared: Arc<DiscordBot>, presses: Arc<dyn Presses>, incoming: Incoming) {
+    tokio::spawn(async move {
+        answer(&shared, presses.as_ref(), &incoming).await;
+    });
+}
 
 /// How long a farewell may take; serenity hears of it within 500 ms.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -171,9 +371,91 @@ impl EventHandler for Handler {
     }
 }
 
+/// Discord wants a heartbeat every 41 s; after this long without one the connection is dead.
+const SILENCE: Duration = Duration::from_secs(150);
+/// A connection that ends sooner was a hasty one.
+const SETTLED: Duration = Duration::from_secs(60);
+
+/// What is known of a connection's life.
+pub(crate) struct Watch {
+    patience: Duration,
+    first_up: Option<Instant>,
+    up_now: bool,
+    /// Since when it is not connected.
+    away_since: Option<Instant>,
+    /// The last sign of life, and what it was.
+    heard: (Instant, Option<Duration>),
+}
+
+/// What a look shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionChange {
+    /// Nothing new.
+    Alive,
+    /// It just went away.
+    Away,
+    /// It just came back.
+    Back,
+    /// It will not come back by itself.
+    Dead,
+}
+
+impl Watch {
+    /// For a connection that may be away for as long as `patience`.
+    pub(crate) fn new(patience: Duration) -> Self {
+        let now = Instant::now();
+        let heard = (now, None);
+        Self { patience, first_up: None, up_now: false, away_since: Some(now), heard }
+    }
+
+    /// Discord says that it is up (again).
+    pub(crate) fn up(&mut self, now: Instant) {
+        self.first_up.get_or_insert(now);
+        (self.up_now, self.away_since) = (true, None);
+        self.heard.0 = now;
+    }
+
+    /// Whether it was up long enough for the next connection not to be a hasty one.
+    pub(crate) fn settled(&self) -> bool {
+        self.first_up.is_some_and(|up| up.elapsed() >= SETTLED)
+    }
+
+    /// Whether serenity calls it connected, and the latency of its last heartbeat.
+    pub(crate) fn look(
+        &mut self,
+        connected: bool,
+        latency: Option<Duration>,
+        now: Instant,
+    ) -> ConnectionChange {
+        if latency != self.heard.1 {
+            self.heard = (now, latency);
+        }
+        if now - self.heard.0 >= SILENCE {
+            return ConnectionChange::Dead;
+        }
+        if connected {
+            self.away_since = None;
+            // The first time counts once Discord has said so.
+            let was_up = self.first_up.is_some();
+            let back = was_up && !std::mem::replace(&mut self.up_now, was_up);
+            return if back { ConnectionChange::Back } else { ConnectionChange::Alive };
+        }
+        let since = *self.away_since.get_or_insert(now);
+        if now - since >= self.patience {
+            return ConnectionChange::Dead;
+        }
+        if std::mem::take(&mut self.up_now) {
+            ConnectionChange::Away
+        } else {
+            ConnectionChange::Alive
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
     use super::*;
     use tokio::io::AsyncReadExt;
 
@@ -191,5 +473,39 @@ mod tests {
         dialled.read_exact(&mut first).await.unwrap();
         assert_eq!(first, [0x16], "a TLS handshake begins with a record of type 22");
         drop(opening.await.unwrap().unwrap());
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test]
+    async fn a_connection_that_goes_away_may_come_back_within_its_patience() {
+        let mut watch = Watch::new(10 * SECOND);
+        let now = Instant::now();
+        watch.up(now);
+        assert_eq!(watch.look(true, None, now), ConnectionChange::Alive);
+        assert_eq!(watch.look(false, None, now + SECOND), ConnectionChange::Away);
+        assert_eq!(watch.look(false, None, now + 9 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(true, None, now + 10 * SECOND), ConnectionChange::Back);
+        assert_eq!(watch.look(false, None, now + 11 * SECOND), ConnectionChange::Away);
+        assert_eq!(watch.look(false, None, now + 21 * SECOND), ConnectionChange::Dead);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_never_stands_is_dead_after_its_patience() {
+        let mut watch = Watch::new(10 * SECOND);
+        let now = Instant::now();
+        assert_eq!(watch.look(false, None, now + 9 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(false, None, now + 11 * SECOND), ConnectionChange::Dead);
+        assert!(!watch.settled());
+    }
+
+    #[tokio::test]
+    async fn a_connection_without_heartbeats_is_dead_though_it_looks_connected() {
+        let mut watch = Watch::new(10 * SECOND);
+        let now = Instant::now();
+        watch.up(now);
+        assert_eq!(watch.look(true, Some(SECOND), now + 100 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(true, Some(SECOND), now + 249 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(true, Some(SECOND), now + 250 * SECOND), ConnectionChange::Dead);
     }
 }

@@ -1,39 +1,30 @@
 //! countersign's cards in Discord.
 //!
-//! Presses, commands and replies to cards come over the gateway (through serenity, without any
-//! privileged intent); everything that
-//! is sent goes through a small client of our own; `rest.rs` says why.
+//! Presses, commands and replies to cards come over serenity's gateway, without any privileged
+//! intent. serenity's own REST is not used: with its limiter on it ignores another API address and
+//! waits inside a call without bound, with it off its errors lack Retry-After; it has no time limit
+//! per call, and an edit of it cannot say which files stay.
 
 mod answer;
+mod bot;
+mod card;
 mod commands;
-mod config;
 mod doctor;
 mod errors;
 mod gateway;
-mod guide;
 mod markdown;
 mod message;
-mod pace;
 mod platform;
-mod receive;
-mod receiving;
-mod render;
 mod rest;
-mod shared;
-mod sheet;
-mod target;
-mod threads;
-mod watch;
 mod written;
 
-pub use config::DiscordConfig;
 pub use doctor::{check, check_target, invite_url};
-pub use platform::DiscordPlatform;
+pub use platform::{DiscordConfig, DiscordPlatform};
 
+use crate::bot::DiscordBot;
+use crate::card::draw;
 use crate::message::{MessageBody, Rings};
-use crate::render::draw;
 use crate::rest::Rest;
-use crate::shared::DiscordBot;
 use countersign_port::{
     Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
     Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals, Target, Turns,
@@ -135,6 +126,6 @@ impl Adapter for Discord {
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
-        receiving::receive(&self.0, presses, stop).await;
+        gateway::receive(&self.0, presses, stop).await;
     }
 }

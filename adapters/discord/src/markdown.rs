@@ -37,14 +37,15 @@ pub(crate) fn diff(text: &str) -> String {
 
 fn fenced(language: &str, text: &str) -> String {
     if text.trim_matches('\n').is_empty() || text.contains("```") {
-        return quote(text);
+        return quote(text, "");
     }
     format!("```{language}\n{text}\n```")
 }
 
-/// A quotation: every line marked, everything in it escaped.
-pub(crate) fn quote(text: &str) -> String {
-    let lines: Vec<String> = text.split('\n').map(|line| format!("> {}", escape(line))).collect();
+/// A quotation: every line marked, and begun with this, everything in it escaped.
+pub(crate) fn quote(text: &str, begun: &str) -> String {
+    let line = |line: &str| format!("> {begun}{}", escape(line));
+    let lines: Vec<String> = text.split('\n').map(line).collect();
     lines.join("\n")
 }
 

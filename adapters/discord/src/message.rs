@@ -1,8 +1,8 @@
 //! The bodies of Discord's requests, and which files stay with a message.
 
+use crate::card::RenderedCard;
 use crate::markdown::{one_line, sentence_with_link};
-use crate::{render::RenderedCard, sheet::TextFile};
-use countersign_port::{Card, Reminder};
+use countersign_port::{Card, Reminder, TextFile};
 use serde::{Deserialize, Serialize};
 use serenity::all::{
     CreateActionRow, CreateAllowedMentions, CreateInputText, InputTextStyle, MessageFlags, RoleId,
@@ -247,7 +247,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
     use super::*;
-    use crate::render::draw;
+    use crate::card::draw;
     use countersign_port::{Mention, testkit::sample_card};
     use serde_json::{Value, json};
 

@@ -1,9 +1,10 @@
 //! Discord, as the program registers it.
 
-use crate::{Discord, config::DiscordConfig, doctor, guide::DiscordGuide, target};
+use crate::doctor::{check, invite_url, is_of_server};
+use crate::{Discord, bot, doctor};
 use countersign_port::{
-    Absent, Adapter, ApproverList, CheckError, Description, Guide, IdForm, Key, Names, Platform,
-    Settings, Takes, Target, async_trait,
+    Absent, Adapter, ApproverList, CheckError, Description, Guide, IdForm, Invitation, Key, Names,
+    PairingPlace, Platform, Setting, Settings, Takes, Target, async_trait,
 };
 use std::sync::Arc;
 
@@ -64,13 +65,13 @@ impl Platform for DiscordPlatform {
     }
 
     fn direct(&self, person: &str) -> Option<Target> {
-        Some(target::direct(person))
+        Some(bot::direct(person))
     }
 
     fn threads_at(&self, target: &Target) -> Result<(), String> {
-        match target::place(target)? {
-            target::CardPlace::Channel(_) => Ok(()),
-            target::CardPlace::Person(_) => Err("direct messages have no threads".to_owned()),
+        match bot::place(target)? {
+            bot::CardPlace::Channel(_) => Ok(()),
+            bot::CardPlace::Person(_) => Err("direct messages have no threads".to_owned()),
         }
     }
 
@@ -96,5 +97,96 @@ impl Platform for DiscordPlatform {
 
     fn guide(&self) -> Option<&dyn Guide> {
         Some(&DiscordGuide)
+    }
+}
+
+/// A bot of Discord's.
+#[derive(Clone)]
+pub struct DiscordConfig {
+    /// The bot's token, as the developer portal shows it.
+    pub token: String,
+    /// Where Discord is: an origin, `https://discord.com` but for tests and proxies.
+    pub api_url: String,
+    /// The id of the role that new cards mention; `None` mentions nobody.
+    pub mention: Option<String>,
+}
+
+impl DiscordConfig {
+    /// The bot of an account in the config.
+    pub(crate) fn of(account: &Settings) -> Self {
+        let text = |key| account.text(key).to_owned();
+        let mention = Some(text("mention")).filter(|role| !role.is_empty());
+        Self { token: text("token"), api_url: text("api_url"), mention }
+    }
+}
+
+/// Whether this is Discord itself.
+pub(crate) fn is_discord(api_url: &str) -> bool {
+    api_url.trim_end_matches('/').eq_ignore_ascii_case("https://discord.com")
+}
+
+/// The way to a bot of Discord's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DiscordGuide;
+
+const STEPS: &[&str] = &[
+    "Open https://discord.com/developers/applications, press New Application and name it.",
+    "On its page Bot press Reset Token, and copy the token. Leave the privileged intents off.",
+];
+
+/// What is said where new cards reach nobody's phone.
+const NO_MENTION: &str = "New cards mention nobody in a channel. To be notified, set [discord] \
+                          `mention` to the id of a role, or switch the channel's notifications to \
+                          all messages.";
+
+#[async_trait]
+impl Guide for DiscordGuide {
+    fn steps(&self) -> &'static [&'static str] {
+        STEPS
+    }
+
+    async fn invitation(
+        &self,
+        account: &Settings,
+        code: &str,
+        place: PairingPlace,
+    ) -> Result<Invitation, CheckError> {
+        let config = DiscordConfig::of(account);
+        let (link, name) = (invite_url(&config).await?, check(&config).await?);
+        let invite = match place {
+            PairingPlace::Private => "Open this link and add the bot to a server that you are in.",
+            PairingPlace::Group => "Open this link and add the bot to the server of the channel.",
+        };
+        let send = match place {
+            PairingPlace::Private => format!("Then send @{name} this as a direct message:"),
+            PairingPlace::Group => {
+                format!("Then write this in the channel, and mention @{name} in front of it:")
+            }
+        };
+        Ok(Invitation { steps: vec![invite.to_owned(), send, code.to_owned()], link })
+    }
+
+    fn entry(&self, target: &Target) -> Settings {
+        Settings::from([("channel", Setting::Text(target.0.clone()))])
+    }
+
+    async fn notes(&self, account: &Settings, target: &Target) -> Vec<String> {
+        let config = DiscordConfig::of(account);
+        let silent = config.mention.is_none() && is_of_server(&config, target).await == Some(true);
+        silent.then(|| NO_MENTION.to_owned()).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::platform::DiscordPlatform;
+
+    #[test]
+    fn the_entry_of_a_target_means_that_target() {
+        let target = Target("1180000000000000001".to_owned());
+        assert_eq!(DiscordPlatform.target(&DiscordGuide.entry(&target)).unwrap(), target);
     }
 }

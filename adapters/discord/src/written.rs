@@ -1,12 +1,12 @@
 //! From what somebody wrote in a channel to the answer to it, which is posted as a reply.
 
+use crate::answer::reference;
+use crate::bot::DiscordBot;
 use crate::commands::spoken;
 use crate::message::MessageBody;
-use crate::receive::reference;
-use crate::shared::DiscordBot;
 use countersign_port::{
-    CommandCall, Knock, MessageRef, Outcome, Presser, Presses, Receipt, Target, TextReply,
-    command_in, pairing_code,
+    MessageRef, Presser, Presses, Target, Written, WrittenWords, command_in, hand_over,
+    pairing_code,
 };
 use serenity::all::{Message, MessageReferenceKind};
 use tokio::time::Instant;
@@ -36,48 +36,37 @@ pub(crate) async fn take(shared: &DiscordBot, core: &dyn Presses, message: &Mess
     if let Some(why) = second_hand(message) {
         return say(shared, &words, why, true).await;
     }
-    let presser = writer(message);
-    if let Some(code) = pairing_code(&words.text) {
-        let Receipt { outcome, sentence, .. } = core.knock(knock(&words, presser, code)).await;
-        return say(shared, &words, &sentence, outcome == Outcome::Unknown).await;
-    }
-    let known = command_in(&words.text, core.commands());
-    match (&words.to, known) {
-        (Some(_), None) if words.text.is_empty() => say(shared, &words, UNREAD, true).await,
-        (Some(at), None) => {
-            let (message, text) = (Some(at.clone()), words.text.clone());
-            let reply = TextReply { presser, message, token: None, text };
-            let Receipt { outcome, sentence, card } = core.reply(reply).await;
-            let refused = matches!(outcome, Outcome::NotAllowed | Outcome::Unknown);
-            say(shared, &words, &sentence, refused).await;
-            if let Some(card) = &card
-                && let Err(error) = shared.update(at, card).await
-            {
-                debug!(ask = card.ask, %error, "an answered card is left to the core to redraw");
-            }
-        }
-        (to, known) => {
-            let (name, rest) = known.unwrap_or_default();
-            let targets = match words.private {
-                true => Vec::new(),
-                false => vec![Target(words.channel.clone())],
-            };
-            let (message, name, rest) = (to.clone(), name.to_owned(), rest.to_owned());
-            let call = CommandCall { presser, targets, message, name, rest };
-            let reply = core.command(call).await;
-            say(shared, &words, &spoken(&reply), reply.is_refusal()).await;
-        }
+    let Some(written) = read(&words, writer(message), core) else {
+        return say(shared, &words, UNREAD, true).await;
+    };
+    let (reply, shown) = hand_over(core, written).await;
+    say(shared, &words, &spoken(&reply), reply.is_refusal()).await;
+    if let Some((at, card)) = &shown
+        && let Err(error) = shared.update(at, card).await
+    {
+        debug!(ask = card.ask, %error, "an answered card is left to the core to redraw");
     }
 }
 
-/// A pairing code with who sent it and where.
-fn knock(words: &AddressedMessage, presser: Presser, code: &str) -> Knock {
-    let (target, code) = (Target(words.channel.clone()), code.to_owned());
-    let place = match words.private {
-        true => "a direct message".to_owned(),
-        false => format!("the channel {}", words.channel),
+/// What the words are; `None` for a reply whose text Discord does not show.
+fn read(message: &AddressedMessage, presser: Presser, core: &dyn Presses) -> Option<WrittenWords> {
+    let AddressedMessage { text, to, channel, private, .. } = message;
+    let known = command_in(text, core.commands());
+    let words = match (pairing_code(text), to) {
+        (Some(code), _) => Written::Code(code.to_owned()),
+        (None, Some(_)) if known.is_none() && text.is_empty() => return None,
+        (None, Some(_)) if known.is_none() => Written::Reply(text.clone()),
+        (None, _) => {
+            let (name, rest) = known.unwrap_or_default();
+            Written::Command(name.to_owned(), rest.to_owned())
+        }
     };
-    Knock { presser, target, place, code }
+    let target = Target(channel.clone());
+    let (place, seen_at) = match private {
+        true => ("a direct message".to_owned(), Vec::new()),
+        false => (format!("the channel {channel}"), vec![target.clone()]),
+    };
+    Some(WrittenWords { presser, target, place, seen_at, to: to.clone(), words })
 }
 
 /// Says something as a reply; what anybody can make the bot say, not too often.

@@ -1,10 +1,11 @@
-//! What an adapter does.
+//! What an adapter does, where it does it, and why it could not.
 
-use crate::{
-    Card, Lead, MessageRef, Pace, Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals,
-    Target,
-};
-use std::{fmt, ops::Deref, sync::Arc};
+use crate::{Card, Lead, Presses, ReplyPiece, Signals};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// One account on a chat platform.
@@ -166,4 +167,131 @@ pub enum Posting {
     /// the card is there twice, and a press on the unknown copy redraws it (see
     /// [`crate::Receipt::card`]).
     MayRepeat,
+}
+
+/// Where cards go, in the adapter's own canonical spelling (such as `-100123/7`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Target(pub String);
+
+/// A posted message, in the adapter's own spelling. The core stores it and compares it, no more.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MessageRef(pub String);
+
+/// How many messages and edits a target takes before its platform asks to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// At once.
+    pub at_once: usize,
+    /// In a minute, at least 1.
+    pub a_minute: u32,
+}
+
+impl Pace {
+    /// How long a message is left as it is before it is edited again: half of what the target takes
+    /// is left to new messages.
+    #[must_use]
+    pub fn between_edits(self) -> Duration {
+        let share = Duration::from_secs(120) / self.a_minute.max(1);
+        share.max(Duration::from_secs(2))
+    }
+}
+
+/// What a reminder says, in reply to its card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reminder {
+    /// The bridge's own words; plain text, to be escaped.
+    pub text: String,
+    /// Whom it mentions: them and nobody else.
+    pub people: Vec<Mention>,
+}
+
+/// A person whom a message mentions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// Their lasting id on the platform.
+    pub id: String,
+    /// Their name, to be escaped.
+    pub name: String,
+}
+
+/// A thread or topic that the core wants to have below a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionThread {
+    /// An id of ours, the same at every try: 22 letters, digits, `-` and `_`.
+    pub id: String,
+    /// Its name, in one line. Agents choose parts of it, so an adapter shows it literally, and cuts
+    /// it to what its platform takes.
+    pub name: String,
+    /// Where it is, once it was made.
+    pub place: Option<Target>,
+}
+
+impl SessionThread {
+    /// The name, cut to so many characters.
+    #[must_use]
+    pub fn name_within(&self, most: usize) -> String {
+        if self.name.chars().count() <= most {
+            return self.name.clone();
+        }
+        self.name.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    }
+}
+
+/// Why a card could not be shown or redrawn. No variant ever changes a decision, and none loses a
+/// card for good: what is given up is tried again when the ask changes, when the adapter reports
+/// [`crate::Signals::access_changed`], and at the next start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The platform said when to come back.
+    #[error("the platform asks to wait {} s", after.as_secs_f32())]
+    Retry {
+        /// How long nothing may be sent.
+        after: Duration,
+        /// To what.
+        scope: RetryScope,
+    },
+    /// Worth another try with backoff: network, 5xx, an unreadable answer.
+    #[error("{0}")]
+    Transient(String),
+    /// The target moved (a Telegram group became a supergroup): use the new one from now on.
+    #[error("the target is now `{}`", .0.0)]
+    Moved(Target),
+    /// The target cannot be reached now: blocked, kicked, deleted, no permission. The card was not
+    /// shown; it is kept, and posted when the target is back.
+    #[error("{0}")]
+    TargetGone(String),
+    /// The place itself is gone or locked, such as a topic that was deleted: the thread of a
+    /// session is made anew, and a place in the config is as [`SendError::TargetGone`].
+    #[error("{0}")]
+    ThreadGone(String),
+    /// The platform refuses this card as it is now; sending the same again changes nothing.
+    #[error("{0}")]
+    Refused(String),
+    /// Nothing can be sent at all: a refused token.
+    #[error("{0}")]
+    Fatal(String),
+}
+
+/// What a platform's wait covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryScope {
+    /// The one target that the card went to.
+    Target,
+    /// Everything that is sent with this account.
+    Account,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_cut_by_characters_and_says_so() {
+        let name = "é".repeat(130);
+        let thread = SessionThread { id: String::new(), name: name.clone(), place: None };
+        assert_eq!(thread.name_within(130), name);
+        assert_eq!(thread.name_within(100), format!("{}…", "é".repeat(99)));
+    }
 }

@@ -13,59 +13,46 @@
 #![warn(missing_docs)]
 
 mod adapter;
-mod address;
-mod bell;
 mod card;
-mod check_error;
 mod command;
-mod fitting;
-mod lead;
-mod pace;
+mod layout;
 mod pairing;
-mod patience;
-mod plain;
 mod platform;
 mod press;
-mod presser;
-mod reminder;
-mod reply_limit;
-mod send_error;
-mod settings;
+mod sending;
 mod signals;
 mod text;
-mod thread;
-mod turns;
 mod visible;
+mod written;
 
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
-pub use adapter::{Adapter, NamedAdapter, Posting};
-pub use address::{MessageRef, Target};
-pub use bell::Bell;
-pub use card::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone, diff_text};
-pub use check_error::CheckError;
+pub use adapter::{
+    Adapter, Mention, MessageRef, NamedAdapter, Pace, Posting, Reminder, RetryScope, SendError,
+    SessionThread, Target,
+};
+pub use card::{
+    Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone, diff_text, plain,
+};
 pub use command::{
     BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in, respelled,
 };
-pub use fitting::{MessageSize, fitted};
-pub use lead::{Lead, SendGuard};
-pub use pace::Pace;
+pub use layout::{Dress, Layout, Limits, Look, Markup, Remark, TextFile, lay_out};
 pub use pairing::{Guide, Invitation, Knock, PAIRING_PREFIX, PairingPlace, pairing_code};
-pub use patience::{Acknowledged, within};
-pub use plain::plain;
-pub use platform::{Absent, ApproverList, Description, IdForm, Key, Names, Platform, Takes};
-pub use press::{Press, Presses, Receipt, TEXT_NOT_NOW, TextReply, UNKNOWN_CODE};
-pub use presser::{Outcome, Presser};
-pub use reminder::{Mention, Reminder};
-pub use reply_limit::ChannelReplyLimit;
-pub use send_error::{RetryScope, SendError};
-pub use settings::{Setting, Settings};
+pub use platform::{
+    Absent, ApproverList, CheckError, Description, IdForm, Key, Names, Platform, Setting, Settings,
+    Takes,
+};
+pub use press::{
+    Acknowledged, Outcome, Press, Presser, Presses, Receipt, TEXT_NOT_NOW, TextReply, UNKNOWN_CODE,
+    within,
+};
+pub use sending::{Bell, ChannelReplyLimit, Lead, Recent, SendGuard, Turns};
 pub use signals::{Receiving, Signals};
 pub use text::{Excerpt, brief, excerpt, folded};
-pub use thread::SessionThread;
-pub use turns::Turns;
 pub use visible::{isolated, line, mixes_scripts, visible};
+pub use written::{Written, WrittenWords, hand_over};
 
 pub use async_trait::async_trait;
 pub use tokio_util::sync::CancellationToken;

@@ -1,8 +1,9 @@
-//! What a person did to a card, and what came of it.
+//! What a person did to a card, who they are, and what came of it.
 
-use crate::{
-    BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Presser, Target,
-};
+use crate::{BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Target};
+use serde::{Deserialize, Serialize};
+use std::future::Future;
+use std::time::Duration;
 
 /// A button that was pressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,33 +104,114 @@ pub trait Presses: Send + Sync {
         None
     }
 
-    /// Whom a one-time sign-in code lets in. It stays usable: the request may come from the
-    /// preview of a link.
-    fn sign_in_offered(&self, _code: &str) -> Option<Presser> {
-        None
-    }
-
-    /// Uses a one-time sign-in code up: whom it lets in.
-    async fn sign_in(&self, _code: &str) -> Option<Presser> {
-        None
-    }
-
-    /// Lets in the person for whom the inbox's identity provider vouches by this id, and notes it;
-    /// `None` for nobody who may answer.
-    async fn sign_in_by_provider(&self, _id: &str) -> Option<Presser> {
-        None
-    }
-
-    /// The person with this id whom [`Presses::sign_in`] has let in once, as they are now; `None`
-    /// where they may not answer any more.
-    fn signed_in(&self, _id: &str) -> Option<Presser> {
-        None
-    }
-
     /// A card of this adapter as its ask is now, for a platform that would else have to keep
     /// large cards; `None` where there is none, or it cannot be read. `at` is the message that shows
     /// it, which may hold other cards too.
     async fn card(&self, _id: &str, _at: Option<&MessageRef>) -> Option<Card> {
         None
+    }
+}
+
+/// Who pressed. Only `id` identifies: names can be changed by their owners.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Presser {
+    /// The platform's own lasting identity, in the spelling that `[approvers]` has: a number on
+    /// some platforms, such as `U024BE7LH` or `@ana:example.org` on others. Two people never have
+    /// the same, and nobody can choose theirs.
+    pub id: String,
+    /// For people to read.
+    pub name: String,
+    /// The platform's role ids at the moment of the press; empty where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+}
+
+/// What happened to a press.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    /// The press answered the ask.
+    Applied,
+    /// The press was noted (a choice toggled, one of several questions answered); the ask is open.
+    Noted,
+    /// Free text is wanted next: ask the presser for it with `sentence`, then call
+    /// `Presses::reply`. Where it is too late to ask, tell `TEXT_NOT_NOW`.
+    TextWanted,
+    /// Somebody else was first.
+    AlreadyAnswered,
+    /// The deadline had passed.
+    Expired,
+    /// The ask was cancelled.
+    Cancelled,
+    /// The presser may not answer. Tell only the presser.
+    NotAllowed,
+    /// No such ask or button, or a superseded one.
+    Unknown,
+    /// The press could not be recorded; nothing changed, the presser may try again.
+    Fault,
+}
+
+/// What came of a press, and whether the platform was still waiting for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acknowledged<A> {
+    /// In time: the acknowledgement itself can carry the receipt.
+    InTime(Receipt),
+    /// The platform's patience ended first, and it got an empty acknowledgement. The receipt is to
+    /// be told in another way: a follow-up message to the presser, an edit of the pressed message.
+    Late {
+        /// What came of the press.
+        receipt: Receipt,
+        /// What came of the empty acknowledgement.
+        acknowledged: A,
+    },
+}
+
+/// Waits for the core for as long as the platform waits for us; then gives the empty
+/// acknowledgement and goes on waiting for the core.
+// INVARIANT: an empty acknowledgement says nothing of the press. What happened is told from the
+// receipt alone, after the core has committed or refused.
+pub async fn within<A>(
+    patience: Duration,
+    pressing: impl Future<Output = Receipt>,
+    acknowledge: impl Future<Output = A>,
+) -> Acknowledged<A> {
+    let mut pressing = std::pin::pin!(pressing);
+    match tokio::time::timeout(patience, &mut pressing).await {
+        Ok(receipt) => Acknowledged::InTime(receipt),
+        Err(_) => {
+            let (acknowledged, receipt) = tokio::join!(acknowledge, pressing);
+            Acknowledged::Late { receipt, acknowledged }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt() -> Receipt {
+        Receipt { outcome: Outcome::Applied, sentence: "Approved once.".to_owned(), card: None }
+    }
+
+    async fn after(seconds: u64) -> Receipt {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        receipt()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_core_in_time_is_told_at_once_and_nothing_empty_is_sent() {
+        let empty = std::future::pending::<()>();
+        let told = within(Duration::from_secs(2), after(1), empty).await;
+        assert_eq!(told, Acknowledged::InTime(receipt()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_core_is_told_late_and_the_platform_is_acknowledged_in_time() {
+        let began = tokio::time::Instant::now();
+        let empty = async { began.elapsed() };
+        let told = within(Duration::from_secs(2), after(4), empty).await;
+        let acknowledged = Duration::from_secs(2);
+        assert_eq!(told, Acknowledged::Late { receipt: receipt(), acknowledged });
+        assert_eq!(began.elapsed(), Duration::from_secs(4));
     }
 }

@@ -1,21 +1,29 @@
 //! What sending and receiving share: one app's bot, and how it shows a card.
 
 use crate::api::WebApi;
-use crate::direct::MemberChannels;
-use crate::drawn::LastDrawn;
+use crate::card::{SlackMessage, draw};
 use crate::ids;
+use crate::ids::MemberChannels;
 use crate::people::SlackPeople;
+use crate::platform::SlackConfig;
 use crate::problem::ApiProblem;
-use crate::recent::SeenIds;
-use crate::render::{SlackMessage, draw};
 use crate::rich::{RichText, TextLook, words};
-use crate::thread::Threads;
-use countersign_port::{Card, ChannelReplyLimit, MessageRef, Reminder, SendError, Signals, Turns};
+use crate::threads::Threads;
+use countersign_port::{
+    Card, ChannelReplyLimit, MessageRef, Recent, Reminder, SendError, Signals, Turns,
+};
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
 use tracing::debug;
 
 /// The kind of our messages' metadata.
 const CARD: &str = "countersign_card";
+/// More of what came in is not remembered; Slack repeats within minutes.
+const SEEN: usize = 4096;
 /// How many messages of a channel are looked through for one of ours.
 const LOOKED_THROUGH: &str = "200";
 
@@ -29,13 +37,34 @@ pub(crate) struct SlackBot {
     pub(crate) people: SlackPeople,
     pub(crate) reply_limit: ChannelReplyLimit,
     /// What has come in already: Slack delivers events at least once.
-    pub(crate) seen: SeenIds,
+    seen: Mutex<Recent<String, ()>>,
     pub(crate) threads: Threads,
     pub(crate) last_drawn: LastDrawn,
     pub(crate) direct: MemberChannels,
 }
 
 impl SlackBot {
+    /// One that has sent and received nothing yet.
+    pub(crate) fn new(config: &SlackConfig) -> Self {
+        Self {
+            api: WebApi::new(config),
+            reader: WebApi::new(config),
+            signals: Signals::default(),
+            turns: Turns::default(),
+            people: SlackPeople::default(),
+            reply_limit: ChannelReplyLimit::default(),
+            seen: Mutex::new(Recent::new(SEEN)),
+            threads: Threads::default(),
+            last_drawn: LastDrawn::default(),
+            direct: MemberChannels::default(),
+        }
+    }
+
+    /// Whether what came in under this id of Slack's comes for the first time.
+    pub(crate) fn is_new(&self, id: &str) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).put(id.to_owned(), ())
+    }
+
     /// Posts a card and the files that belong to it.
     pub(crate) async fn post(
         &self,
@@ -72,10 +101,10 @@ impl SlackBot {
         let (channel, ts) = ids::parts(message).map_err(SendError::Refused)?;
         let mut text = words(&format!("⏰ {}", reminder.text));
         for person in &reminder.people {
-            text.add(" ", TextLook::Plain);
+            text.write(" ", TextLook::Plain);
             match ids::member(&person.id) {
                 Some(user) => text.mention(user),
-                None => text.add(&person.name, TextLook::Plain),
+                None => text.write(&person.name, TextLook::Plain),
             }
         }
         let blocks: Vec<Value> = text.block().into_iter().collect();
@@ -199,5 +228,55 @@ fn body(channel: &str, drawn: &SlackMessage) -> Value {
 pub(crate) fn put(body: &mut Value, key: &str, value: Value) {
     if let Some(body) = body.as_object_mut() {
         body.insert(key.to_owned(), value);
+    }
+}
+
+/// A pressed card is drawn by the press and by the core that answered it, at about the same time.
+const MOMENT: Duration = Duration::from_secs(5);
+
+/// The last drawing of each message. Slack takes 50 edits a minute of all messages together, so the
+/// same is not drawn twice; only for a moment, because another daemon may draw it meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct LastDrawn(Mutex<HashMap<MessageRef, (Instant, u64)>>);
+
+impl LastDrawn {
+    /// Whether the message shows this already.
+    pub(crate) fn shows(&self, message: &MessageRef, drawn: &SlackMessage) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.retain(|_, (at, _)| at.elapsed() < MOMENT);
+        last.get(message).is_some_and(|(_, hash)| *hash == hashed(drawn))
+    }
+
+    /// The message was just drawn.
+    pub(crate) fn note(&self, message: &MessageRef, drawn: &SlackMessage) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.insert(message.clone(), (Instant::now(), hashed(drawn)));
+    }
+}
+
+fn hashed(drawn: &SlackMessage) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    drawn.text.hash(&mut hasher);
+    drawn.blocks.iter().for_each(|block| block.to_string().hash(&mut hasher));
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::draw;
+    use countersign_port::testkit::{closed, sample_card};
+
+    #[tokio::test(start_paused = true)]
+    async fn the_same_drawing_is_known_again_for_a_moment_and_another_one_is_not() {
+        let (last, message) = (LastDrawn::default(), MessageRef("C1/1.2".to_owned()));
+        let (open, over) = (draw(&sample_card("ls")), draw(&closed(&sample_card("ls"))));
+        assert!(!last.shows(&message, &open));
+        last.note(&message, &open);
+        assert!(last.shows(&message, &open) && !last.shows(&message, &over));
+        last.note(&message, &over);
+        assert!(last.shows(&message, &over) && !last.shows(&message, &open));
+        tokio::time::advance(MOMENT).await;
+        assert!(!last.shows(&message, &over));
     }
 }

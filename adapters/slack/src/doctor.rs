@@ -1,9 +1,8 @@
 //! Whether a configuration works, for `doctor` and `connect`.
 
 use crate::api::WebApi;
-use crate::config::SlackConfig;
-use crate::direct;
 use crate::ids::{self, SlackPlace};
+use crate::platform::SlackConfig;
 use crate::problem::{ApiProblem, gone};
 use countersign_port::{CheckError, Target};
 use serde_json::Value;
@@ -37,7 +36,7 @@ pub async fn check_target(config: &SlackConfig, target: &Target) -> Result<Strin
     let id = match ids::place(target).map_err(CheckError::Other)? {
         SlackPlace::Channel(id) | SlackPlace::Thread(id, _) => id,
         SlackPlace::Member(user) => {
-            let opened = direct::open(&api, user).await;
+            let opened = ids::open(&api, user).await;
             return opened.map(|_| format!("direct messages with {user}")).map_err(|problem| {
                 let says = format!("direct messages with {user} in Slack: {problem}");
                 match problem {

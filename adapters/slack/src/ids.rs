@@ -1,6 +1,12 @@
-//! Slack's lasting ids: of channels, people, user groups and messages.
+//! Slack's lasting ids: of channels, people, user groups and messages; and the channels of direct
+//! messages, which Slack opens when it is asked to.
 
-use countersign_port::{MessageRef, Target};
+use crate::api::WebApi;
+use crate::problem::ApiProblem;
+use countersign_port::{MessageRef, SendError, Target};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Whether a text is the id of a channel or of a direct message.
 pub(crate) fn is_channel(text: &str) -> bool {
@@ -100,6 +106,47 @@ fn is_id(text: &str, kinds: &[char]) -> bool {
     let rest = text.strip_prefix(kinds);
     let letter = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
     rest.is_some_and(|rest| (2..=30).contains(&rest.len()) && rest.bytes().all(letter))
+}
+
+/// The channels that are known already, by member.
+#[derive(Debug, Default)]
+pub(crate) struct MemberChannels(Mutex<HashMap<String, String>>);
+
+impl MemberChannels {
+    /// The channel of a target.
+    pub(crate) async fn channel(&self, api: &WebApi, to: &Target) -> Result<String, SendError> {
+        let user = match place(to).map_err(SendError::TargetGone)? {
+            SlackPlace::Channel(channel) | SlackPlace::Thread(channel, _) => {
+                return Ok(channel.to_owned());
+            }
+            SlackPlace::Member(user) => user,
+        };
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(user).cloned();
+        if let Some(channel) = found {
+            return Ok(channel);
+        }
+        let channel = open(api, user).await.map_err(|problem| unopened(problem, user))?;
+        known().insert(user.to_owned(), channel.clone());
+        Ok(channel)
+    }
+}
+
+/// The id of the channel of direct messages with a member.
+pub(crate) async fn open(api: &WebApi, user: &str) -> Result<String, ApiProblem> {
+    let told = api.write("conversations.open", &json!({"users": user})).await?;
+    let channel = told.pointer("/channel/id").and_then(Value::as_str).map(str::to_owned);
+    channel.ok_or_else(|| ApiProblem::Unreachable("its answer names no channel".to_owned()))
+}
+
+/// Whatever Slack refuses here concerns this person alone: the route goes on to its next target.
+fn unopened(problem: ApiProblem, user: &str) -> SendError {
+    match problem {
+        ApiProblem::Scope(_) | ApiProblem::Refused { .. } => {
+            SendError::TargetGone(format!("direct messages with {user} in Slack: {problem}"))
+        }
+        other => other.send_error(user),
+    }
 }
 
 #[cfg(test)]

@@ -6,33 +6,21 @@
 mod answer;
 mod api;
 mod bot;
-mod config;
-mod direct;
+mod card;
 mod doctor;
-mod drawn;
-mod guide;
 mod ids;
-mod limits;
 mod payload;
 mod people;
 mod platform;
-mod private;
 mod problem;
 mod receiving;
-mod recent;
-mod render;
 mod rich;
-mod sessions;
-mod sheet;
-mod socket;
-mod thread;
+mod threads;
 mod written;
 
-pub use config::SlackConfig;
 pub use doctor::{check, check_target};
-pub use platform::SlackPlatform;
+pub use platform::{SlackConfig, SlackPlatform};
 
-use crate::api::WebApi;
 use crate::bot::SlackBot;
 use crate::rich::spoken;
 use countersign_port::{
@@ -49,21 +37,7 @@ impl Slack {
     /// An adapter that is not connected yet; [`Adapter::run`] connects it.
     #[must_use]
     pub fn new(config: SlackConfig) -> Self {
-        let (signals, turns, people) = Default::default();
-        let (reply_limit, seen, threads, last_drawn, direct) = Default::default();
-        let (api, reader) = (WebApi::new(&config), WebApi::new(&config));
-        Self(Arc::new(SlackBot {
-            api,
-            reader,
-            signals,
-            turns,
-            people,
-            reply_limit,
-            seen,
-            threads,
-            last_drawn,
-            direct,
-        }))
+        Self(Arc::new(SlackBot::new(&config)))
     }
 }
 

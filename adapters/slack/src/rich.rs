@@ -27,7 +27,7 @@ pub(crate) struct RichText {
 
 impl RichText {
     /// Words on the current line.
-    pub(crate) fn add(&mut self, text: &str, weight: TextLook) {
+    pub(crate) fn write(&mut self, text: &str, weight: TextLook) {
         if text.is_empty() {
             return;
         }
@@ -61,7 +61,7 @@ impl RichText {
     /// Ends the current line.
     pub(crate) fn end_line(&mut self) {
         if self.line.last().is_some_and(|element| !is_break(element)) {
-            self.add("\n", TextLook::Plain);
+            self.write("\n", TextLook::Plain);
         }
     }
 
@@ -123,7 +123,7 @@ fn is_break(element: &Value) -> bool {
 /// Some words of the bridge's own.
 pub(crate) fn words(sentence: &str) -> RichText {
     let mut text = RichText::default();
-    text.add(sentence, TextLook::Plain);
+    text.write(sentence, TextLook::Plain);
     text
 }
 
@@ -158,10 +158,10 @@ pub(crate) fn spoken(reply: &CommandReply) -> RichText {
         let line: String = pieces.collect();
         if text.characters() + line.chars().count() > ROOM {
             let more = format!("… and {} lines more.", reply.lines.len() - at);
-            text.add(&more, TextLook::Italic);
+            text.write(&more, TextLook::Italic);
             break;
         }
-        text.add(&line, TextLook::Plain);
+        text.write(&line, TextLook::Plain);
         text.end_line();
     }
     text
@@ -181,15 +181,15 @@ mod tests {
     #[test]
     fn words_boxes_and_times_become_one_block() {
         let mut text = RichText::default();
-        text.add("🔔 ", TextLook::Plain);
-        text.add("rm *x* <!channel>", TextLook::Bold);
+        text.write("🔔 ", TextLook::Plain);
+        text.write("rm *x* <!channel>", TextLook::Bold);
         text.end_line();
-        text.add("until ", TextLook::Plain);
+        text.write("until ", TextLook::Plain);
         text.add_time(1_795_221_291);
         text.end_line();
         text.code("a\nb");
         text.quote("");
-        text.add("end", TextLook::Italic);
+        text.write("end", TextLook::Italic);
         let block = json!({"type": "rich_text", "elements": [
             {"type": "rich_text_section", "elements": [
                 {"type": "text", "text": "🔔 "},

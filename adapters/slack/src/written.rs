@@ -1,13 +1,13 @@
 //! From what somebody wrote to the bot to the answer, which they alone see.
 
+use crate::answer::PrivatePlace;
 use crate::bot::SlackBot;
 use crate::ids;
 use crate::payload::WrittenMessage;
-use crate::private::PrivatePlace;
-use crate::rich::{RichText, in_slack, reply_in_slack, spoken, words};
+use crate::rich::{reply_in_slack, spoken, words};
 use countersign_port::{
-    BotCommand, Card, CommandCall, Knock, MessageRef, Outcome, Presser, Presses, Receipt, Target,
-    TextReply, command_in, pairing_code,
+    BotCommand, Outcome, Presses, Target, Written, WrittenWords, command_in, hand_over,
+    pairing_code,
 };
 use tokio::time::Instant;
 
@@ -39,66 +39,40 @@ pub(crate) async fn take(bot: &SlackBot, core: &dyn Presses, written: WrittenMes
         }
         Err(_) => return,
     };
-    let handed = handed(core, presser, (reply_to, &channel), &text).await;
-    // Anybody can write to the bot; each answer takes a call of our allowance.
-    let told = match handed.kind {
-        Answered::Refusal => bot.reply_limit.allows(&user, Instant::now()),
-        Answered::Otherwise => true,
+    let words = read(&text, reply_to.is_some(), core.commands());
+    let is_command = matches!(words, Written::Command(..));
+    let is_code = matches!(words, Written::Code(_));
+    let (target, place_name) = (Target(channel.clone()), ids::place_in_words(&channel));
+    // They alone see the answer.
+    let (seen_at, to) = (Vec::new(), reply_to);
+    let is_of_card = to.is_some();
+    let written = WrittenWords { presser, target, place: place_name, seen_at, to, words };
+    let (mut reply, shown) = hand_over(core, written).await;
+    // In a thread, where Slack takes no command of its own, it is written behind a mention.
+    let names_commands = match is_command {
+        true => !is_of_card,
+        false => !is_code && reply.outcome == Outcome::Unknown,
     };
-    if told {
-        place.tell(bot, handed.says).await;
+    if names_commands {
+        reply = reply_in_slack(reply, core.commands());
     }
-    if let Some((message, card)) = handed.shows {
+    // Anybody can write to the bot; each answer takes a call of our allowance.
+    if !reply.is_refusal() || bot.reply_limit.allows(&user, Instant::now()) {
+        place.tell(bot, spoken(&reply)).await;
+    }
+    if let Some((message, card)) = shown {
         bot.redraw(&message, Some(card)).await;
     }
 }
 
-/// What the core made of somebody's words.
-struct HandedWords {
-    says: RichText,
-    kind: Answered,
-    /// A card that is different now.
-    shows: Option<(MessageRef, Card)>,
-}
-
-/// Whether anybody could make the bot say it.
-enum Answered {
-    Refusal,
-    Otherwise,
-}
-
-async fn handed(
-    core: &dyn Presses,
-    presser: Presser,
-    (reply_to, channel): (Option<MessageRef>, &str),
-    text: &str,
-) -> HandedWords {
-    if let Some(code) = pairing_code(text) {
-        let (target, place) = (Target(channel.to_owned()), ids::place_in_words(channel));
-        let receipt = core.knock(Knock { presser, target, place, code: code.to_owned() }).await;
-        return of_receipt(receipt, None);
+/// What somebody's words are.
+fn read(text: &str, in_thread: bool, commands: &[BotCommand]) -> Written {
+    match (pairing_code(text), command(text, in_thread, commands)) {
+        (Some(code), _) => Written::Code(code.to_owned()),
+        (None, Some((name, rest))) => Written::Command(name, rest),
+        (None, None) if in_thread => Written::Reply(text.to_owned()),
+        (None, None) => Written::Command(String::new(), text.to_owned()),
     }
-    let known = command(text, reply_to.is_some(), core.commands());
-    if let (Some(message), None) = (&reply_to, &known) {
-        let (text, at) = (text.to_owned(), Some(message.clone()));
-        let reply = TextReply { presser, message: at, token: None, text };
-        let mut receipt = core.reply(reply).await;
-        if receipt.outcome == Outcome::Unknown {
-            receipt.sentence = in_slack(&receipt.sentence, core.commands());
-        }
-        return of_receipt(receipt, reply_to);
-    }
-    let (name, rest) = known.unwrap_or_else(|| (String::new(), text.to_owned()));
-    // They alone see the answer.
-    let call = CommandCall { presser, targets: Vec::new(), message: reply_to, name, rest };
-    let is_of_card = call.message.is_some();
-    let mut reply = core.command(call).await;
-    // In a thread, where Slack takes no command of its own, it is written behind a mention.
-    if !is_of_card {
-        reply = reply_in_slack(reply, core.commands());
-    }
-    let kind = if reply.is_refusal() { Answered::Refusal } else { Answered::Otherwise };
-    HandedWords { says: spoken(&reply), kind, shows: None }
 }
 
 /// The command in what somebody wrote, and what follows it. Slack keeps a slash at the beginning of
@@ -110,15 +84,6 @@ fn command(text: &str, in_thread: bool, commands: &[BotCommand]) -> Option<(Stri
     let found = command_in(text, commands);
     let found = found.or_else(|| command_in(&slashed, commands).filter(|_| !in_thread));
     found.map(|(name, rest)| (name.to_owned(), rest.to_owned()))
-}
-
-fn of_receipt(receipt: Receipt, message: Option<MessageRef>) -> HandedWords {
-    let Receipt { outcome, sentence, card } = receipt;
-    let kind = match outcome {
-        Outcome::NotAllowed | Outcome::Unknown => Answered::Refusal,
-        _ => Answered::Otherwise,
-    };
-    HandedWords { says: words(&sentence), kind, shows: message.zip(card) }
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! One call to the Bot API.
 //!
-//! The requests and the answers are teloxide's types; the call itself is ours, because teloxide's
-//! own sleeps 10 s inside every call that was answered 5xx, has one timeout for all calls, and does
-//! not tell apart some refusals that matter here (see `errors.rs`).
+//! The call itself is ours (see `lib.rs`) also because teloxide's does not tell apart some refusals
+//! that matter here (see `errors.rs`).
 
-use crate::config::TelegramConfig;
+use crate::errors::pause;
+use crate::platform::TelegramConfig;
 use countersign_port::SendGuard;
-use reqwest::{Client, RequestBuilder, Url, multipart::Form, redirect};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::time::Duration;
+use reqwest::multipart::Form;
+use reqwest::{Client, RequestBuilder, Url, redirect};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
 use teloxide::requests::Payload;
 
 /// Enough for a call that only moves a little text.
@@ -171,6 +173,27 @@ fn is_loopback(api_url: &str) -> bool {
         Some(host) => host.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback()),
         None => false,
     })
+}
+
+/// Repeats a call while that makes sense, for half a minute at most: a person waits for it.
+pub(crate) async fn patiently<T, F, R>(call: F) -> Result<T, Failure>
+where
+    F: Fn() -> R,
+    R: Future<Output = Result<T, Failure>>,
+{
+    let give_up = Instant::now() + Duration::from_secs(30);
+    let mut backoff = Duration::from_millis(250);
+    loop {
+        let failure = match call().await {
+            Ok(done) => return Ok(done),
+            Err(failure) => failure,
+        };
+        match pause(&failure, backoff) {
+            Some(pause) if Instant::now() + pause < give_up => tokio::time::sleep(pause).await,
+            _ => return Err(failure),
+        }
+        backoff = (backoff * 2).min(Duration::from_secs(5));
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use crate::address::Chat;
 use crate::api::{BotApi, BotApiError, Failure};
-use crate::config::TelegramConfig;
 use crate::errors::{refused_token, send_error, sentence, token_refused};
+use crate::platform::TelegramConfig;
 use crate::pull::webhook_sentence;
 use countersign_port::{CheckError, Target};
 use serde::{Deserialize, de::IgnoredAny};

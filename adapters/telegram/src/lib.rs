@@ -1,39 +1,27 @@
 //! countersign's cards in Telegram.
 //!
+//! Requests and answers are teloxide's types, its dispatcher is not used: it confirms updates before
+//! their handlers end, so a crash loses a press; its calls have one timeout for all and sleep 10 s
+//! after a 5xx, while a person waits.
+//!
 //! INVARIANT: an update is confirmed to Telegram (by the offset of the next pull) only after
 //! [`Presses::press`] has returned for every press in its batch. What was not confirmed comes back.
 
 mod address;
-mod addressed;
 mod admins;
 mod api;
-mod attachment;
+mod card;
 mod check;
-mod commands;
-mod config;
-mod conflict;
 mod errors;
-mod first_line;
-mod fit;
-mod genuine;
-mod guide;
-mod hello;
-mod keyboard;
-mod knock;
-mod newcomers;
 mod page;
 mod platform;
 mod press;
 mod prompt;
 mod pull;
-mod recent;
-mod remind;
-mod render;
-mod retry;
 mod send;
-mod sheet;
-mod telling;
+mod tell;
 mod topics;
+mod written;
 
 use address::Chat;
 use admins::Admins;
@@ -47,8 +35,7 @@ use send::CardSender;
 use std::sync::Arc;
 
 pub use check::{check, check_target};
-pub use config::TelegramConfig;
-pub use platform::TelegramPlatform;
+pub use platform::{TelegramConfig, TelegramPlatform};
 
 /// The Telegram adapter.
 ///

@@ -1,24 +1,19 @@
 //! What people do: buttons, replies to prompts, questions for an id.
 
-use crate::address::{Chat, MessageAddress};
-use crate::addressed::Addressed;
+use crate::address::MessageAddress;
 use crate::admins::Admins;
 use crate::api::BotApi;
-use crate::commands::page;
-use crate::genuine::{refused, second_hand, shows_card};
-use crate::hello::{ReplyLimit, asks_for_id};
-use crate::keyboard::Menu;
-use crate::knock::code_in;
-use crate::page::{Page, Style};
-use crate::prompt::{Prompt, ask_for_text};
+use crate::card::Menu;
+use crate::prompt::ask_for_text;
 use crate::send::CardSender;
-use crate::telling::{answer, answer_view, tell, topic};
-use countersign_port::{Card, CommandCall, Outcome, Press, Presses, Receipt, TextReply};
+use crate::tell::{answer, answer_view, topic};
+use countersign_port::{Card, ChannelReplyLimit, Outcome, Press, Presses};
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Instant;
-use teloxide::types::{CallbackQuery, CallbackQueryId, Message, Update, UpdateKind, User};
+use teloxide::types::{
+    CallbackQuery, CallbackQueryId, InlineKeyboardButtonKind, Message, Update, UpdateKind, User,
+};
 use tokio::task::JoinSet;
 
 /// Hands what people do to the core, and tells them what came of it.
@@ -28,7 +23,7 @@ pub(crate) struct PressReporter {
     pub(crate) cards: Arc<CardSender>,
     pub(crate) presses: Arc<dyn Presses>,
     pub(crate) me: User,
-    pub(crate) reply_limit: ReplyLimit,
+    pub(crate) reply_limit: ChannelReplyLimit,
     /// What is being told to people; the next update does not wait for it.
     pub(crate) telling: JoinSet<()>,
 }
@@ -101,7 +96,7 @@ impl PressReporter {
             let (from, sentence) = (query.from, receipt.sentence.clone());
             self.telling.spawn(ask_for_text(api, cards, place, thread, from, token, sentence));
         }
-        self.redraw(place, receipt);
+        self.redraw(place, receipt.card);
     }
 
     /// Shows the other keyboard of a card: nothing is decided by it.
@@ -146,144 +141,10 @@ impl PressReporter {
         });
     }
 
-    async fn message(&mut self, message: Message, second_hand: Option<&'static str>) {
-        let prompt = message.reply_to_message().and_then(|it| Prompt::read(it, self.me.id));
-        let bot = self.me.username.clone().unwrap_or_default();
-        let code = code_in(&message, &bot);
-        if prompt.is_none() && code.is_none() && asks_for_id(&message, &bot) {
-            return self.introduce_chat(&message);
-        }
-        let addressed = Addressed::read(&message, &self.me, self.presses.commands());
-        if let Some(why) = second_hand {
-            if prompt.is_some() || code.is_some() || addressed.is_some() {
-                tracing::warn!(chat = message.chat.id.0, why, "a message is refused");
-                self.say_words(&message, why);
-            }
-            return;
-        }
-        if let Some(prompt) = prompt {
-            return self.reply(&message, prompt).await;
-        }
-        if let Some(code) = code {
-            return self.pairing_code(&message, code).await;
-        }
-        // Everything else in the chat is not for us: an ordinary message is never an answer.
-        match addressed {
-            Some(Addressed::Command { name, rest, at }) => {
-                self.command(&message, name, rest, at).await;
-            }
-            Some(Addressed::Words) => self.command(&message, "", String::new(), None).await,
-            Some(Addressed::Reply { at, text }) => self.plain_reply(&message, at, text).await,
-            None => {}
-        }
-    }
-
-    /// A command, or words without one.
-    async fn command(
-        &mut self,
-        message: &Message,
-        name: &str,
-        rest: String,
-        at: Option<MessageAddress>,
-    ) {
-        let Some(person) = self.writer(message) else { return };
-        let chat = Chat { id: message.chat.id.0, topic: topic(message).map(|t| t.0.0) };
-        let targets = match message.chat.is_private() {
-            true => Vec::new(),
-            false => vec![chat.target(), Chat { topic: None, ..chat }.target()],
-        };
-        let call = CommandCall {
-            presser: self.presser(&person).await,
-            targets,
-            message: at.map(MessageAddress::message_ref),
-            name: name.to_owned(),
-            rest,
-        };
-        let reply = self.presses.command(call).await;
-        if reply.lines.is_empty() {
-            return;
-        }
-        let said = page(&reply);
-        match reply.is_refusal() {
-            true => self.say(message, said),
-            false => {
-                self.telling.spawn(tell(
-                    self.api.clone(),
-                    Arc::clone(&self.cards),
-                    message.clone(),
-                    said,
-                ));
-            }
-        }
-    }
-
-    /// A reply to a message of ours for which nobody was asked.
-    async fn plain_reply(&mut self, message: &Message, at: MessageAddress, text: String) {
-        let Some(person) = self.writer(message) else { return };
-        let receipt = self
-            .presses
-            .reply(TextReply {
-                presser: self.presser(&person).await,
-                message: Some(at.message_ref()),
-                token: None,
-                text,
-            })
-            .await;
-        match receipt.outcome {
-            Outcome::NotAllowed | Outcome::Unknown => self.say_words(message, &receipt.sentence),
-            _ => self.tell_words(message, &receipt.sentence),
-        }
-        self.redraw(at, receipt);
-    }
-
-    /// Who wrote a message, where it is known.
-    // SECURITY: a person who writes as the chat cannot be told apart from its other admins.
-    pub(crate) fn writer(&mut self, message: &Message) -> Option<User> {
-        let is_person = |from: &User| !from.is_bot && message.sender_chat.is_none();
-        let person = message.from.clone().filter(is_person);
-        if person.is_none() {
-            tracing::warn!(chat = message.chat.id.0, "an anonymous message is refused");
-            self.say_words(
-                message,
-                "This cannot be attributed to a person: write under your own name, not as the \
-                 group or a channel.",
-            );
-        }
-        person
-    }
-
-    /// A reply to one of our prompts.
-    async fn reply(&mut self, message: &Message, prompt: Prompt) {
-        let Some(person) = self.writer(message) else { return };
-        if person.id.0 != prompt.person {
-            tracing::warn!(person = person.id.0, "a reply to somebody else's prompt is refused");
-            return self.say_words(
-                message,
-                "Only the person who pressed the button can answer here: press the button \
-                 yourself.",
-            );
-        }
-        let Some(text) = message.text() else {
-            return self.say_words(message, "Please reply with a text.");
-        };
-        let place = MessageAddress { chat: message.chat.id.0, message: prompt.card };
-        let receipt = self
-            .presses
-            .reply(TextReply {
-                presser: self.presser(&person).await,
-                message: Some(place.message_ref()),
-                token: Some(prompt.token),
-                text: text.to_owned(),
-            })
-            .await;
-        self.tell_words(message, &receipt.sentence);
-        self.redraw(place, receipt);
-    }
-
     /// Redraws the message that was pressed, which the core may not know: a card whose sending
     /// seemed to fail can be there twice.
-    fn redraw(&mut self, place: MessageAddress, receipt: Receipt) {
-        let Some(card) = receipt.card else { return };
+    pub(crate) fn redraw(&mut self, place: MessageAddress, card: Option<Card>) {
+        let Some(card) = card else { return };
         let cards = Arc::clone(&self.cards);
         self.telling.spawn(async move {
             if let Err(error) = cards.update(&place.message_ref(), &card).await {
@@ -291,24 +152,114 @@ impl PressReporter {
             }
         });
     }
+}
 
-    /// Answers the message of somebody whom the core has listened to.
-    pub(crate) fn tell_words(&mut self, to: &Message, words: &str) {
-        let mut page = Page::default();
-        page.add(Style::Plain, words);
-        self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
+/// Why a press does not come from a person in front of the card; `None` where it does.
+// SECURITY: a forwarded card shows what it showed when it was forwarded, to people who are not in
+// its chat.
+pub(crate) fn refused(query: &CallbackQuery) -> Option<&'static str> {
+    if query.from.is_bot {
+        return Some("A bot cannot answer, so nothing changed.");
+    }
+    let forwarded = query.regular_message().is_some_and(|it| it.forward_origin().is_some());
+    forwarded.then_some("This is a forwarded copy, so nothing changed. Press on the card itself.")
+}
+
+/// Why a message does not hold its writer's own words, written now; `None` where it does.
+// SECURITY: what is forwarded or sent for somebody has their name, and another's words.
+pub(crate) fn second_hand(message: &Value) -> Option<&'static str> {
+    let fields = message.as_object()?;
+    let has = |names: &[&str]| {
+        let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+        fields
+            .iter()
+            .any(|(key, value)| is_set(value) && names.iter().any(|name| key.starts_with(name)))
+    };
+    // Older servers name parts of the origin instead (`forward_from`, `forward_date`).
+    if has(&["forward_", "is_automatic_forward"]) {
+        return Some("This is a forwarded message, so nothing changed. Write it yourself.");
+    }
+    if has(&["via_", "sender_business_", "guest_", "is_from_offline"]) {
+        return Some("This was sent for you, so nothing changed. Write it yourself.");
+    }
+    if has(&["external_reply", "quote", "reply_to_story"]) {
+        return Some(
+            "This quotes something, so nothing changed. Write it again without the quote.",
+        );
+    }
+    has(&["edit_"]).then_some("This was edited, so nothing changed. Write it anew.")
+}
+
+/// Whether a message holds buttons of this card.
+// SECURITY: data can be forged, so that a card could be opened under another one's text.
+pub(crate) fn shows_card(message: Option<&Message>, card: &str) -> bool {
+    let keyboard = message.and_then(Message::reply_markup);
+    let mut buttons =
+        keyboard.iter().flat_map(|keyboard| keyboard.inline_keyboard.iter().flatten());
+    buttons.any(|button| match &button.kind {
+        InlineKeyboardButtonKind::CallbackData(data) => {
+            data.strip_prefix(card).is_some_and(|rest| rest.starts_with(['.', ':']))
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use serde_json::json;
+
+    fn query(is_bot: bool, forwarded: Option<Value>) -> CallbackQuery {
+        let chat = json!({"id": -42, "type": "supergroup", "title": "Team"});
+        // A date of 0 is that of a message which the bot cannot see any more.
+        let mut message = json!({"message_id": 9, "date": 7, "chat": chat, "text": "a card"});
+        if let Some(origin) = forwarded {
+            message["forward_origin"] = origin;
+        }
+        let from = json!({"id": 42, "is_bot": is_bot, "first_name": "Ana"});
+        let query = json!({"id": "1", "from": from, "message": message, "chat_instance": "7",
+            "data": "token"});
+        serde_json::from_value(query).unwrap()
     }
 
-    pub(crate) fn say_words(&mut self, to: &Message, words: &str) {
-        let mut page = Page::default();
-        page.add(Style::Plain, words);
-        self.say(to, page);
+    #[test]
+    fn bots_and_forwarded_cards_are_refused_with_a_sentence() {
+        let bot = json!({"id": 1, "is_bot": true, "first_name": "countersign"});
+        let origin = json!({"type": "user", "date": 0, "sender_user": bot});
+        let forwarded = "This is a forwarded copy, so nothing changed. Press on the card itself.";
+        assert_eq!(refused(&query(false, None)), None);
+        assert_eq!(refused(&query(false, Some(origin))), Some(forwarded));
+        let bot = "A bot cannot answer, so nothing changed.";
+        assert_eq!(refused(&query(true, None)), Some(bot));
     }
 
-    /// Answers a message that anybody could have written, so not too often.
-    pub(crate) fn say(&mut self, to: &Message, page: Page) {
-        if self.reply_limit.allows(to.chat.id.0, Instant::now()) {
-            self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
+    #[test]
+    fn only_what_a_person_writes_now_in_their_own_name_is_theirs() {
+        let plain = json!({"message_id": 9, "date": 7, "text": "/approve a7f3", "entities": [],
+            "from": {"id": 42}, "chat": {"id": -42}, "reply_to_message": {"forward_origin": {}},
+            "is_topic_message": true, "is_automatic_forward": false, "sender_boost_count": 2});
+        assert_eq!(second_hand(&plain), None);
+        for (field, word) in [
+            ("forward_origin", "forwarded"),
+            ("forward_from", "forwarded"),
+            ("forward_date", "forwarded"),
+            ("forward_sender_name", "forwarded"),
+            ("is_automatic_forward", "forwarded"),
+            ("via_bot", "sent for you"),
+            ("sender_business_bot", "sent for you"),
+            ("guest_query_id", "sent for you"),
+            ("is_from_offline", "sent for you"),
+            ("external_reply", "quotes"),
+            ("quote", "quotes"),
+            ("reply_to_story", "quotes"),
+            ("edit_date", "edited"),
+        ] {
+            let mut message = plain.clone();
+            message[field] = json!(true);
+            let why = second_hand(&message).unwrap_or_default();
+            assert!(why.contains(word) && why.contains("nothing changed"), "{field}: {why}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::address::MessageAddress;
 use crate::api::BotApi;
 use crate::page::{Page, Style, escape};
 use crate::send::{CardSender, no_preview};
-use crate::telling::say;
+use crate::tell::say;
 use countersign_port::line;
 use std::sync::Arc;
 use teloxide::payloads::{SendMessage, SendMessageSetters as _};

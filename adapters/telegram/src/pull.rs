@@ -2,12 +2,10 @@
 
 use crate::Telegram;
 use crate::api::{BotApiError, Failure, PATIENCE};
-use crate::commands::register;
-use crate::conflict::Conflicts;
 use crate::errors::{pause, refused_token, sentence, token_refused};
-use crate::hello::ReplyLimit;
 use crate::press::PressReporter;
-use countersign_port::{CancellationToken, Presses};
+use crate::tell::register;
+use countersign_port::{CancellationToken, ChannelReplyLimit, Presses};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::sync::Arc;
@@ -48,7 +46,7 @@ impl Telegram {
             cards: Arc::clone(&self.cards),
             presses,
             me,
-            reply_limit: ReplyLimit::new(),
+            reply_limit: ChannelReplyLimit::default(),
             telling,
         };
         self.pull(&mut handler, &stop).await;
@@ -203,4 +201,52 @@ pub(crate) fn webhook_sentence() -> String {
      its own \
      for countersign from @BotFather, or end the other use and call the Bot API's deleteWebhook"
         .to_owned()
+}
+
+/// How soon: two pollers that wait 6 s each meet every 12 s.
+const SOON: Duration = Duration::from_secs(20);
+
+/// The conflicts of one poller.
+#[derive(Debug, Default)]
+pub(crate) struct Conflicts {
+    last: Option<Instant>,
+    goes_on: bool,
+}
+
+impl Conflicts {
+    /// Takes one more in. Whether the other one goes on polling.
+    pub(crate) fn another(&mut self, now: Instant) -> bool {
+        self.goes_on = self.is_soon(now);
+        self.last = Some(now);
+        self.goes_on
+    }
+
+    /// Whether the other one is still to be expected, though a poll went well.
+    pub(crate) fn go_on(&self, now: Instant) -> bool {
+        self.goes_on && self.is_soon(now)
+    }
+
+    fn is_soon(&self, now: Instant) -> bool {
+        self.last.is_some_and(|last| now.duration_since(last) < SOON)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_conflict_is_a_change_of_hands_and_two_soon_after_each_other_are_two_pollers() {
+        let mut conflicts = Conflicts::default();
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert!(!conflicts.go_on(at(0)));
+        assert!(!conflicts.another(at(0)));
+        assert!(!conflicts.go_on(at(6)));
+        assert!(conflicts.another(at(12)));
+        assert!(conflicts.go_on(at(18)), "a poll in between says nothing");
+        assert!(conflicts.another(at(24)));
+        assert!(!conflicts.go_on(at(44)), "the other one is gone");
+        assert!(!conflicts.another(at(100)), "and this is a change of hands again");
+    }
 }

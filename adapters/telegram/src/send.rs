@@ -2,15 +2,18 @@
 
 use crate::address::{Chat, MessageAddress};
 use crate::api::{BotApi, Failure, Method, PATIENCE, Sent};
-use crate::attachment::Document;
+use crate::card::{Keyboard, Menu, Rendered, render};
 use crate::errors::{bad_formatting, edit_needless, in_chat, send_error, silence};
-use crate::keyboard::{Keyboard, Menu};
-use crate::recent::Recent;
-use crate::render::{Rendered, render};
-use countersign_port::{Bell, Card, MessageRef, SendError, Target};
+use crate::page::escape;
+use crate::tell::page;
+use countersign_port::{
+    Bell, Card, CommandReply, MessageRef, Outcome, Recent, Reminder, ReplyPiece, SendError, Target,
+    TextFile,
+};
 use jiff::Timestamp;
 use reqwest::multipart::{Form, Part};
-use serde::{Serialize, de::IgnoredAny};
+use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -177,7 +180,7 @@ impl CardSender {
         &self,
         chat: Chat,
         card: &Card,
-        file: &Document,
+        file: &TextFile,
         reply_to: Option<i32>,
     ) -> Result<i32, SendError> {
         let content = BuildHasherDefault::<DefaultHasher>::default().hash_one(file);
@@ -194,7 +197,7 @@ impl CardSender {
     async fn send_file(
         &self,
         chat: Chat,
-        file: &Document,
+        file: &TextFile,
         reply_to: Option<i32>,
     ) -> Result<Sent, Failure> {
         let part = Part::text(file.text.clone()).file_name(file.name.clone());
@@ -291,5 +294,71 @@ pub(crate) fn no_preview() -> LinkPreviewOptions {
         prefer_small_media: false,
         prefer_large_media: false,
         show_above_text: false,
+    }
+}
+
+impl CardSender {
+    /// Reminds of a card, in reply to it.
+    pub(crate) async fn remind(
+        &self,
+        target: &Target,
+        message: &MessageRef,
+        reminder: &Reminder,
+    ) -> Result<(), SendError> {
+        let (chat, card) = (Chat::parse(target)?, MessageAddress::parse(message)?);
+        self.may_send(chat.id)?;
+        let mut reply = SendMessage::new(ChatId(chat.id), html(reminder))
+            .parse_mode(ParseMode::Html)
+            .link_preview_options(no_preview())
+            .reply_parameters(
+                ReplyParameters::new(MessageId(card.message)).allow_sending_without_reply(),
+            );
+        reply.message_thread_id = chat.thread();
+        let sent = self.api.call::<_, IgnoredAny>(&reply, PATIENCE).await;
+        sent.map(drop).map_err(|failure| self.heeded(failure, chat))
+    }
+}
+
+impl CardSender {
+    /// Says something that answers nobody.
+    pub(crate) async fn announce(
+        &self,
+        target: &Target,
+        lines: &[Vec<ReplyPiece>],
+    ) -> Result<(), SendError> {
+        let chat = Chat::parse(target)?;
+        self.may_send(chat.id)?;
+        let said = CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() };
+        let mut message = SendMessage::new(ChatId(chat.id), page(&said).html())
+            .parse_mode(ParseMode::Html)
+            .link_preview_options(no_preview());
+        message.message_thread_id = chat.thread();
+        let sent = self.api.call::<_, IgnoredAny>(&message, PATIENCE).await;
+        sent.map(drop).map_err(|failure| self.heeded(failure, chat))
+    }
+}
+
+/// SECURITY: people are mentioned by their number; a name could be anybody's.
+fn html(reminder: &Reminder) -> String {
+    let mention = |it: &countersign_port::Mention| match it.id.parse::<i64>() {
+        Ok(id) => format!(" <a href=\"tg://user?id={id}\">{}</a>", escape(&it.name)),
+        Err(_) => String::new(),
+    };
+    let mentions: String = reminder.people.iter().map(mention).collect();
+    format!("⏰ {}{mentions}", escape(&reminder.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_port::Mention;
+
+    #[test]
+    fn a_reminder_mentions_people_by_their_numbers_and_nobody_else() {
+        let person = |id: &str, name: &str| Mention { id: id.to_owned(), name: name.to_owned() };
+        let people = vec![person("42", "Ana <b>"), person("@everyone", "x")];
+        let reminder = Reminder { text: "2 < 3".to_owned(), people };
+        let wanted = "⏰ 2 &lt; 3 <a href=\"tg://user?id=42\">Ana &lt;b&gt;</a>";
+        assert_eq!(html(&reminder), wanted);
     }
 }

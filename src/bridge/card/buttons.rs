@@ -1,30 +1,27 @@
-//! The buttons of an ask's card: yes and no at once, everything else behind *More…*.
+//! The buttons of an ask's card: yes and no at once, everything else behind *More…*; and the second
+//! step of a critical ask, which says once more what will happen.
 
-use super::{
-    super::token::{ButtonToken, Pressed},
-    budget, edit, effects,
-    maker::{LABEL, Maker},
-    origin::Origin,
-    parts, question, remembered, resumption, reviewed,
-    rows::{Buttons, row},
+use crate::{
+    card::{self, Origin, always, change, effects, no_call, question},
+    token::{ButtonToken, Pressed},
 };
 use countersign_gate::ask::{Ask, Scope, edit::editable};
 use countersign_people::answer::TextPurpose;
-use countersign_port::{Button, ButtonStyle, brief};
+use countersign_port::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, brief, excerpt};
 use countersign_profiles::{OnDeny, PromptChoice as Way};
 
 /// All of an open ask. While everything is paused only those that deny: no other counts.
-pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Buttons {
+pub(super) fn of_open(ask: &Ask, origin: Origin<'_>) -> Buttons {
     let maker = maker(ask, origin);
     let rows_alone = |rows| Buttons { rows, more: Vec::new() };
     let question = ask.body.call.questions.get(maker.step);
     let mut buttons = match (&ask.progress.edit, question) {
-        (Some(edit), _) => rows_alone(edit::buttons(ask, edit, origin)),
+        (Some(edit), _) => rows_alone(change::proposal_buttons(ask, edit, origin)),
         (None, Some(_)) => rows_alone(options(ask, maker)),
-        (None, None) if ask.body.resumes.is_some() => resumption::buttons(maker),
-        (None, None) if ask.body.review.is_some() => reviewed::buttons(maker),
+        (None, None) if ask.body.resumes.is_some() => no_call::resumption_buttons(maker),
+        (None, None) if ask.body.review.is_some() => no_call::review_buttons(maker),
         (None, None) if ask.body.call.budget.is_some() => match &ask.body.call.budget {
-            Some(budget) => budget::buttons(budget, maker),
+            Some(budget) => no_call::budget_buttons(budget, maker),
             None => Buttons::default(),
         },
         (None, None) if ask.body.critical => critical(ask, maker),
@@ -73,7 +70,7 @@ fn options(ask: &Ask, maker: Maker<'_>) -> Vec<Vec<Button>> {
 }
 
 /// The button of a closed ask: what its answer stored can be revoked for some time.
-pub(super) fn closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
+pub(super) fn of_closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     let can = ask.answer().is_some_and(|answer| answer.stored.undo_until.is_some());
     let undo = maker(ask, origin).button("Undo", ButtonStyle::Choice, Pressed::Undo);
     undo.filter(|_| can).map(|undo| vec![undo]).into_iter().collect()
@@ -83,7 +80,7 @@ pub(super) fn closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
 fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
     let body = &ask.body;
     let remember = |scope| {
-        let label = remembered::label(ask, scope)?;
+        let label = always::label(ask, scope)?;
         maker.button(&label, ButtonStyle::Always, Pressed::Approve(scope))
     };
     let deny = |choice, label, then| {
@@ -92,12 +89,11 @@ fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
     };
     let first = row([
         maker.button("Approve", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
-        match remembered::opens(ask) {
-            true => {
-                let all = Pressed::ChooseParts(parts::all(body));
-                maker.button("Always…", ButtonStyle::Always, all)
-            }
-            false => remember(Scope::Always),
+        if always::opens_choice(ask) {
+            let all = Pressed::ChooseParts(always::all_parts(body));
+            maker.button("Always…", ButtonStyle::Always, all)
+        } else {
+            remember(Scope::Always)
         },
         plain_deny(ask, maker),
     ]);
@@ -133,9 +129,9 @@ fn critical(ask: &Ask, maker: Maker<'_>) -> Buttons {
 }
 
 /// The second step of a critical ask: its yes says what will happen.
-pub(super) fn review(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
+pub(super) fn confirm(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     let maker = maker(ask, origin);
-    let order = effects::order(ask).unwrap_or_else(|| "run it".to_owned());
+    let order = effects::as_order(ask).unwrap_or_else(|| "run it".to_owned());
     // Room for the count of what is cut.
     let label = format!("Yes, {}", brief(&order, LABEL - 14));
     vec![
@@ -151,4 +147,152 @@ fn plain_deny(ask: &Ask, maker: Maker<'_>) -> Option<Button> {
         OnDeny::Explain => "Deny and explain",
     };
     maker.button(label, ButtonStyle::Deny, Pressed::Deny)
+}
+
+/// What fits on a button on every platform; characters.
+pub(super) const LABEL: usize = 34;
+
+/// Makes buttons for one step of one card.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Maker<'a> {
+    pub(crate) origin: Origin<'a>,
+    pub(crate) step: usize,
+}
+
+impl Maker<'_> {
+    /// A button; `None` if its token would be too long.
+    pub(crate) fn button(
+        self,
+        label: &str,
+        style: ButtonStyle,
+        pressed: Pressed,
+    ) -> Option<Button> {
+        let Origin { nonce, store } = self.origin;
+        let nonce = nonce.to_owned();
+        let store = store.to_owned();
+        let token = ButtonToken { nonce, step: self.step, pressed, store }.write()?;
+        Some(Button { token, label: label.to_owned(), style })
+    }
+}
+
+/// The buttons of a card.
+#[derive(Debug, Default)]
+pub(super) struct Buttons {
+    pub rows: Vec<Vec<Button>>,
+    pub more: Vec<Button>,
+}
+
+pub(super) fn row<const N: usize>(buttons: [Option<Button>; N]) -> Vec<Button> {
+    buttons.into_iter().flatten().collect()
+}
+
+/// A text that is longer is cut in the second step: the first step has shown it, and no platform
+/// has to look it up.
+const REVIEWED: usize = 6_000;
+/// The same of a change: so many lines, and so much of each.
+const LINES: usize = 100;
+const LINE: usize = 160;
+
+/// Draws the second step: what will happen, on the button that approves.
+#[must_use]
+pub fn review(ask: &Ask, origin: Origin<'_>) -> Card {
+    let mut card = card::draw(ask, origin);
+    // What was submitted cannot be approved while a change of it is proposed, or in a pause.
+    if !ask.is_open() || ask.progress.edit.is_some() || ask.stopped.is_some() {
+        return card;
+    }
+    card.blocks.retain(|block| !matches!(block, Block::Details { .. }));
+    card.blocks.iter_mut().for_each(shorten);
+    let text = "Approve this, once? There is no second question.".to_owned();
+    card.blocks.push(Block::Note { text });
+    (card.buttons, card.more) = (confirm(ask, origin), Vec::new());
+    card
+}
+
+/// Cuts what is long in the middle.
+// SECURITY: what is cut is counted where it was, and the end is kept: the dangerous part likes it.
+fn shorten(block: &mut Block) {
+    match block {
+        Block::Code { text, .. } | Block::Quote { text, .. } => {
+            let cut = excerpt(text, REVIEWED);
+            if let Some(tail) = cut.tail {
+                let hidden = format!("⋮ {} characters; ‹ Back shows them", cut.hidden);
+                *text = format!("{}\n{hidden}\n{tail}", cut.head);
+            }
+        }
+        Block::Diff { lines, .. } => {
+            let over = lines.len().saturating_sub(LINES);
+            if over > 0 {
+                let text = format!("{over} more lines of the change; ‹ Back shows them");
+                let from = LINES - LINES / 3;
+                let cut = DiffLine { side: DiffSide::Skipped, text };
+                lines.splice(from..from + over, [cut]);
+            }
+            lines.iter_mut().for_each(|line| shorten_line(&mut line.text));
+        }
+        _ => {}
+    }
+}
+
+fn shorten_line(text: &mut String) {
+    let cut = excerpt(text, LINE);
+    if let Some(tail) = cut.tail {
+        *text = format!("{} ⋯{} characters⋯ {tail}", cut.head, cut.hidden);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+    use super::*;
+    use countersign_gate::{ask::Body, call::Call};
+    use countersign_port::diff_text;
+    use serde_json::json;
+
+    const CARD: Origin<'_> = Origin { nonce: "k3J9sQ0aZ_-b4LmX7yTn2w", store: "0wn5t0re" };
+
+    fn reviewed(tool: &str, args: serde_json::Value) -> String {
+        let call = Call::new("a", "s", tool, args);
+        let body = Body { critical: true, ..Body::new(call, "no rule allows it") };
+        let card = review(&Ask::opened("one", body.call.digest(), body, 0), CARD);
+        let text = |block: &Block| match block {
+            Block::Code { text, .. } => Some(text.clone()),
+            Block::Diff { lines, .. } => Some(diff_text(lines)),
+            _ => None,
+        };
+        card.blocks.iter().filter_map(text).max_by_key(String::len).unwrap()
+    }
+
+    #[test]
+    fn a_long_change_keeps_its_end_and_says_how_many_lines_are_cut() {
+        let new: Vec<_> = (1..=500).map(|n| format!("line {n}")).collect();
+        let args = json!({"file_path": "/x", "old_string": "", "new_string": new.join("\n")});
+        let text = reviewed("Edit", args);
+        let lines: Vec<_> = text.lines().collect();
+        let cut = "⋮ 400 more lines of the change; ‹ Back shows them";
+        assert_eq!(
+            (lines.len(), lines[66], lines[67], lines[68]),
+            (101, "+ line 67", cut, "+ line 468")
+        );
+        assert_eq!((lines[0], lines[100]), ("+ line 1", "+ line 500"));
+        let short =
+            json!({"file_path": "/x", "old_string": "", "new_string": new[..100].join("\n")});
+        assert_eq!(reviewed("Edit", short).lines().last(), Some("+ line 100"));
+    }
+
+    #[test]
+    fn a_long_line_of_a_change_keeps_its_end_and_says_how_much_is_cut() {
+        let new = format!("{};rm -rf ~", "x".repeat(1_000));
+        let text =
+            reviewed("Edit", json!({"file_path": "/x", "old_string": "", "new_string": new}));
+        assert!(text.contains("x ⋯849 characters⋯ x") && text.ends_with(";rm -rf ~"), "{text}");
+    }
+
+    #[test]
+    fn a_long_command_keeps_its_end_and_says_how_much_is_cut() {
+        let command = format!("echo {};rm -rf ~", "x".repeat(7_000));
+        let text = reviewed("Bash", json!({"command": command}));
+        assert!(text.contains("\n⋮ 1014 characters; ‹ Back shows them\n"), "{text}");
+        assert!(text.starts_with("echo x") && text.ends_with(";rm -rf ~"), "{text}");
+    }
 }

@@ -1,11 +1,6 @@
 //! What a call would do, on its card: all of it, the command or the file first.
 
-use super::{
-    change, lines,
-    named::first,
-    readable::readable,
-    sheet::{Sheet, fact},
-};
+use crate::card::{Sheet, change, effects, fact};
 use countersign_gate::{ask::Ask, call::Call};
 use countersign_policy::{
     argument_names::{COMMANDS, CONTENTS, FILES, NEW_TEXTS, OLD_TEXTS},
@@ -14,13 +9,13 @@ use countersign_policy::{
 use countersign_port::Field;
 use serde_json::{Map, Value};
 
-/// Writes all arguments of a call; `told` where the first line shows the whole command.
-pub(super) fn draw(ask: &Ask, told: bool, sheet: &mut Sheet, details: &mut Sheet) {
+/// Writes all arguments of a call; `in_title` where the first line shows the whole command.
+pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut Sheet) {
     let call = &ask.body.call;
     let mut rest = call.args.clone();
     if let Some((key, text)) = command(call) {
-        lines::draw(call, &text, sheet);
-        if !told {
+        effects::draw_highlights(call, &text, sheet);
+        if !in_title {
             sheet.code("", &text);
         }
         rest = key.map_or(Value::Null, |key| without(rest, &[key]));
@@ -28,13 +23,10 @@ pub(super) fn draw(ask: &Ask, told: bool, sheet: &mut Sheet, details: &mut Sheet
         sheet.quote("plan", plan);
         rest = without(rest, &["plan"]);
     } else if let Some(change) = change::of(call) {
-        rest = match rest.is_string() {
-            true => Value::Null,
-            false => without(rest, &change.shows),
-        };
+        rest = if rest.is_string() { Value::Null } else { without(rest, &change.shows) };
         sheet.change(&change.paths.join(", "), (change.added, change.removed), change.lines);
     } else {
-        rest = parts(told, rest, sheet);
+        rest = parts(in_title, rest, sheet);
     }
     if call.args.get("description").and_then(Value::as_str) == call.description.as_deref() {
         rest = without(rest, &["description"]);
@@ -48,9 +40,9 @@ pub(super) fn draw(ask: &Ask, told: bool, sheet: &mut Sheet, details: &mut Sheet
 }
 
 /// What is shown first of a tool that is no shell: its file, its address, its text.
-fn parts(told: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
+fn parts(in_title: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
     let text = |rest: &Value, keys: &[&'static str]| {
-        first(rest, keys).map(|(key, text)| (key, text.to_owned()))
+        first_of(rest, keys).map(|(key, text)| (key, text.to_owned()))
     };
     let content = text(&rest, CONTENTS);
     if let Some((key, path)) = text(&rest, FILES) {
@@ -60,7 +52,7 @@ fn parts(told: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
         rest = without(rest, &[key]);
     }
     if let Some((key, url)) = text(&rest, &["url"]) {
-        if !told {
+        if !in_title {
             sheet.code("address", &url);
         }
         rest = without(rest, &[key]);
@@ -152,4 +144,159 @@ pub(super) fn without(mut value: Value, keys: &[&str]) -> Value {
 
 pub(super) fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
+}
+
+/// The first of the names that holds a text.
+pub(super) fn first_of<'a>(
+    args: &'a Value,
+    names: &[&'static str],
+) -> Option<(&'static str, &'a str)> {
+    names.iter().find_map(|name| Some((*name, args.get(name)?.as_str()?)))
+}
+
+/// Deeper values are written in one line; so do all where spreading them out would make them mostly
+/// blanks.
+const DEEPEST: usize = 12;
+const SPREAD: usize = 16 * 1024;
+/// A list of short values is written in one line.
+const IN_LINE: usize = 60;
+
+/// Arguments for people: a line of `key: value` for each key, nested values below it, texts as they
+/// are.
+///
+/// SECURITY: every line of a text with several lines is put behind `│`, so that no text passes for
+/// a key, and nothing but the depth decides where a line begins.
+pub(super) fn readable(value: &Value) -> String {
+    let mut out = String::new();
+    write_lines(value, 0, &mut out);
+    let compact = value.to_string();
+    if out.len() > SPREAD.max(4 * compact.len()) {
+        return compact;
+    }
+    out.trim_end_matches('\n').to_owned()
+}
+
+fn write_lines(value: &Value, depth: usize, out: &mut String) {
+    match value {
+        Value::Object(map) if depth < DEEPEST && !map.is_empty() => {
+            for (key, value) in map {
+                entry(&one_line(key), value, depth, out);
+            }
+        }
+        Value::Array(list) if depth < DEEPEST && !list.is_empty() => {
+            for value in list {
+                entry("-", value, depth, out);
+            }
+        }
+        value => {
+            indent(depth, out);
+            write_text(&plain_text(value), depth, out);
+        }
+    }
+}
+
+/// A key, or the dash of a list, and what follows it.
+fn entry(key: &str, value: &Value, depth: usize, out: &mut String) {
+    indent(depth, out);
+    out.push_str(key);
+    if key != "-" {
+        out.push(':');
+    }
+    let nested = match value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(list) => !list.is_empty() && in_line(list).is_none(),
+        _ => false,
+    };
+    if nested && depth + 1 < DEEPEST {
+        out.push('\n');
+        return write_lines(value, depth + 1, out);
+    }
+    let short = value.as_array().and_then(|list| in_line(list));
+    let plain = short.unwrap_or_else(|| plain_text(value));
+    if !plain.contains('\n') {
+        out.push(' ');
+    }
+    write_text(&plain, depth, out);
+}
+
+fn write_text(text: &str, depth: usize, out: &mut String) {
+    if !text.contains('\n') {
+        out.push_str(text);
+        return out.push('\n');
+    }
+    out.push('\n');
+    for line in text.split('\n') {
+        indent(depth + 1, out);
+        out.push_str("│ ");
+        out.push_str(line);
+        out.push('\n');
+    }
+}
+
+/// A list of short plain values.
+fn in_line(list: &[Value]) -> Option<String> {
+    let short = |value: &Value| match value {
+        Value::Array(_) | Value::Object(_) => None,
+        value => {
+            Some(plain_text(value)).filter(|it| !it.contains(['\n', ',']) && it.len() <= IN_LINE)
+        }
+    };
+    let all = list.iter().take(IN_LINE).map(short).collect::<Option<Vec<_>>>()?.join(", ");
+    (!list.is_empty() && all.len() <= IN_LINE && list.len() <= IN_LINE).then_some(all)
+}
+
+fn plain_text(value: &Value) -> String {
+    match value {
+        // A text that reads like something else, or like nothing, says that it is a text.
+        Value::String(text) if serde_json::from_str::<Value>(text).is_ok() || text.is_empty() => {
+            format!("\"{text}\"")
+        }
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+fn one_line(key: &str) -> String {
+    key.replace('\n', "⏎")
+}
+
+fn indent(depth: usize, out: &mut String) {
+    out.extend(std::iter::repeat_n("  ", depth));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn nested_values_stand_below_their_keys_and_texts_are_not_escaped() {
+        let args = json!({
+            "owner": "ana", "labels": ["bug", "ui"], "draft": false, "number": "12",
+            "body": "It fails.\nowner: root", "user": {"name": "Ana", "roles": []},
+            "files": [{"path": "a"}, "b,c"],
+        });
+        let wanted = "\
+owner: ana
+labels: bug, ui
+draft: false
+number: \"12\"
+body:
+  │ It fails.
+  │ owner: root
+user:
+  name: Ana
+  roles: []
+files:
+  -
+    path: a
+  - b,c";
+        assert_eq!(readable(&args), wanted);
+    }
+
+    #[test]
+    fn deep_values_do_not_become_mostly_blanks() {
+        let deep = (0..90).fold(json!(vec![json!([]); 5_000]), |inner, _| json!([inner]));
+        assert!(readable(&deep).len() < 20_000);
+    }
 }

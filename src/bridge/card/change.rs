@@ -1,19 +1,27 @@
-//! A change of a text, line by line.
+//! A change of a text, line by line: what an editing tool would change, and what a person proposes
+//! to run instead.
 
-use super::{
-    named::first,
-    part_of_change::{ChangedTexts, PartOfChange},
+use crate::{
+    card::{Origin, Sheet, buttons::Maker, call::first_of},
+    token::Pressed,
 };
-use countersign_gate::call::Call;
+use countersign_gate::{
+    ask::{
+        Ask,
+        edit::{ProposedEdit, editable, edited_text},
+    },
+    call::{Accepts, Call},
+};
+use countersign_people::answer::EditStep;
 use countersign_policy::{
-    argument_names::{CHANGES, FILES, NEW_TEXTS, OLD_TEXTS},
+    argument_names::{CHANGES, CONTENTS, FILES, MOVED_TO, NEW_TEXTS, OLD_TEXTS, PATCHES},
     edited_files::patch_of,
     patch,
     tools::{Kind, kind_of},
     values::Values,
 };
-use countersign_port::{DiffLine, DiffSide};
-use serde_json::Value;
+use countersign_port::{Button, ButtonStyle, DiffLine, DiffSide, brief, line};
+use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 use std::time::Duration;
 
@@ -45,7 +53,7 @@ pub(super) fn of(call: &Call) -> Option<FileChange> {
         change.shows.extend(key);
         change.patch(text)
     })?;
-    change.shows.extend(first(&call.args, FILES).map(|(key, _)| key));
+    change.shows.extend(first_of(&call.args, FILES).map(|(key, _)| key));
     let values = Values::of(&call.for_policy(None)).list;
     change.paths = values.into_iter().filter(|it| it.is_path).map(|it| it.text).collect();
     Some(change)
@@ -61,7 +69,8 @@ pub(super) fn between(old: &str, new: &str) -> FileChange {
 impl FileChange {
     /// One text for another.
     fn edit(&mut self, args: &Value) -> Option<()> {
-        let (old, new) = (first(args, OLD_TEXTS), first(args, NEW_TEXTS));
+        let old = first_of(args, OLD_TEXTS);
+        let new = first_of(args, NEW_TEXTS);
         if old.is_none() && new.is_none() {
             return None;
         }
@@ -160,6 +169,115 @@ impl FileChange {
     }
 }
 
+/// How much of a path is shown above a change.
+const PATH: usize = 200;
+
+/// One of several changes in a call: of one file, or of several.
+struct PartOfChange<'c> {
+    /// The file and what happens to it, where the change names one.
+    pub(super) title: Option<String>,
+    pub(super) texts: ChangedTexts<'c>,
+}
+
+/// The texts of a change.
+enum ChangedTexts<'c> {
+    /// What is there, and what is to be there.
+    Both(&'c str, &'c str),
+    /// Lines of a diff.
+    Patch(&'c str),
+}
+
+impl<'c> PartOfChange<'c> {
+    /// Reads a change; `None` where it says more than is shown of it.
+    pub(super) fn of(change: &'c Value) -> Option<Self> {
+        let map = change.as_object()?;
+        let kind = map.get("kind").or_else(|| map.get("type"));
+        let of_kind = kind.and_then(Value::as_object);
+        let kind = kind.and_then(|kind| kind.as_str().or_else(|| kind.get("type")?.as_str()));
+        let known = |map: &Map<String, Value>| {
+            let lists = [FILES, OLD_TEXTS, NEW_TEXTS, PATCHES, CONTENTS, MOVED_TO];
+            let is = |key: &str| lists.iter().any(|names| names.contains(&key));
+            map.iter().all(|(key, value)| {
+                value.is_null() || is(key) && value.is_string() || matches!(&**key, "kind" | "type")
+            })
+        };
+        if !known(map) || !of_kind.is_none_or(known) {
+            return None;
+        }
+        let path = first_of(change, FILES).map(|(_, path)| path);
+        let moved = first_of(change, MOVED_TO).or_else(|| first_of(change.get("kind")?, MOVED_TO));
+        let short = |path: &str| brief(&line(path), PATH);
+        let verb = line(kind.unwrap_or("change"));
+        let title = match (path, moved) {
+            (Some(path), Some((_, to))) => Some(format!("move {} to {}", short(path), short(to))),
+            (Some(path), None) => Some(format!("{verb} {}", short(path))),
+            (None, Some(_)) => return None,
+            (None, None) => None,
+        };
+        let old = first_of(change, OLD_TEXTS);
+        let new = first_of(change, NEW_TEXTS);
+        let text = first_of(change, PATCHES).or_else(|| first_of(change, CONTENTS)).map(|it| it.1);
+        let texts = match (kind, text) {
+            (_, None) => ChangedTexts::Both(old.map_or("", |it| it.1), new.map_or("", |it| it.1)),
+            (_, Some(_)) if old.is_some() || new.is_some() => return None,
+            (Some("add"), Some(text)) => ChangedTexts::Both("", text),
+            (Some("delete"), Some(text)) => ChangedTexts::Both(text, ""),
+            (_, Some(text)) => ChangedTexts::Patch(text),
+        };
+        Some(Self { title, texts })
+    }
+}
+
+/// How much of a digest people are shown; characters.
+const DIGEST: usize = 12;
+
+/// Writes a proposed change as a diff, and what the changed call touches.
+pub(super) fn draw_proposal(ask: &Ask, edit: &ProposedEdit, sheet: &mut Sheet) {
+    let call = &ask.body.call;
+    let new = edited_text(call, &edit.args);
+    let change = between(editable(call).unwrap_or_default(), &new);
+    let path = first_of(&call.args, FILES).map_or("proposed change", |it| it.1);
+    sheet.change(path, (change.added, change.removed), change.lines);
+    let digest: String = edit.digest.chars().take(DIGEST).collect();
+    sheet.note(format!("Changed by {}; nothing of it runs yet. Digest {digest}.", line(&edit.by)));
+    if edit.critical {
+        sheet.note("The changed call is critical.");
+    }
+    if !edit.effects.is_empty() {
+        let effects: Vec<String> = edit.effects.iter().take(4).map(|it| line(it)).collect();
+        sheet.note(format!("The changed call touches: {}", effects.join("; ")));
+    }
+    if !takes_edits(ask) {
+        sheet.note("This agent takes no changed call: it is told no, with the text as the reason.");
+    }
+}
+
+/// The buttons of an ask with a proposed change. What was submitted cannot be approved meanwhile.
+pub(super) fn proposal_buttons(
+    ask: &Ask,
+    edit: &ProposedEdit,
+    origin: Origin<'_>,
+) -> Vec<Vec<Button>> {
+    let maker = |step| Maker { origin, step };
+    let step = |label, style, step| maker(edit.nth).button(label, style, Pressed::Edit(step));
+    let yes = match (takes_edits(ask), edit.critical, edit.reviewed) {
+        (false, ..) => step("Deny, with this text", ButtonStyle::Deny, EditStep::Approve),
+        (true, true, false) => step("Review the change…", ButtonStyle::Text, EditStep::Review),
+        (true, true, true) => {
+            step("Yes, run the changed call", ButtonStyle::Approve, EditStep::Approve)
+        }
+        (true, false, _) => step("Approve as changed", ButtonStyle::Approve, EditStep::Approve),
+    };
+    let no = maker(0).button("Deny", ButtonStyle::Deny, Pressed::Deny);
+    let first = if edit.critical { [no, yes] } else { [yes, no] };
+    let drop = step("Drop the change", ButtonStyle::Choice, EditStep::Drop);
+    vec![first.into_iter().flatten().collect(), drop.into_iter().collect()]
+}
+
+fn takes_edits(ask: &Ask) -> bool {
+    ask.body.call.accepts.contains(&Accepts::UpdatedInput)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -210,11 +328,11 @@ mod tests {
     #[test]
     fn changes_of_several_files_are_shown_file_by_file() {
         let changes = json!({"changes": [
-            {"path": "/w/a", "kind": {"type": "update", "move_path": "/w/b"},
-             "diff": "@@ -1 +1 @@\n-x\n+y"},
-            {"path": "/w/n", "kind": {"type": "add"}, "diff": "hello\n"},
-            {"path": "/w/o", "kind": {"type": "delete"}, "diff": "bye\n"},
-            {"path": "/w/p", "oldText": null, "newText": "new"}]});
+        {"path": "/w/a", "kind": {"type": "update", "move_path": "/w/b"},
+         "diff": "@@ -1 +1 @@\n-x\n+y"},
+        {"path": "/w/n", "kind": {"type": "add"}, "diff": "hello\n"},
+        {"path": "/w/o", "kind": {"type": "delete"}, "diff": "bye\n"},
+        {"path": "/w/p", "oldText": null, "newText": "new"}]});
         let drawn = change("edit_file", changes).unwrap();
         let first = "⋮ move /w/a to /w/b\n  @@ -1 +1 @@\n- x\n+ y\n⋮ add /w/n\n+ hello\n";
         let second = "⋮ delete /w/o\n- bye\n⋮ change /w/p\n+ new";
@@ -234,7 +352,7 @@ mod tests {
             (
                 "apply_patch",
                 json!({"command":
-                "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch"}),
+            "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch"}),
             ),
         ] {
             let drawn = change(tool, args.clone()).unwrap();

@@ -1,9 +1,6 @@
 //! The short facts on a card: who asks, from where, and what waits behind it.
 
-use super::{
-    call::words,
-    sheet::{Sheet, fact, glance},
-};
+use crate::card::{Sheet, call::words, fact, glance};
 use countersign_gate::{
     ask::Ask,
     call::{Batch, Behind, Call},

@@ -1,10 +1,10 @@
 //! Questions to a person, on their card.
 
-use super::{
-    call::{is_nothing, without},
-    maker::LABEL,
-    readable::readable,
-    sheet::{Sheet, fact, glance},
+use crate::card::{
+    Sheet,
+    buttons::LABEL,
+    call::{is_nothing, readable, without},
+    fact, glance,
 };
 use countersign_gate::{
     ask::Ask,
@@ -18,14 +18,14 @@ use serde_json::Value;
 /// How much of an earlier question is shown before its answer.
 const EARLIER: usize = 120;
 
-/// Writes the question that waits, and what has been answered before it; `told` where the first
-/// line shows the whole of it.
-pub(super) fn draw(ask: &Ask, question: &Question, told: bool, sheet: &mut Sheet) {
+/// Writes the question that waits, and what has been answered before it; `in_title` where the
+/// first line shows the whole of it.
+pub(super) fn draw(ask: &Ask, question: &Question, in_title: bool, sheet: &mut Sheet) {
     let count = ask.body.call.questions.len();
     if count > 1 {
         sheet.note(format!("Question {} of {count}", ask.progress.current() + 1));
     }
-    if !told {
+    if !in_title {
         sheet.quote("question", &question.question);
     }
     about(question, sheet);

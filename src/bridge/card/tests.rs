@@ -4,6 +4,7 @@
     clippy::panic,
     reason = "tests fail by panicking"
 )]
+
 use super::*;
 use countersign_gate::{
     ask::{Answer, Body, By, Scope, StoppedClock},

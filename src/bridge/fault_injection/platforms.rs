@@ -1,20 +1,19 @@
 //! The real adapters, before the stand-ins of their platforms.
 
-use super::{Place, VisibleCard};
-use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses, SendError,
-    Signals, Target, async_trait,
-};
-use countersign_store::fault_injection::Faults;
-use std::sync::Arc;
-
 #[allow(unused_imports, reason = "a stand-in is for many, and nobody presses in it here")]
 #[path = "../../../tests/support/discord.rs"]
 pub(super) mod discord;
 #[path = "../../../tests/support/telegram.rs"]
 pub(super) mod telegram;
 
+use crate::fault_injection::{Place, VisibleCard};
+use countersign_port::{
+    Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses, SendError,
+    Signals, Target, async_trait,
+};
+use countersign_store::fault_injection::Faults;
 use discord::{CHANNEL, FakeDiscord};
+use std::sync::Arc;
 use telegram::{GROUP, Telegram};
 
 /// Telegram's adapter before its stand-in.

@@ -1,8 +1,8 @@
 //! Undo, and edit and approve, while commits fail and the daemon dies in the middle of them.
 
-use super::{Place, Scenario, chat::FakeChat};
-use super::{
-    VisibleCard,
+use crate::fault_injection::{
+    Place, Scenario, VisibleCard,
+    chat::FakeChat,
     platforms::{InDiscord, InTelegram},
 };
 use countersign_gate::{

@@ -1,18 +1,25 @@
 //! Folding: what comes faster than a chat takes messages shares one that is edited in place.
 
-use super::{
-    OutboxWorker,
-    one_card::{LONGEST_SEND, late_note},
+use crate::{
+    bundle,
+    outbox::{
+        OutboxWorker,
+        cards::{LONGEST_SEND, late_note},
+        failures::backoff_ms,
+    },
 };
-use crate::{bundle, outage::backoff_ms};
-use countersign_domain::late;
-use countersign_port::{MessageRef, Posting, SendError, Target};
+use countersign_domain::{Ask, call::Call, late};
+use countersign_port::{MessageRef, Pace, Posting, SendError, Target};
 use countersign_store::{
-    Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Member, NewEvent, StoreError,
+    Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Due, Member, NewEvent, StoreError,
 };
 use countersign_tokens::clock;
 use serde_json::json;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    time::Duration,
+};
+use tokio::time::Instant;
 
 impl OutboxWorker {
     /// Draws the bundles that are due. `Some`: nothing more for so long.
@@ -25,7 +32,8 @@ impl OutboxWorker {
             return Ok(None);
         }
         loop {
-            let (name, now) = (self.adapter.name, clock::now_ms());
+            let name = self.adapter.name;
+            let now = clock::now_ms();
             let Some(row) = store.due_bundle(name, &self.target, now, news).await? else {
                 return Ok(None);
             };
@@ -42,7 +50,8 @@ impl OutboxWorker {
     }
 
     async fn show_bundle(&mut self, row: &BundleRow) -> Result<Option<Duration>, StoreError> {
-        let (store, term) = (self.store.clone(), self.term.clone());
+        let store = self.store.clone();
+        let term = self.term.clone();
         let Some(bundle) = store.next_revision(&row.nonce, term.fence()).await? else {
             term.end();
             return Ok(Some(Duration::from_secs(1)));
@@ -126,7 +135,8 @@ impl OutboxWorker {
         let event = |member: &Member| {
             let data = json!({"adapter": adapter, "target": target, "message": message,
                 "version": member.ask.version, "digest": digest});
-            let (kind, ask) = ("shown".to_owned(), Some(member.ask.id.clone()));
+            let kind = "shown".to_owned();
+            let ask = Some(member.ask.id.clone());
             NewEvent { at: clock::now_ms(), kind, ask, data }
         };
         let noted = self.store.note_all(bundle.members.iter().map(event).collect()).await;
@@ -144,11 +154,13 @@ impl OutboxWorker {
         let pace = self.adapter.pace(&Target(self.target.clone()));
         let rest = pace.map_or(Duration::ZERO, |pace| pace.between_edits());
         let until = clock::now_ms() + i64::try_from(rest.as_millis()).unwrap_or_default();
-        let (store, fence) = (self.store.clone(), self.term.fence().clone());
+        let store = self.store.clone();
+        let fence = self.term.fence().clone();
         if !store.bundle_shown(bundle, message, muted, until, &fence).await? {
             self.term.end();
         }
-        let (adapter, asks) = (self.adapter.name, bundle.members.len());
+        let adapter = self.adapter.name;
+        let asks = bundle.members.len();
         tracing::info!(adapter, asks, revision = bundle.row.revision, "a bundle of cards is shown");
         Ok(None)
     }
@@ -158,7 +170,8 @@ impl OutboxWorker {
         bundle: &Bundle,
         error: SendError,
     ) -> Result<Option<Duration>, StoreError> {
-        let (store, adapter) = (self.store.clone(), self.adapter.name);
+        let store = self.store.clone();
+        let adapter = self.adapter.name;
         let BundleRow { nonce, attempts, .. } = &bundle.row;
         match error {
             SendError::Transient(why) | SendError::Fatal(why) => {
@@ -194,11 +207,181 @@ impl OutboxWorker {
 
 /// The bundle with the deadlines that its asks have once it is shown.
 fn started(bundle: &Bundle) -> Bundle {
-    let (mut bundle, now) = (bundle.clone(), clock::now_ms());
+    let mut bundle = bundle.clone();
+    let now = clock::now_ms();
     for Member { joined, ask, .. } in &mut bundle.members {
         if *joined == bundle.row.revision {
             ask.deadline_at = late::deadline(ask.created_at, ask.deadline_at, now);
         }
     }
     bundle
+}
+
+/// How long a bundle is joined by new requests: a change of a message rings nobody's phone.
+const JOIN_MS: i64 = 60_000;
+/// The largest call that is folded; bytes. A bundle holds all of its calls.
+const LARGEST: usize = 8 * 1024;
+
+/// Whether a card that is due may share a message. Critical calls and questions never do, nor does
+/// what may have a message already: one that was posted and whose answer was lost would stay there
+/// for ever, beside the shared one.
+fn may_share(due: &Due) -> bool {
+    let Ok(ask) = &due.ask else { return false };
+    let call = &ask.body.call;
+    // A bundle shows no votes.
+    let needs_people = !ask.body.requirements.is_empty() || ask.body.is_no_call();
+    let large = || call.args.to_string().len() > LARGEST;
+    let new = due.card.message.is_none() && !due.card.shown && due.card.attempts == 0;
+    new && ask.is_open() && !ask.body.critical && !ask.is_question() && !needs_people && !large()
+}
+
+impl OutboxWorker {
+    /// Puts first turns that come too fast into bundles, and the same call again into that of the
+    /// first. The cards that stay on their own.
+    pub(super) async fn fold(&mut self, mut due: Vec<Due>) -> Result<Vec<Due>, StoreError> {
+        let Some(pace) = self.adapter.pace(&Target(self.target.clone())) else { return Ok(due) };
+        let mut left = Vec::with_capacity(due.len());
+        let turns: HashMap<_, _> =
+            due.iter().enumerate().map(|(turn, due)| (due.card.nonce.clone(), turn)).collect();
+        let (sharing, others) = due.drain(..).partition::<Vec<_>, _>(may_share);
+        let sharing = self.join_twins(sharing).await?;
+        let by_session = self.gate.thread_idle_ms(self.adapter.name, &self.target).is_some();
+        let mut crowds = BTreeMap::<String, Vec<Due>>::new();
+        for due in sharing {
+            let crowd = due.ask.as_ref().map(|ask| crowd(&ask.body.call, by_session));
+            let crowd = crowd.unwrap_or_default();
+            crowds.entry(crowd).or_default().push(due);
+        }
+        for (crowd, cards) in crowds {
+            if self.is_rush(&crowd, cards.len(), pace).await? {
+                self.put_together(&crowd, &cards).await?;
+            } else {
+                left.extend(cards);
+            }
+        }
+        left.extend(others);
+        left.sort_by_key(|due| turns.get(&due.card.nonce).copied());
+        Ok(left)
+    }
+
+    /// Whether a crowd has more cards to show than its target takes at once.
+    async fn is_rush(
+        &mut self,
+        crowd: &str,
+        waiting: usize,
+        pace: Pace,
+    ) -> Result<bool, StoreError> {
+        let most = if self.rush.is_slow() { 1 } else { pace.at_once };
+        if waiting > most {
+            return Ok(true);
+        }
+        let recent = self.rush.recent(crowd);
+        if waiting + recent.len() <= most {
+            return Ok(false);
+        }
+        // What was answered at once leaves room for more.
+        Ok(waiting + self.store.count_open_of(&recent).await? > most)
+    }
+
+    async fn put_together(&mut self, crowd: &str, cards: &[Due]) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        let now = clock::now_ms();
+        let target = self.target.clone();
+        let place = [self.adapter.name, &*target, crowd];
+        let into = store.open_bundle(place, now - JOIN_MS).await?;
+        let nonces: Vec<_> = cards.iter().map(|due| due.card.nonce.clone()).collect();
+        store.bundle(place, &nonces, into.as_deref(), self.term.fence(), now).await?;
+        Ok(())
+    }
+
+    /// Puts the same call again into the message of the first. The cards that are left.
+    async fn join_twins(&mut self, cards: Vec<Due>) -> Result<Vec<Due>, StoreError> {
+        let digest = |due: &Due| due.ask.as_ref().map(|ask| ask.digest.clone()).unwrap_or_default();
+        let digests: Vec<_> = cards.iter().map(digest).collect();
+        let store = self.store.clone();
+        let name = self.adapter.name;
+        let target = self.target.clone();
+        let posted = store.twins(name, &target, &digests).await?;
+        let mut left: Vec<Due> = Vec::new();
+        for due in cards {
+            let own = digest(&due);
+            let place = [name, &*target, &*own];
+            let nonce = due.card.nonce.clone();
+            if let Some(twin) = posted.iter().find(|twin| twin.digest == own) {
+                let cards = match &twin.bundle {
+                    Some(_) => vec![nonce],
+                    // It takes the message of the first with it.
+                    None => vec![twin.card.clone(), nonce],
+                };
+                let into = match &twin.bundle {
+                    Some(bundle) => Some(bundle.clone()),
+                    None => store.open_bundle(place, 0).await?,
+                };
+                let fence = self.term.fence();
+                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
+            } else if let Some(first) = left.iter().find(|other| digest(other) == own) {
+                let cards = [first.card.nonce.clone(), nonce];
+                let into = store.open_bundle(place, 0).await?;
+                let fence = self.term.fence();
+                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
+                left.retain(|other| digest(other) != own);
+            } else if store.open_bundle(place, clock::now_ms() - JOIN_MS).await?.is_some() {
+                let into = store.open_bundle(place, 0).await?;
+                let fence = self.term.fence();
+                store.bundle(place, &[nonce], into.as_deref(), fence, clock::now_ms()).await?;
+            } else {
+                left.push(due);
+            }
+        }
+        Ok(left)
+    }
+}
+
+/// Requests within this time come at once.
+const BURST: Duration = Duration::from_secs(10);
+/// How long a target counts as slow after it asked to wait.
+const SLOW: Duration = Duration::from_secs(60);
+/// What a worker knows of how fast its target is asked to show cards.
+#[derive(Debug, Default)]
+pub(super) struct Rush {
+    /// Cards that were posted on their own, with their crowds and asks.
+    posted: VecDeque<(Instant, String, String)>,
+    slow_until: Option<Instant>,
+}
+
+impl Rush {
+    /// The target asked to wait.
+    pub(super) fn slowed(&mut self) {
+        self.slow_until = Some(Instant::now() + SLOW);
+    }
+
+    /// A card was posted on its own.
+    pub(super) fn posted(&mut self, ask: &Ask, by_session: bool) {
+        let crowd = crowd(&ask.body.call, by_session);
+        self.posted.push_back((Instant::now(), crowd, ask.id.clone()));
+    }
+
+    fn is_slow(&self) -> bool {
+        self.slow_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// The asks of this crowd whose cards were posted a moment ago.
+    fn recent(&mut self, crowd: &str) -> Vec<String> {
+        while self.posted.front().is_some_and(|(at, ..)| at.elapsed() > BURST) {
+            self.posted.pop_front();
+        }
+        let of_it = self.posted.iter().filter(|(_, whose, _)| whose == crowd);
+        of_it.map(|(.., ask)| ask.clone()).collect()
+    }
+}
+
+/// Whose requests share a message: those of one agent in one folder of one machine, and of one
+/// session where each has a place of its own.
+fn crowd(call: &Call, by_session: bool) -> String {
+    let Call { agent, host, worker, cwd, session, .. } = call;
+    if by_session {
+        json!([agent, host, worker, cwd, session]).to_string()
+    } else {
+        json!([agent, host, worker, cwd]).to_string()
+    }
 }

@@ -1,12 +1,15 @@
 //! Threads: at a target that shows each session in a place of its own, where a new card goes.
 
-use super::{OutboxWorker, one_card::LONGEST_SEND};
-use crate::card::thread_name;
+use crate::{
+    card::thread_name,
+    outbox::{OutboxWorker, cards::LONGEST_SEND},
+};
 use countersign_gate::ask::Ask;
 use countersign_port::{Posting, SendError, SessionThread, Target};
 use countersign_store::{StoreError, ThreadKey, ThreadRow};
 use countersign_tokens::clock;
 use std::time::Duration;
+use tokio::time::Instant;
 
 impl OutboxWorker {
     /// Where a new message about this ask goes: the thread of its session, or the target itself
@@ -21,7 +24,8 @@ impl OutboxWorker {
         if !has_threads || ask.body.is_own() {
             return Ok(Ok(here));
         }
-        let (store, key) = (self.store.clone(), self.thread_key(ask));
+        let store = self.store.clone();
+        let key = self.thread_key(ask);
         // Once more where the thread that is known turns out to be gone.
         for _ in 0..2 {
             let known = store.session_thread(&key).await?;
@@ -42,7 +46,8 @@ impl OutboxWorker {
             if self.thread_pause.lasts() {
                 return Ok(Ok(here));
             }
-            let (name, now) = (thread_name(&ask.body.call), clock::now_ms());
+            let name = thread_name(&ask.body.call);
+            let now = clock::now_ms();
             let opening = store.opening_thread(&key, &name, self.term.fence(), now).await?;
             let Some(row) = opening else {
                 return Ok(Err(SendError::Transient("another daemon leads".to_owned())));
@@ -72,14 +77,16 @@ impl OutboxWorker {
 
     async fn open(&self, row: &ThreadRow) -> Result<Target, SendError> {
         let posting = if row.attempts > 0 { Posting::MayRepeat } else { Posting::First };
-        let (here, thread) = (Target(self.target.clone()), session_thread(row));
+        let here = Target(self.target.clone());
+        let thread = session_thread(row);
         let opening = self.adapter.open_thread(&here, &thread, posting);
         let opened = tokio::time::timeout(LONGEST_SEND, opening).await;
         opened.unwrap_or_else(|_| Err(SendError::Transient("no answer".into())))
     }
 
     async fn refuse(&mut self, row: &ThreadRow, why: &str) -> Result<(), StoreError> {
-        let (adapter, target) = (self.adapter.name, &self.target);
+        let adapter = self.adapter.name;
+        let target = &self.target;
         tracing::warn!(adapter, target, why, "a session has no thread; its cards go to the target");
         // After a try that was lost it says nothing of other sessions.
         if row.attempts == 0 {
@@ -114,7 +121,8 @@ impl OutboxWorker {
 
     /// Closes threads whose sessions ended or rest. `Some`: nothing more for so long.
     pub(super) async fn close_idle(&mut self) -> Result<Option<Duration>, StoreError> {
-        let (store, name) = (self.store.clone(), self.adapter.name);
+        let store = self.store.clone();
+        let name = self.adapter.name;
         let Some(idle) = self.gate.thread_idle_ms(name, &self.target) else { return Ok(None) };
         let before = clock::now_ms().saturating_sub(idle);
         for row in store.idle_threads(name, &self.target, before).await? {
@@ -124,7 +132,8 @@ impl OutboxWorker {
             if let Some(left) = self.term.rests_for() {
                 return Ok(Some(left));
             }
-            let (here, thread) = (Target(self.target.clone()), session_thread(&row));
+            let here = Target(self.target.clone());
+            let thread = session_thread(&row);
             let closing = self.adapter.close_thread(&here, &thread);
             let closed = tokio::time::timeout(LONGEST_SEND, closing).await;
             match closed.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
@@ -158,4 +167,27 @@ impl OutboxWorker {
 fn session_thread(row: &ThreadRow) -> SessionThread {
     let ThreadRow { id, name, place, .. } = row;
     SessionThread { id: id.clone(), name: name.clone(), place: place.clone().map(Target) }
+}
+
+/// A change of the bot's rights ends it before.
+const REFUSED: Duration = Duration::from_secs(60);
+
+/// A pause in which no thread is asked for, after the platform refused one.
+#[derive(Debug, Default)]
+pub(super) struct ThreadPause(Option<Instant>);
+
+impl ThreadPause {
+    /// The platform refused a thread.
+    pub(super) fn begin(&mut self) {
+        self.0 = Some(Instant::now() + REFUSED);
+    }
+
+    /// What the bot may do has changed.
+    pub(super) fn end(&mut self) {
+        self.0 = None;
+    }
+
+    pub(super) fn lasts(&self) -> bool {
+        self.0.is_some_and(|until| Instant::now() < until)
+    }
 }

@@ -1,14 +1,11 @@
 //! Presses on bundles: one press that answers several asks, and the pages between.
 
-use super::{
-    Input, NO_CARD, PressHandler,
-    receipts::{asked_back, receipt, receipt_of},
-};
 use crate::{
     bundle,
     card::Origin,
-    commands::reads_like_yes,
+    press_handler::{Input, NO_CARD, PressHandler, asked_back, receipt, receipt_of},
     token::{ButtonToken, Pressed},
+    words::reads_like_yes,
 };
 use countersign_domain::{Ask, Scope};
 use countersign_gate::{Reply, Told};
@@ -34,7 +31,8 @@ impl PressHandler {
         token: &ButtonToken,
         input: &Input,
     ) -> Result<Receipt, StoreError> {
-        let (store, nonce) = (self.store.id(), pressed.row.nonce.as_str());
+        let store = self.store.id();
+        let nonce = pressed.row.nonce.as_str();
         if let Some(card) = match token.pressed {
             Pressed::Page => Some(bundle::page(&pressed, token.step, store)),
             Pressed::Overview => Some(bundle::draw(&pressed, store)),
@@ -126,7 +124,8 @@ impl PressHandler {
     /// Answers these asks alike: first one alone, which says whether its presser may, then the
     /// rest.
     async fn answer_all(&self, asks: Vec<Ask>, presser: &Presser, action: Action) -> All {
-        let (who, of) = (self.who(presser), asks.len());
+        let who = self.who(presser);
+        let of = asks.len();
         let mut asks = asks.into_iter();
         let Some(first) = asks.next() else {
             let sentence = String::new();

@@ -1,27 +1,35 @@
-//! Adds our hooks to an agent's settings, or removes them.
+//! Adds our hooks to an agent's settings, or removes them, and lets the daemon watch its server.
 
+use super::{
+    agent_parser,
+    setup::{ConfigChange, Setup},
+};
 use crate::{
     cli::{
-        Context, Exit, agent,
-        connect::{agent_file::AgentFile, agreed::agreed, watched},
-        exit::Misused,
-        policy::outlook,
+        Context, Exit, Misused, files, policy,
+        prompt::confirmed,
         say::{self, Colour, paint},
+        wait,
     },
-    config::{self, Config, SOCKET, Server},
+    config::{self, Config, SOCKET, Server, edit},
 };
-use anyhow::{Context as _, Result, anyhow};
-use countersign_agents::{AgentTitle, HookAgent, HookMode, Hooks};
+use anyhow::{Context as _, Result, anyhow, bail};
+use countersign_agents::{AgentTitle, HookAgent, HookFile, HookMode, Hooks};
 use countersign_port::visible;
 use similar::{ChangeTag, TextDiff};
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+use toml::Value;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Shows the change first, and keeps everything else in the file as it stands.")]
 pub(in crate::cli) struct HooksArgs {
     /// Which agent
-    #[arg(value_parser = agent::parser())]
+    #[arg(value_parser = agent_parser())]
     pub(super) agent: &'static dyn HookAgent,
     /// The settings file [default: the agent's own of this user]
     #[arg(long, value_name = "FILE")]
@@ -33,7 +41,7 @@ pub(in crate::cli) struct HooksArgs {
     pub(super) mode: HookMode,
 }
 
-pub(in crate::cli) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
+pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let agent = args.agent;
     let mode = args.mode(agent)?;
     let command = hook_command(context, agent)?;
@@ -44,20 +52,19 @@ pub(in crate::cli) fn connect(context: &Context, args: &HooksArgs) -> Result<Exi
         file.write(text)
     };
     let connected = change(args, |text, _| agent.connect(text, &command, mode), write)?;
-    let rules = || match outlook::lines(context) {
+    let rules = || match policy::outlook(context) {
         Ok(lines) => lines,
         Err(error) => format!("What is asked cannot be told: {error:#}"),
     };
     let AgentTitle { name, connected: note, .. } = agent.title();
-    let note = match agent.modes().first() == Some(&mode) {
-        true => note,
-        false => {
-            "Every call is decided here then, in all of its modes: what your rules allow runs \
+    let note = if agent.modes().first() == Some(&mode) {
+        note
+    } else {
+        "Every call is decided here then, in all of its modes: what your rules allow runs \
              without its prompt, and without a daemon or an answer nothing runs."
-        }
     };
     if !matches!(connected, Changed::No) && args.settings.is_none() {
-        watched::begin(context, agent)?;
+        begin_watching(context, agent)?;
     }
     say::out(&match connected {
         Changed::Already => format!("{name} is connected already.\n\n{}", rules()),
@@ -93,7 +100,7 @@ pub(in crate::cli) fn disconnect(context: &Context, args: &HooksArgs) -> Result<
     };
     let gone = change(args, without, write)?;
     if !matches!(gone, Changed::No) && args.settings.is_none() {
-        watched::end(context, agent)?;
+        end_watching(context, agent)?;
     }
     let name = agent.title().name;
     say::out(&match gone {
@@ -161,7 +168,7 @@ fn change(
         return Ok(Changed::Already);
     }
     say::out(&diff(file.path(), &before, &after))?;
-    if !args.yes && !agreed("Make this change?")? {
+    if !args.yes && !confirmed("Make this change?", "--yes makes it")? {
         return Ok(Changed::No);
     }
     write(&file, &after)?;
@@ -227,4 +234,188 @@ fn diff(file: &Path, before: &str, after: &str) -> String {
         }
     }
     text
+}
+
+/// The section of the config that names the agents.
+const SECTION: &str = "agents";
+
+/// Has the server of this agent watched, if it has one and a daemon runs here.
+fn begin_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
+    let Some(home) = agent.watched_home() else { return Ok(()) };
+    let config = context.config()?;
+    if !config.serves_here() {
+        let title = agent.title().name;
+        return say::out(&format!(
+            "The daemon is on another machine, so only the hook of {title} asks it."
+        ));
+    }
+    if config.agents.watched(agent.name()) == Some(&*home) {
+        return Ok(());
+    }
+    set_watched(context, agent, &home.display().to_string())
+}
+
+/// Has it watched no longer, and gives the config back as it was.
+fn end_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
+    if agent.watched_home().is_none()
+        || !Config::file(context.flag.as_deref()).is_ok_and(|file| file.exists())
+    {
+        return Ok(());
+    }
+    let config = context.config()?;
+    let Some(home) = config.agents.watched(agent.name()) else { return Ok(()) };
+    let mut setup = Setup::open(context)?;
+    let text = setup.text()?;
+    let name = agent.name();
+    // What was there before, where it is certain that nothing else has changed since.
+    let value = Value::String(home.display().to_string());
+    let file = AgentFile::new(setup.file.clone(), HookFile::Shared)?;
+    let connected = |earlier: &String| {
+        edit::set(earlier, SECTION, name, &value).is_ok_and(|connected| connected == text)
+    };
+    match file.earlier().find(connected) {
+        Some(earlier) => setup.restore(&earlier)?,
+        None => {
+            let without = edit::remove(&text, SECTION, name);
+            setup.replace(&without.with_context(|| setup.file.display().to_string())?)?;
+        }
+    }
+    file.drop_backups()?;
+    say::out(&format!("Removed [{SECTION}] {name} from {}.", setup.file.display()))?;
+    reload_daemon(context)
+}
+
+fn set_watched(context: &Context, agent: &dyn HookAgent, folder: &str) -> Result<()> {
+    let mut setup = Setup::open(context)?;
+    let value = Value::String(folder.to_owned());
+    setup.write(&[ConfigChange::Set { section: SECTION, key: agent.name(), value }])?;
+    let file = setup.file.display();
+    say::out(&format!("Set [{SECTION}] {} = {folder:?} in {file}.", agent.name()))?;
+    reload_daemon(context)
+}
+
+/// A daemon that does not run takes it when it starts.
+fn reload_daemon(context: &Context) -> Result<()> {
+    let reloaded = context.approver().and_then(|client| wait(async { Ok(client.reload().await?) }));
+    match reloaded {
+        Ok(_) => say::out("The running daemon has taken it."),
+        Err(_) => say::out("`countersign serve`, or `countersign reload` where it runs, takes it."),
+    }
+}
+
+/// The largest number of backups of one file.
+const BACKUPS: u32 = 1_000;
+
+/// A file that `connect` may change.
+#[derive(Debug)]
+struct AgentFile {
+    path: PathBuf,
+    kind: HookFile,
+}
+
+impl AgentFile {
+    /// # Errors
+    /// A sentence, where the file is not ours to write.
+    // SECURITY: a link or a file of somebody else would make us write where nobody expects it.
+    fn new(path: PathBuf, kind: HookFile) -> Result<Self> {
+        let name = path.display();
+        let is_link = fs::symlink_metadata(&path).is_ok_and(|it| it.file_type().is_symlink());
+        if is_link && kind != HookFile::Shared {
+            bail!("{name} is a link, and not the file that countersign makes; remove it first");
+        }
+        match fs::metadata(&path) {
+            Ok(there) if !there.is_file() => bail!("{name} is not a file; remove it first"),
+            Ok(there) if !is_mine(there.uid()) => {
+                bail!("{name} belongs to another user; run this as that user, or chown it first")
+            }
+            Ok(there) if there.permissions().mode() & 0o200 == 0 => {
+                bail!("{name} is read-only; `chmod u+w` it first, or edit what makes it");
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| name.to_string());
+            }
+            Err(_) if is_link => bail!("{name} is a link to a file that is not there; remove it"),
+            // As root in somebody's home, new files would be root's.
+            Err(_) if rustix::process::geteuid().is_root() && !is_mine(folder_owner(&path)) => {
+                bail!("the folder of {name} belongs to another user; run this as that user");
+            }
+            Err(_) => {}
+        }
+        Ok(Self { path, kind })
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its text; empty where there is none yet.
+    fn read(&self) -> Result<String> {
+        match fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            read => read.with_context(|| self.path.display().to_string()),
+        }
+    }
+
+    /// Copies what is there before it changes; the copy, unless the newest one is the same.
+    fn back_up(&self) -> Result<Option<PathBuf>> {
+        let text = self.read()?;
+        let newest = self.backups().pop();
+        if newest.is_some_and(|newest| fs::read_to_string(newest).is_ok_and(|it| it == text)) {
+            Ok(None)
+        } else {
+            files::back_up(&self.path)
+        }
+    }
+
+    /// The texts that may have been there before: no file at all, and the backups, latest first.
+    fn earlier(&self) -> impl Iterator<Item = String> {
+        let backups = self.backups().into_iter().rev();
+        let backups = backups.filter_map(|backup| fs::read_to_string(backup).ok());
+        std::iter::once(String::new()).chain(backups)
+    }
+
+    /// Replaces the text. A file without a text is removed.
+    fn write(&self, text: &str) -> Result<()> {
+        if text.is_empty() {
+            let removed = fs::remove_file(&self.path);
+            return removed.with_context(|| format!("cannot remove {}", self.path.display()));
+        }
+        files::replace(&self.path, text)?;
+        if self.kind == HookFile::OwnProgram {
+            let runnable = fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700));
+            runnable.with_context(|| format!("cannot make {} runnable", self.path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the backups that hold nothing but what is there now.
+    fn drop_backups(&self) -> Result<()> {
+        let text = self.read()?;
+        if text.is_empty() {
+            return Ok(());
+        }
+        for backup in self.backups() {
+            if fs::read_to_string(&backup).is_ok_and(|it| it == text) {
+                let removed = fs::remove_file(&backup);
+                removed.map_err(|error| anyhow!("cannot remove {}: {error}", backup.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn backups(&self) -> Vec<PathBuf> {
+        let name = |at: u32| PathBuf::from(format!("{}.{at}.bak", self.path.display()));
+        (1..BACKUPS).map(name).take_while(|backup| backup.exists()).collect()
+    }
+}
+
+/// The owner of the nearest folder that is there.
+fn folder_owner(path: &Path) -> u32 {
+    let folder = path.ancestors().skip(1).find_map(|folder| fs::metadata(folder).ok());
+    folder.map_or_else(|| rustix::process::geteuid().as_raw(), |folder| folder.uid())
+}
+
+fn is_mine(owner: u32) -> bool {
+    rustix::process::geteuid().as_raw() == owner
 }

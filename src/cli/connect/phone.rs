@@ -1,26 +1,37 @@
 //! Connects a phone: from a bot's token to a first card that was answered.
 
-use super::{
-    account::{account, toml_of},
-    agreed::agreed,
-    options::{Phone, PhoneOptions},
-    qr, running,
-    setup::{ConfigChange, Setup},
-    test_card,
-};
+use super::setup::{ConfigChange, Setup};
 use crate::{
-    cli::{Context, Exit, say},
+    cli::{
+        Context, Exit, Misused,
+        prompt::{self, confirmed},
+        say,
+    },
     config::Config,
     daemon,
     platforms::Registered,
 };
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::AGENTS;
-use countersign_client::Client;
-use countersign_domain::wire::{PairingKnock, PairingProgress};
+use countersign_client::{Client, ClientError, Decided, Ending, Submitted};
+use countersign_domain::wire::{PairingKnock, PairingProgress, ReadyReply};
+use countersign_gate::{
+    call::Call,
+    question::{Choice, Question},
+};
 use countersign_people::approvers::Members;
-use countersign_port::{PairingPlace, Settings, Target};
-use std::io::{self, IsTerminal};
+use countersign_port::{
+    Absent, CheckError, Guide, PairingPlace, Platform, Setting, Settings, Takes, Target,
+};
+use qrcode::{EcLevel, QrCode, render::unicode::Dense1x2};
+use serde_json::json;
+use std::{
+    fs,
+    io::{self, IsTerminal, Read},
+    path::PathBuf,
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
 use toml::Value;
 
 pub(super) async fn run(
@@ -41,8 +52,8 @@ pub(super) async fn run(
         say::aside("Stopped. The config is as it was.");
         return Ok(Exit::Interrupted);
     };
-    let client = running::reloaded(context).await?;
-    running::receiving(&client, phone.name).await?;
+    let client = reloaded(context).await?;
+    receiving(&client, phone.name).await?;
     let paired = paired(&setup.config()?, &phone);
     match paired.filter(|_| !options.group && !options.add) {
         Some(paired) => say::out(&paired)?,
@@ -52,11 +63,11 @@ pub(super) async fn run(
                 return Ok(Exit::Good);
             }
             // The account has other targets now, so the daemon connects anew.
-            running::reloaded(context).await?;
-            running::receiving(&client, phone.name).await?;
+            reloaded(context).await?;
+            receiving(&client, phone.name).await?;
         }
     }
-    if !options.no_test && !test_card::answered(context).await? {
+    if !options.no_test && !test_card_answered(context).await? {
         return Ok(Exit::Expired);
     }
     say::out(&next())?;
@@ -93,13 +104,14 @@ async fn pair(
     lines.extend(invitation.steps.iter().map(|step| format!("  {step}")));
     lines.extend([String::new(), invitation.link.clone()]);
     if io::stdout().is_terminal() {
-        lines.extend(qr::picture(&invitation.link));
+        lines.extend(qr_code(&invitation.link));
     }
     lines.push("\nThe code works once, for 10 minutes. Waiting; Ctrl-C stops.".to_owned());
     say::out(&lines.join("\n"))?;
-    let by = knocked(client, &pairing.id).await?;
+    let by = code_sent(client, &pairing.id).await?;
     let target = Target(by.target.clone());
-    let (name, id) = (say::literal(&by.name), say::literal(&by.id));
+    let name = say::literal(&by.name);
+    let id = say::literal(&by.id);
     say::out(&format!("{name} (id {id}) sent the code from {}.", say::literal(&by.place)))?;
     match phone.platform.check_target(account, &target).await {
         Ok(chat) => say::out(&format!("Cards reach {}.", say::literal(&chat)))?,
@@ -115,7 +127,12 @@ async fn pair(
              answer too.",
         )?;
     }
-    if !yes && !agreed(&format!("May {name} answer requests, which are shown there?"))? {
+    if !yes
+        && !confirmed(
+            &format!("May {name} answer requests, which are shown there?"),
+            "--yes lets them",
+        )?
+    {
         return Ok(false);
     }
     setup.write(&additions(&config, &phone, &by, &target))?;
@@ -129,7 +146,7 @@ async fn pair(
 }
 
 /// Who sent the code, once somebody has.
-async fn knocked(client: &Client, pairing: &str) -> Result<PairingKnock> {
+async fn code_sent(client: &Client, pairing: &str) -> Result<PairingKnock> {
     loop {
         let view = client.pairing(pairing).await?;
         match (view.state, view.by) {
@@ -190,4 +207,406 @@ fn next() -> String {
         "\nRequests reach you there from now on, while `countersign serve` runs. Next:\n{}",
         agents.chain([ask]).collect::<Vec<_>>().join("\n")
     )
+}
+
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct PhoneOptions {
+    /// Read the bot's token from a file, `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Show the cards in a group or a channel
+    #[arg(long)]
+    group: bool,
+    /// Add another person or chat where one is connected already
+    #[arg(long)]
+    add: bool,
+    /// Set another key of the platform's section too
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Send no test card
+    #[arg(long)]
+    no_test: bool,
+}
+
+impl PhoneOptions {
+    /// The first of these options that was given.
+    pub(super) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--token-file", self.token_file.is_some()),
+            ("--group", self.group),
+            ("--add", self.add),
+            ("--set", !self.set.is_empty()),
+            ("--no-test", self.no_test),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+}
+
+/// The platform of a phone.
+#[derive(Clone, Copy)]
+struct Phone {
+    name: &'static str,
+    platform: &'static dyn Platform,
+    guide: &'static dyn Guide,
+}
+
+/// How often a token is asked for.
+const TRIES: u32 = 3;
+
+/// The account in the config, after it was checked and, where it is new, written; `None` when the
+/// person stopped with Ctrl-C.
+async fn account(
+    setup: &mut Setup<'_>,
+    phone: &Phone,
+    options: &PhoneOptions,
+) -> Result<Option<Settings>> {
+    let config = setup.config()?;
+    let there = config.chats.iter().find(|chat| chat.name() == phone.name);
+    let before = there.map(|chat| chat.settings.clone());
+    let mut known =
+        tokens_of(phone, options)?.or_else(|| before.as_ref().map(|it| kept(phone, it)));
+    for left in (0..TRIES).rev() {
+        let tokens = match known.take() {
+            Some(tokens) => tokens,
+            None => match asked(phone, left + 1 == TRIES)? {
+                Some(tokens) => tokens,
+                None => return Ok(None),
+            },
+        };
+        let wanted = settings(phone, before.as_ref(), tokens, &options.set)?;
+        match phone.platform.check(&wanted).await {
+            Ok(bot) => {
+                write(setup, phone, before.as_ref(), &wanted)?;
+                let whose = match secrets(phone).count() {
+                    1 => "The token is",
+                    _ => "The tokens are",
+                };
+                say::out(&format!("{whose} {}'s.", say::literal(&bot)))?;
+                return Ok(Some(wanted));
+            }
+            Err(CheckError::WrongToken(why)) if left > 0 && somebody_can_type(options) => {
+                say::aside(&why);
+            }
+            Err(error) => {
+                return Err(anyhow!(
+                    "{}. The config is as it was.",
+                    say::literal(&error.to_string())
+                ));
+            }
+        }
+    }
+    Err(anyhow!("no token was accepted; the config is as it was"))
+}
+
+/// Whether another token can be asked for.
+fn somebody_can_type(options: &PhoneOptions) -> bool {
+    options.token_file.is_none() && io::stdin().is_terminal()
+}
+
+/// The keys of the secrets that an account needs.
+fn secrets(phone: &Phone) -> impl Iterator<Item = &'static str> {
+    let keys = phone.platform.description().keys.iter();
+    let needed =
+        keys.filter(|it| matches!((it.takes, it.absent), (Takes::Secret, Absent::Wrong(_))));
+    needed.map(|key| key.name)
+}
+
+/// The secrets that the config has.
+fn kept(phone: &Phone, account: &Settings) -> Vec<String> {
+    secrets(phone).map(|key| account.text(key).to_owned()).collect()
+}
+
+/// The secrets that somebody pastes; `None` when they stop.
+fn asked(phone: &Phone, first: bool) -> Result<Option<Vec<String>>> {
+    if first {
+        let steps = phone.guide.steps().iter().enumerate();
+        let steps: Vec<_> = steps.map(|(at, step)| format!("  {}. {step}", at + 1)).collect();
+        say::aside(&format!("You need a bot of your own:\n{}", steps.join("\n")));
+    }
+    let account = phone.platform.description().account;
+    let mut tokens = Vec::new();
+    for key in secrets(phone) {
+        let name = if key == account { "token" } else { key };
+        match prompt::secret(&format!("Paste the {name} here (it is not shown): "))? {
+            Some(token) => tokens.push(token),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(tokens))
+}
+
+/// The secrets in `--token-file`, each on a line of its own.
+fn tokens_of(phone: &Phone, options: &PhoneOptions) -> Result<Option<Vec<String>>> {
+    let Some(file) = &options.token_file else { return Ok(None) };
+    let text = if file.as_os_str() == "-" {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(file)
+    };
+    let text = text.with_context(|| format!("cannot read the token from {}", file.display()))?;
+    let lines: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+    let wanted: Vec<_> = secrets(phone).collect();
+    match (lines.len(), wanted.len()) {
+        (0, 1) => Err(anyhow!("{} is empty; it has to hold the token", file.display())),
+        (given, needed) if given == needed => Ok(Some(lines)),
+        (given, needed) => Err(anyhow!(
+            "{} holds {given} words; it has to hold {needed}, each on a line: {}",
+            file.display(),
+            wanted.join(", ")
+        )),
+    }
+}
+
+/// The account with these secrets, and with the keys of `--set`.
+fn settings(
+    phone: &Phone,
+    before: Option<&Settings>,
+    tokens: Vec<String>,
+    set: &[String],
+) -> Result<Settings> {
+    let about = phone.platform.description();
+    let mut settings = before.cloned().unwrap_or_default();
+    for key in about.keys.iter().filter(|_| before.is_none()) {
+        if let Absent::Means(value) = key.absent {
+            settings.set(key.name, Setting::Text(value.to_owned()));
+        }
+    }
+    for pair in set {
+        let (name, value) = pair.split_once('=').ok_or_else(|| wrong_key(phone, pair))?;
+        let key = about.keys.iter().find(|key| key.name == name);
+        let key = key.filter(|key| matches!(key.takes, Takes::Url | Takes::Id(_)));
+        let key = key.ok_or_else(|| wrong_key(phone, pair))?;
+        settings.set(key.name, Setting::Text(value.to_owned()));
+    }
+    for (key, token) in secrets(phone).zip(tokens) {
+        settings.set(key, Setting::Secret(token));
+    }
+    Ok(settings)
+}
+
+fn wrong_key(phone: &Phone, pair: &str) -> anyhow::Error {
+    let keys = phone.platform.description().keys.iter();
+    let keys: Vec<_> = keys
+        .filter(|key| matches!(key.takes, Takes::Url | Takes::Id(_)))
+        .map(|key| key.name)
+        .collect();
+    let pair = say::literal(pair);
+    Misused(format!("--set {pair}: say KEY=VALUE with one of {}", keys.join(", "))).into()
+}
+
+/// Writes what differs from what is there.
+fn write(
+    setup: &mut Setup<'_>,
+    phone: &Phone,
+    before: Option<&Settings>,
+    wanted: &Settings,
+) -> Result<()> {
+    let section = phone.name;
+    let is_default = |name: &str, text: &str| {
+        let key = phone.platform.description().keys.iter().find(|key| key.name == name);
+        matches!(key.map(|key| key.absent), Some(Absent::Means(value)) if value == text)
+    };
+    let changed = wanted.entries().filter(|(key, value)| match before {
+        Some(before) => before.entries().all(|(other, old)| other != *key || old != *value),
+        None => !matches!(value, Setting::Text(text) if is_default(key, text)),
+    });
+    let changes: Vec<_> = changed
+        .map(|(key, value)| ConfigChange::Set { section, key, value: toml_of(value) })
+        .collect();
+    setup.write(&changes)
+}
+
+/// A value as the config writes it.
+fn toml_of(value: &Setting) -> Value {
+    match value {
+        Setting::Text(text) | Setting::Secret(text) => Value::String(text.clone()),
+        Setting::Number(number) => Value::Integer(*number),
+    }
+}
+
+/// Between two looks at the daemon.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a person has to start a daemon.
+const START: Duration = Duration::from_secs(600);
+/// How long the daemon may take to connect to the chat.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// A client of the daemon with the approver's token, once one runs with the config as it is now.
+async fn reloaded(context: &Context) -> Result<Client> {
+    let client = context.approver()?;
+    reachable(&client).await?;
+    match client.reload().await {
+        Ok(reply) if reply.restart.is_empty() => Ok(client),
+        Ok(reply) => {
+            say::aside(&say::literal(&reply.message));
+            Ok(client)
+        }
+        Err(error @ ClientError::Refused(_)) => Err(anyhow::Error::from(error).context(
+            "the running daemon does not know the approver's token of this config; restart it",
+        )),
+        Err(error) => Err(anyhow::Error::from(error).context("the daemon did not reload")),
+    }
+}
+
+/// Waits until the daemon receives what people write on this platform.
+async fn receiving(client: &Client, platform: &str) -> Result<()> {
+    let since = Instant::now();
+    loop {
+        let ready = client.ready().await?;
+        let (state, why) = state_of(&ready, platform);
+        match state {
+            "up" => return Ok(()),
+            "standby" => bail!(
+                "another daemon leads this bot now ({why}); run this on that daemon's machine"
+            ),
+            _ if since.elapsed() < CONNECT => sleep(LOOK).await,
+            _ => bail!("the daemon is not connected to {platform}: {why}"),
+        }
+    }
+}
+
+/// The state of a platform's adapter, and what more is known of it.
+fn state_of<'r>(ready: &'r ReadyReply, platform: &str) -> (&'r str, String) {
+    let Some(adapter) = ready.adapters.get(platform) else {
+        return ("missing", "it does not have this account".to_owned());
+    };
+    let leader = adapter.leader.as_ref().map(|leader| leader.holder.as_str());
+    let why = match adapter.state.as_str() {
+        "standby" => leader.unwrap_or("it is not known which"),
+        _ => adapter.detail.as_deref().unwrap_or("it is still connecting"),
+    };
+    (&adapter.state, say::literal(why))
+}
+
+async fn reachable(client: &Client) -> Result<()> {
+    let since = Instant::now();
+    let mut announced = false;
+    loop {
+        match client.ready().await {
+            Ok(_) => return Ok(()),
+            Err(ClientError::Unreachable { .. }) if since.elapsed() < START => {
+                if !announced {
+                    say::aside(
+                        "No daemon runs yet. Start it in another terminal:\n\n    \
+                                countersign serve\n\nThis goes on by itself then.",
+                    );
+                    announced = true;
+                }
+                sleep(LOOK).await;
+            }
+            Err(error) => {
+                return Err(anyhow!(error)).context("the config is written, and works later too");
+            }
+        }
+    }
+}
+
+const QUESTION: &str = "Does this card reach you?";
+const YES: &str = "Yes, it works";
+
+/// Sends a card and waits until somebody presses its button; whether somebody did.
+// A question, because rules may allow or deny any call without asking.
+async fn test_card_answered(context: &Context) -> Result<bool> {
+    let client = context.client()?;
+    let call = call()?;
+    say::out("A test card is on its way. Press its button.")?;
+    let decided = match client.submit(&call).await? {
+        Submitted::Decided(decided) => *decided,
+        Submitted::Ask(id) => client.decided(&call, &id).await?,
+    };
+    Ok(match decided {
+        Decided { ending: Ending::Answered(answer), .. } => {
+            say::out(&format!("{} pressed: it works.", say::literal(&answer.by.to_string())))?;
+            true
+        }
+        Decided { reason, .. } => {
+            say::out(&format!("The test card has no answer: {}.", say::literal(&reason)))?;
+            false
+        }
+    })
+}
+
+fn call() -> Result<Call> {
+    let call = json!({
+        "agent": "countersign",
+        "session": "connect",
+        "host": gethostname::gethostname().to_string_lossy(),
+        "tool": "ask_user",
+        "args": {},
+        "reason": "This is a test: nothing depends on your answer.",
+        "expires_in_s": 600,
+    });
+    let mut call: Call = serde_json::from_value(call).map_err(|error| anyhow!(error))?;
+    let options = vec![Choice { label: YES.to_owned(), description: None, preview: None }];
+    let question = QUESTION.to_owned();
+    call.questions.push(Question { question, header: None, multi_select: false, options });
+    Ok(call)
+}
+
+/// The code in half blocks, black on white whatever the terminal's colours are; `None` for a link
+/// that is too long.
+fn qr_code(link: &str) -> Option<String> {
+    // The lowest level of error correction gives the fewest modules, and a screen has no scratches.
+    let code = QrCode::with_error_correction_level(link, EcLevel::L).ok()?;
+    let drawn = code.render::<Dense1x2>().quiet_zone(true).build();
+    let lines: Vec<_> =
+        drawn.lines().map(|line| format!("\u{1b}[30;107m{line}\u{1b}[0m")).collect();
+    Some(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    /// What a camera reads of a terminal with a dark background that shows this.
+    fn scanned(picture: &str) -> String {
+        const MODULE: usize = 4;
+        let mut terminal = vt100::Parser::new(30.try_into().unwrap(), 60.try_into().unwrap(), 0);
+        terminal.process(picture.replace('\n', "\r\n").as_bytes());
+        let shade = |x: usize, y: usize| {
+            let row = u16::try_from(y / 2).unwrap();
+            let column = u16::try_from(x).unwrap();
+            let cell = terminal.screen().cell(row, column).unwrap();
+            let inked = matches!((cell.contents(), y % 2), ("█", _) | ("▀", 0) | ("▄", 1));
+            match if inked { cell.fgcolor() } else { cell.bgcolor() } {
+                vt100::Color::Idx(15) => 255,
+                _ => 0,
+            }
+        };
+        let pixel = |x: usize, y: usize| shade(x / MODULE, y / MODULE);
+        let wide = 60 * MODULE;
+        let high = 60 * MODULE;
+        let mut photo = rqrr::PreparedImage::prepare_from_greyscale(wide, high, pixel);
+        let [code] = &photo.detect_grids()[..] else { panic!("no code is found") };
+        code.decode().unwrap().1
+    }
+
+    #[test]
+    fn a_camera_reads_the_link_from_the_terminal() {
+        for link in [
+            "https://t.me/countersign_test_bot?start=pair-AAAAAAAAAAAAAAAAAAAAAA",
+            "https://t.me/b?startgroup=pair-_9-zZ0123456789abcdefg&admin=post_messages",
+            "https://discord.com/users/118000000000000001",
+        ] {
+            assert_eq!(scanned(&qr_code(link).unwrap()), link);
+        }
+    }
+
+    #[test]
+    fn a_code_is_dark_on_light_with_a_margin_and_fits_into_a_small_terminal() {
+        let link = "https://t.me/countersign_test_bot?start=pair-AAAAAAAAAAAAAAAAAAAAAA";
+        let picture = qr_code(link).unwrap();
+        let lines: Vec<_> = picture.lines().collect();
+        let bare = |line: &str| {
+            let line = line.strip_prefix("\u{1b}[30;107m").unwrap();
+            line.strip_suffix("\u{1b}[0m").unwrap().to_owned()
+        };
+        assert!(lines.len() <= 23, "{} lines", lines.len());
+        assert!(lines.iter().all(|line| bare(line).chars().count() <= 45));
+        // The margin is four modules wide, which are two lines.
+        assert!(lines.iter().take(2).all(|line| bare(line).trim().is_empty()), "{picture}");
+        assert!(lines.iter().all(|line| bare(line).starts_with("    ")), "{picture}");
+    }
 }

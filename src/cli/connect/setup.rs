@@ -31,7 +31,8 @@ impl<'a> Setup<'a> {
         let is_new = !file.exists();
         if is_new {
             let made = init::write(&file, false)?;
-            let (config, token) = (made.config.display(), made.token.display());
+            let config = made.config.display();
+            let token = made.token.display();
             say::out(&format!("Made {config} and {token}."))?;
         }
         Ok(Self { context, file, is_backed_up: is_new })

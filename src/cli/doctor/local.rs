@@ -1,15 +1,14 @@
-//! Checks on this machine: files, store, daemon, approvers.
+//! Checks on this machine: files, store, daemon, approvers, chats.
 
-use super::{
-    finding::{DoctorCheck, fail, ok, warn},
-    fix::Repair,
-};
+use super::{DoctorCheck, Repair, fail, ok, warn};
 use crate::{
-    cli::{Context, say, status, token},
-    config::{ClientSettings, Config, Server},
+    cli::{Context, say, status},
+    config::{ChatAccount, ClientSettings, Config, Server},
     daemon,
 };
 use countersign_client::{Client, ClientError};
+use countersign_people::approvers::{Approvers, Members, NamedPerson};
+use countersign_port::CheckError;
 use countersign_store::log_key_problem;
 use serde_json::Value;
 use std::{
@@ -27,7 +26,7 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     };
     let mut findings = vec![ok("config", file.display().to_string())];
     findings.extend(private(file, 0o600));
-    findings.extend(token::file(context).ok().and_then(|file| private(&file, 0o600)));
+    findings.extend(context.token_file().ok().and_then(|file| private(&file, 0o600)));
     findings.extend(private(&config.daemon.state_dir, 0o700));
     if findings.len() == 1 {
         findings.push(ok("files", "config, token and store are for you alone"));
@@ -50,8 +49,9 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
 
 /// Checks that the identity provider answers as the config names it, with keys that can be read.
 pub(super) async fn provider(config: &Config) -> Option<DoctorCheck> {
-    let (oidc, public) = (config.oidc.as_ref()?, config.daemon.public_url.as_ref()?);
-    Some(match daemon::try_provider(oidc, public).await {
+    let oidc = config.oidc.as_ref()?;
+    let public = config.daemon.public_url.as_ref()?;
+    Some(match countersign_web::try_provider(oidc, public).await {
         Ok(1) => ok("oidc", format!("{} answers, and signs with 1 key", oidc.issuer)),
         Ok(keys) => ok("oidc", format!("{} answers, and signs with {keys} keys", oidc.issuer)),
         Err(why) => {
@@ -93,9 +93,10 @@ pub(super) fn store(config: &Config) -> DoctorCheck {
         return warn("store", format!("{} is not there yet", file.display()), "countersign serve");
     }
     // Opened for appending, which changes nothing, while the daemon may be writing to it.
-    let writable = match file.exists() {
-        true => fs::OpenOptions::new().append(true).open(file).map(drop),
-        false => tempfile::tempfile_in(folder).map(drop),
+    let writable = if file.exists() {
+        fs::OpenOptions::new().append(true).open(file).map(drop)
+    } else {
+        tempfile::tempfile_in(folder).map(drop)
     };
     match writable {
         Ok(()) => ok("store", format!("{} can be written", file.display())),
@@ -187,7 +188,8 @@ fn receiving(ready: &Value) -> Vec<DoctorCheck> {
         match text("state").as_deref() {
             Some("up") => Some(ok(&name, "the daemon receives presses")),
             Some("down") => {
-                let (why, since) = (text("detail")?, text("since").unwrap_or_default());
+                let why = text("detail")?;
+                let since = text("since").unwrap_or_default();
                 let says = format!("the daemon receives no presses since {since}: {why}");
                 Some(fail(&name, says, "put that right; the daemon keeps trying by itself"))
             }
@@ -231,8 +233,8 @@ fn late(ready: &Value) -> Vec<DoctorCheck> {
     let all = ready.get("late").and_then(Value::as_array);
     let one = |late: &Value| {
         let text = |key: &str| late.get(key).and_then(Value::as_str).map(say::literal);
-        let (name, since) =
-            (text("adapter").unwrap_or_default(), text("since").unwrap_or_default());
+        let name = text("adapter").unwrap_or_default();
+        let since = text("since").unwrap_or_default();
         let cards = late.get("cards").and_then(Value::as_u64).unwrap_or_default();
         let says = format!("{cards} cards are late; the oldest has waited since {since}");
         warn(&name, says, "answer what is there, or see docs/troubleshooting.md on late cards")
@@ -245,4 +247,141 @@ fn clock(ready: &Value) -> Option<DoctorCheck> {
     let ahead = ready.get("clock_ahead_ms").and_then(Value::as_i64)?;
     let (says, fix) = status::clock(ahead)?;
     Some(warn("clock", says, fix))
+}
+
+/// Checks the people, and the lists of `[approvers]`.
+pub(super) fn approvers(config: &Config) -> Vec<DoctorCheck> {
+    let who = daemon::approvers(&config.approvers);
+    let mut set_up = config.chats.iter().map(ChatAccount::name);
+    if let Some(name) = set_up.find(|name| !who.may_answer_on(name)) {
+        let says = format!("[{name}] is set up, but nobody there may answer");
+        return vec![fail("approvers", says, format!("put their ids into [approvers] {name}"))];
+    }
+    let mut findings: Vec<_> = who.people.named.iter().map(person).collect();
+    findings.extend(unnamed(config, &who));
+    if findings.is_empty() {
+        findings.push(fail("approvers", "nobody may answer", "put ids into [approvers]"));
+    }
+    findings
+}
+
+fn person(person: &NamedPerson) -> DoctorCheck {
+    let on = person.identities.keys().map(|platform| match platform.as_str() {
+        "api" => "with a token of their own".to_owned(),
+        chat => format!("on {chat}"),
+    });
+    let groups: Vec<_> = person.groups.iter().map(String::as_str).collect();
+    let groups =
+        if groups.is_empty() { String::new() } else { format!("; in {}", groups.join(", ")) };
+    let says = format!("{} answers {}{groups}", person.name, on.collect::<Vec<_>>().join(", "));
+    ok("approvers", says)
+}
+
+/// Everybody who may answer without a name.
+fn unnamed(config: &Config, who: &Approvers) -> Option<DoctorCheck> {
+    let set_up: Vec<&str> = config.chats.iter().map(ChatAccount::name).collect();
+    let count = |name: &str| who.chats.get(name).map_or(0, Members::count);
+    let others = who.chats.keys().map(String::as_str).filter(|name| !set_up.contains(name));
+    let all = set_up.iter().copied().chain(others);
+    let mut said: Vec<String> = all
+        .filter(|name| count(name) > 0)
+        .map(|name| format!("{} on {name}", count(name)))
+        .collect();
+    for group in &who.people.groups {
+        let platforms: Vec<_> = group.roles.keys().map(String::as_str).collect();
+        let group = &group.name;
+        let platforms = platforms.join(" and ");
+        said.push(format!("everyone with a role of the group {group} on {platforms}"));
+    }
+    if who.answers_nameless() {
+        said.push("anyone who has the inbox's address or the approver's token".into());
+    }
+    let said = said.join(", ");
+    if said.is_empty() {
+        return None;
+    }
+    Some(if who.people.is_empty() {
+        ok("approvers", format!("{said}; any one of them answers alone"))
+    } else {
+        warn(
+            "approvers",
+            format!("without a name: {said}"),
+            "name them in [[people]], so that answers carry their names",
+        )
+    })
+}
+
+/// Checks every configured account and its targets.
+pub(super) async fn chats(config: &Config) -> Vec<DoctorCheck> {
+    let mut findings = Vec::new();
+    for chat in &config.chats {
+        findings.extend(account(chat).await);
+    }
+    findings.extend(config.left_out.iter().map(|name| left_out(name)));
+    findings
+}
+
+async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
+    let name = chat.name();
+    let key = chat.platform.description().account;
+    let mut findings = vec![match chat.platform.check(&chat.settings).await {
+        Ok(bot) => ok(name, format!("the token {} is {bot}'s", chat.secret().hint())),
+        // Targets cannot be checked with a token that does not work.
+        Err(error) => {
+            let fix =
+                fix_of(&error, format!("set [{name}] {key}, or run `countersign connect {name}`"));
+            return vec![fail(name, error.to_string(), fix)];
+        }
+    }];
+    for target in &chat.targets {
+        findings.push(match chat.platform.check_target(&chat.settings, target).await {
+            Ok(found) => ok(name, format!("cards reach {found} ({})", target.0)),
+            Err(error) => {
+                let fix = fix_of(&error, format!("edit [{name}] targets"));
+                fail(name, error.to_string(), fix)
+            }
+        });
+        if chat.thread_idle(target).is_none() {
+            continue;
+        }
+        findings.push(match chat.platform.check_threads(&chat.settings, target).await {
+            Ok(()) => ok(name, format!("each session gets a thread there ({})", target.0)),
+            Err(error) => {
+                let fix = fix_of(&error, format!("or remove `per_session` from [{name}] targets"));
+                warn(name, error.to_string(), fix)
+            }
+        });
+    }
+    for target in chat.direct.iter().filter(|it| !chat.targets.contains(it)) {
+        findings.push(match chat.platform.check_target(&chat.settings, target).await {
+            Ok(found) => ok(name, format!("routes reach {found} ({})", target.0)),
+            Err(error) => {
+                let fix =
+                    fix_of(&error, "this person writes to the bot once, in private".to_owned());
+                warn(name, error.to_string(), fix)
+            }
+        });
+    }
+    if chat.targets.is_empty() {
+        let says = "there are no targets, so no card goes there";
+        findings.push(warn(name, says, format!("set [{name}] targets")));
+    }
+    findings
+}
+
+/// What to do about a failed check: `config` where the platform itself refused.
+// A platform that cannot be reached says nothing of the token or the targets.
+fn fix_of(error: &CheckError, config: String) -> String {
+    match error {
+        CheckError::WrongToken(_) | CheckError::Other(_) => config,
+        CheckError::Unreachable(_) => {
+            "look at this machine's network and proxy; the config may be right".to_owned()
+        }
+        CheckError::RateLimited(_) => "run it again later; the config may be right".to_owned(),
+    }
+}
+
+fn left_out(name: &str) -> DoctorCheck {
+    let says = format!("[{name}] is set, but this program was built without it");
+    fail(name, says, format!("cargo install --features {name}"))
 }

@@ -36,7 +36,8 @@ impl EarlySignals {
     /// # Errors
     /// If signals cannot be received.
     pub(in crate::cli) fn block() -> Result<Self> {
-        let (arrived, handed_in) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let arrived = Arc::<AtomicBool>::default();
+        let handed_in = Arc::<AtomicBool>::default();
         let mut signals = vec![SIGINT, SIGTERM];
         // Asked before anything is registered, which would hide it.
         if !asking::hang_up_is_ignored() {

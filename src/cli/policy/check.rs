@@ -1,7 +1,10 @@
 //! `countersign policy check`: reads one call per line and prints one decision per line.
 
-use super::rules;
-use crate::cli::{Exit, logging::escaped, say};
+use super::rules_text;
+use crate::cli::{
+    Exit,
+    say::{self, escaped},
+};
 use anyhow::{Context as _, Result, anyhow};
 use countersign_domain::exact_json;
 use countersign_gate::links;
@@ -52,7 +55,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit> {
             Verdict::Deny => Exit::Denied,
         });
     }
-    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut input = io::stdin().lock();
+    let mut output = io::stdout().lock();
     let mut bytes = Vec::new();
     while input.read_until(b'\n', &mut bytes).context("stdin cannot be read")? > 0 {
         // Bytes that are no UTF-8 make this line unreadable, and do not end the input.
@@ -85,7 +89,7 @@ impl Checker {
             ..Options::default()
         };
         let rules = match &args.rules {
-            Some(file) => Some((file.display().to_string(), rules::text(file)?)),
+            Some(file) => Some((file.display().to_string(), rules_text(file)?)),
             None => None,
         };
         let mut checker = Self { base, rules, by_home: HashMap::new() };
@@ -104,7 +108,7 @@ impl Checker {
         match self.by_home.entry(home) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
-                let home = new.key().clone().or_else(rules::home);
+                let home = new.key().clone().or_else(super::home);
                 let (name, text) = match &self.rules {
                     Some((name, text)) => (name.as_str(), Some(text.as_str())),
                     None => ("the default rules", None),

@@ -47,6 +47,22 @@ pub struct CallReply {
     pub message: Option<String>,
 }
 
+/// Whether what was approved ahead is spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AheadQuery {
+    /// The call runs now; without it, it is only looked.
+    #[serde(default)]
+    pub spend: bool,
+}
+
+/// Whether a person approved a call ahead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AheadReply {
+    /// Who approved it, in one sentence; absent where nobody did, which decides nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<String>,
+}
+
 impl SubmitRequest {
     /// Parses the body of a request. Unknown fields are ignored.
     ///

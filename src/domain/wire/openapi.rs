@@ -4,13 +4,13 @@
 mod operation;
 
 use crate::wire::{
-    AddTokenRequest, AnswerReply, AnswerRequest, AnswerersReply, AnswerersRequest, AskRecord,
-    AskView, AsksPage, AsksQuery, CallReply, CancelRequest, CancelledReply, DigestQuery,
-    DigestReply, ErrorReply, EventView, EventsQuery, ExecutionReply, ExecutionRequest,
-    ExplainReply, ExplainRequest, ForgottenView, GrantsPage, HistoryPage, HistoryQuery,
-    LogKeyReply, LogKeyRequest, LogQuery, LogReply, ModeReply, ModeRequest, NewTokenReply,
-    NonceReply, PairingReply, PairingRequest, PairingView, PasskeysPage, PauseReply, PauseRequest,
-    ReadyReply, ReloadReply, RemovedPasskeyReply, ResumedAgentReply, RevokeReply,
+    AddTokenRequest, AheadQuery, AheadReply, AnswerReply, AnswerRequest, AnswerersReply,
+    AnswerersRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
+    CancelledReply, DigestQuery, DigestReply, ErrorReply, EventView, EventsQuery, ExecutionReply,
+    ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView, GrantsPage, HistoryPage,
+    HistoryQuery, LogKeyReply, LogKeyRequest, LogQuery, LogReply, ModeReply, ModeRequest,
+    NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView, PasskeysPage, PauseReply,
+    PauseRequest, ReadyReply, ReloadReply, RemovedPasskeyReply, ResumedAgentReply, RevokeReply,
     RevokedTokenReply, RotateTokenRequest, SessionRequest, SessionsPage, SubmitRequest, TokenReply,
     TokensPage, TrialReply, TrialRequest, WaitQuery, routes,
 };
@@ -88,6 +88,10 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .body::<SubmitRequest>(generator)
             .reply::<CallReply>(generator, "200", "The call is decided")
             .reply::<CallReply>(generator, "202", "The call waits for a person"),
+        Operation::new("post", routes::AHEAD, "Spend what was approved ahead", RouteAccess::Agent)
+            .query::<AheadQuery>(generator)
+            .body::<SubmitRequest>(generator)
+            .reply::<AheadReply>(generator, "200", "Whether a person approved the call ahead"),
         Operation::new("get", routes::ASKS, "List asks", RouteAccess::Agent)
             .query::<AsksQuery>(generator)
             .reply::<AsksPage>(generator, "200", "A page of asks"),

@@ -2,6 +2,8 @@
 
 /// Submits a call.
 pub const CALLS: &str = "/v1/calls";
+/// Says whether a person approved a call ahead, such as its retry, and spends that.
+pub const AHEAD: &str = "/v1/calls/ahead";
 /// Lists asks.
 pub const ASKS: &str = "/v1/asks";
 /// One ask.

@@ -1,11 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Told,
+    Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Take, Told,
     answer::Action,
     approvers::{Approvers, Local, Who},
     routes::Routes,
 };
+use countersign_domain::{Scope, call::Appeal};
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
 use countersign_store::{Store, engines::on_both};
@@ -296,4 +297,165 @@ mod waits {
         waits.tidy();
         assert!(waits.0.is_empty());
     }
+}
+
+fn command(text: &str) -> Call {
+    Call::new("a", "s", "shell_exec", json!({ "command": text }))
+}
+
+fn ana() -> Who {
+    Who { platform: "inbox", id: "local".into(), name: "Ana".into(), roles: vec![] }
+}
+
+/// Submits a call; the id of its ask, or the reason for which it may run.
+async fn submitted(gate: &Arc<Gate>, call: Call) -> Result<String, String> {
+    match gate.submit(call, false).await.unwrap() {
+        SubmitOutcome::Asked(ask, _) => Ok(ask.id),
+        SubmitOutcome::Ruled(ruling) => Err(ruling.reason.clone()),
+    }
+}
+
+/// Submits a call that nobody answers in time.
+async fn expired(gate: &Arc<Gate>, call: Call) -> Ask {
+    let id = submitted(gate, call).await.unwrap();
+    gate.store.shift(&id, 60 * MINUTES).await;
+    assert_eq!(looked_at(gate, &id).await, Expiry::Settled);
+    read(&gate.store, &id).await
+}
+
+#[tokio::test]
+async fn a_late_yes_lets_exactly_the_same_call_run_once() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", MINUTES);
+        let ask = expired(&gate, command("make deploy")).await;
+        assert!(ask.takes_next_try());
+        let late =
+            async |ask: &Ask| gate.answer(ask.clone(), ana(), Action::ApproveNext(3_600)).await;
+        let reply = late(&ask).await;
+        let words = "Approved: the same call may run once when it comes again within 60 minutes.";
+        assert_eq!((reply.told, reply.sentence.as_str()), (Told::Applied, words));
+        let again = late(&ask).await;
+        assert_eq!(again.told, Told::Expired, "{again:?}");
+        assert!(again.sentence.starts_with("Ana approved the next try at "), "{again:?}");
+
+        // One byte, another session, another folder: nothing passes that was not shown.
+        let other = [
+            command("make deploy "),
+            Call { session: "t".into(), ..command("make deploy") },
+            Call { cwd: Some("/elsewhere".into()), ..command("make deploy") },
+        ];
+        for call in other {
+            assert!(submitted(&gate, call).await.is_ok());
+        }
+        let allowed = submitted(&gate, command("make deploy")).await.unwrap_err();
+        assert!(allowed.starts_with("approved ahead by Ana, once (grant "), "{allowed}");
+        assert!(submitted(&gate, command("make deploy")).await.is_ok(), "it is spent");
+        let kinds = kinds(&store).await;
+        assert!(kinds.contains(&"next_try_approved".to_owned()), "{kinds:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_late_yes_that_is_revoked_lets_nothing_run() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", MINUTES);
+        let ask = expired(&gate, command("make deploy")).await;
+        let reply = gate.answer(ask, ana(), Action::ApproveNext(3_600)).await;
+        assert_eq!(reply.told, Told::Applied);
+        let grants = store.grants(clock::now_ms()).await.unwrap();
+        let [grant] = grants.as_slice() else { panic!("{grants:?}") };
+        assert!(store.revoke_grant(&grant.id, None, clock::now_ms()).await.unwrap().is_some());
+        assert!(submitted(&gate, command("make deploy")).await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn only_what_nobody_answered_and_one_person_may_approve_ahead_gets_a_late_yes() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", MINUTES);
+        let late = async |ask: Ask| gate.answer(ask, ana(), Action::ApproveNext(3_600)).await.told;
+        let critical = expired(&gate, command("rm -rf /")).await;
+        assert!(!critical.takes_next_try());
+        assert_eq!(late(critical).await, Told::Unfit);
+
+        let open = submitted(&gate, command("make one")).await.unwrap();
+        let open = read(&store, &open).await;
+        assert_eq!(late(open.clone()).await, Told::Unfit);
+        let no = Action::Deny { reason: None, then: None };
+        let denied = gate.answer(open, ana(), no).await.ask.unwrap();
+        assert_eq!(late(denied).await, Told::Already);
+        assert_eq!(store.grants(clock::now_ms()).await.unwrap(), []);
+    })
+    .await;
+}
+
+/// A call that a machine blocked.
+fn appeal(text: &str) -> Call {
+    let (against, reason) = ("Claude Code's auto mode".into(), "[Data Exfiltration] x".into());
+    Call { appeal: Some(Appeal { against, reason }), ..command(text) }
+}
+
+async fn ahead(gate: &Arc<Gate>, call: Call, take: Take) -> bool {
+    gate.approved_ahead(call, take).await.unwrap().is_some()
+}
+
+/// Appeals, and approves it; a critical one as the second press of its card does.
+async fn released(gate: &Arc<Gate>, call: Call) -> Ask {
+    let id = submitted(gate, call).await.unwrap();
+    let ask = read(&gate.store, &id).await;
+    let reply = gate.answer(ask, ana(), Action::Approve { scope: Scope::Once }).await;
+    assert_eq!(reply.told, Told::Applied, "{reply:?}");
+    reply.ask.unwrap()
+}
+
+#[tokio::test]
+async fn an_appeal_is_asked_whatever_the_rules_allow_and_lets_the_retry_run_once() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let id = submitted(&gate, command("ls")).await.unwrap();
+        let session = Action::Approve { scope: Scope::Session };
+        let _ = gate.answer(read(&store, &id).await, ana(), session).await;
+        assert!(submitted(&gate, command("ls")).await.is_err(), "a grant allows it");
+        for text in ["ls", "scp a b:c", "rm -rf /"] {
+            let ask = released(&gate, appeal(text)).await;
+            let blocked = "Claude Code's auto mode blocked this: [Data Exfiltration] x.";
+            assert!(ask.body.why.starts_with(blocked), "{}", ask.body.why);
+            assert_eq!((&ask.body.always[..], &ask.body.exact[..]), (&[][..], &[][..]));
+            let described = |words: &str| {
+                let args = json!({"command": text, "description": words});
+                Call { args, ..command(text) }
+            };
+            let other = Call { session: "t".into(), ..command(text) };
+            assert!(!ahead(&gate, other, Take::Spend).await);
+            assert!(!ahead(&gate, command(&format!("{text} ")), Take::Spend).await);
+            assert!(ahead(&gate, described("one"), Take::Look).await);
+            assert!(ahead(&gate, described("two"), Take::Spend).await);
+            assert!(!ahead(&gate, described("two"), Take::Spend).await, "once");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_appeal_that_nobody_allowed_lets_nothing_run() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let id = submitted(&gate, appeal("scp a b:c")).await.unwrap();
+        assert!(!ahead(&gate, command("scp a b:c"), Take::Spend).await, "it is open");
+        let no = Action::Deny { reason: None, then: None };
+        let _ = gate.answer(read(&store, &id).await, ana(), no).await;
+        assert!(!ahead(&gate, command("scp a b:c"), Take::Spend).await);
+
+        let late = expired(&gate, appeal("scp d e:f")).await;
+        assert!(!ahead(&gate, command("scp d e:f"), Take::Spend).await);
+        assert_eq!(gate.answer(late, ana(), Action::ApproveNext(600)).await.told, Told::Applied);
+        assert!(ahead(&gate, command("scp d e:f"), Take::Look).await, "a late yes");
+
+        let undone = released(&gate, appeal("scp g h:i")).await;
+        assert_eq!(gate.answer(undone, ana(), Action::Undo).await.told, Told::Applied);
+        assert!(!ahead(&gate, command("scp g h:i"), Take::Spend).await);
+    })
+    .await;
 }

@@ -125,6 +125,10 @@ impl<'r> Judge<'r, '_> {
                 self.no_command()
             }
             (Some(_), _) if before < Care::Reasons => PartDecision::blind(""),
+            (Some(_), _) if scan.read_whole() => PartDecision::blind(format!(
+                "It runs {} commands: more than 50 always ask.",
+                scan.commands.len()
+            )),
             (Some(refusal), _) => {
                 PartDecision::blind(format!("Could not fully analyse this command: {refusal}."))
             }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::facts::access::{self, Access};
+use crate::facts::effects::user_of;
 use crate::facts::paths;
 use crate::facts::programs::arguments::{Arguments, operands};
 use crate::facts::programs::condition::{self, DROPS, When};
@@ -41,8 +42,8 @@ pub(crate) type BuiltInMatch = (&'static str, Range<usize>);
 const MAX_DEPTH: u32 = 4;
 const TOO_MANY: &str = "runs more commands behind commands than can be followed";
 
-/// Returns the first critical command of a text, including those behind wrappers and in literal
-/// scripts.
+/// Returns the worst critical command of a text, including those behind wrappers and in literal
+/// scripts; of equal ones the first.
 #[must_use]
 pub fn critical(scan: &Scan<'_>) -> Option<CriticalMatch> {
     among(scan, &behind(&scan.commands))
@@ -54,8 +55,17 @@ pub(super) fn among<'s, 'a>(
     behind: &[Option<Unwrapped<'s, 'a>>],
 ) -> Option<CriticalMatch> {
     // Matching the raw text would also fire on `grep 'rm -rf /' Dockerfile`.
-    let found = examine(scan, behind, 0);
-    found.map(|(reason, span)| CriticalMatch { reason: reason.into(), span })
+    let (reason, span) = examine(scan, behind, 0)?;
+    let command = scan.commands.iter().find(|command| self::span(command) == span);
+    let user = command.and_then(|command| {
+        let name = command.argv.first()?.literal()?;
+        user_of(base(name), &command.argv)
+    });
+    let reason = match user {
+        Some(user) => format!("{reason}, as {user}").into(),
+        None => reason.into(),
+    };
+    Some(CriticalMatch { reason, span })
 }
 
 fn examine<'s, 'a>(
@@ -63,7 +73,21 @@ fn examine<'s, 'a>(
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
 ) -> Option<BuiltInMatch> {
-    all(scan, behind, depth).next()
+    all(scan, behind, depth).min_by_key(|(reason, _)| severity(reason))
+}
+
+/// How the worst reasons begin, the worst first; all others are milder. A person who reads one
+/// reason only must read the one that cannot be undone.
+const WORST: &[&[&str]] = &[
+    &["deletes the whole system", "erases", "overwrites a raw", "writes to a raw"],
+    &["deletes", "starts copies"],
+    &["destroys", "drops", "removes what the system needs", "moves away"],
+    &[REMOTE, LEAKS, FETCHED],
+];
+
+fn severity(reason: &str) -> usize {
+    let begins = |rank: &&[&str]| rank.iter().any(|start| reason.starts_with(start));
+    WORST.iter().position(begins).unwrap_or(WORST.len())
 }
 
 /// Iterates over every critical command of a text, in order.
@@ -78,11 +102,11 @@ pub(super) fn all<'s, 'a>(
     let seen = scan.commands.iter().zip(behind).filter(|(command, _)| command.via != Via::Guess);
     let critical = seen.filter_map(move |(command, behind)| {
         let behind = behind.as_ref();
-        let reason = command.redirects.iter().find_map(redirect).or_else(|| {
-            argv(&command.argv, behind, command, depth, &Effort::of(&command.argv))
-                .or_else(|| stream.see(command, behind))
-                .or_else(|| elsewhere(scan, command, depth))
-        });
+        let written = command.redirects.iter().find_map(redirect);
+        let run = argv(&command.argv, behind, command, depth, &Effort::of(&command.argv));
+        let found = [written, run, stream.see(command, behind)];
+        let worst = found.into_iter().flatten().min_by_key(|reason| severity(reason));
+        let reason = worst.or_else(|| elsewhere(scan, command, depth));
         reason.map(|reason| (reason, span(command)))
     });
     bomb.into_iter().chain(critical)

@@ -35,7 +35,7 @@ pub fn of_shell(text: &str, dirs: Directories<'_>) -> Vec<Highlight> {
     let mut found = Worst::default();
     let scan = shell::scan(text);
     found.commands(text, 0, &scan, dirs, 0);
-    if !scan.understood() {
+    if !scan.read_whole() {
         let mut at = 0;
         for line in text.split_inclusive('\n') {
             if at >= MOST_READ {

@@ -8,6 +8,7 @@ use crate::facts::access::{self, Access};
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::operands;
 use crate::facts::programs::description::{self, Files, Reach, Role, Title, To};
+use crate::facts::programs::known::databases;
 use crate::facts::programs::{self, exact, listed};
 use crate::facts::wrappers::{Effort, Inner, base, unwrap};
 use crate::shell::{Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, scan_as};
@@ -130,6 +131,13 @@ pub enum Effect {
         /// The destination, as far as the call names it.
         to: String,
     },
+    /// A statement changes a database.
+    Changes {
+        /// The statement as it is written.
+        what: String,
+        /// The program that it is given to.
+        how: String,
+    },
     /// A command runs as another user.
     Privilege {
         /// The program that changes the user.
@@ -189,6 +197,7 @@ impl Effect {
             Self::Rights(_) => "rights",
             Self::Reaches { .. } => "reaches",
             Self::Publishes { .. } => "publishes",
+            Self::Changes { .. } => "changes",
             Self::Privilege { .. } => "privilege",
             Self::Background => "background",
             Self::Unknown { .. } => "unknown",
@@ -208,6 +217,7 @@ impl fmt::Display for Effect {
             Self::Reaches { host } => write!(f, "reaches {host}"),
             Self::Publishes { what, to } if to.is_empty() => write!(f, "publishes ({what})"),
             Self::Publishes { what, to } => write!(f, "publishes to {to} ({what})"),
+            Self::Changes { what, how } => write!(f, "changes a database: {what} ({how})"),
             Self::Privilege { how, user } => {
                 write!(f, "runs as {} ({how})", user.unwrap_or("another user"))
             }
@@ -223,7 +233,7 @@ impl fmt::Display for Effect {
 pub enum Weight {
     /// Always needs a person.
     Critical,
-    /// Deletes, publishes, changes the user or reads secrets.
+    /// Deletes, publishes, changes a database or the user, or reads secrets.
     Grave,
     /// Leaves the workspace or the machine, or cannot be determined.
     Notable,
@@ -234,9 +244,10 @@ impl Weight {
     #[must_use]
     pub fn of(effect: &Effect) -> Option<Self> {
         match effect {
-            Effect::Deletes(_) | Effect::Publishes { .. } | Effect::Privilege { .. } => {
-                Some(Self::Grave)
-            }
+            Effect::Deletes(_)
+            | Effect::Publishes { .. }
+            | Effect::Changes { .. }
+            | Effect::Privilege { .. } => Some(Self::Grave),
             Effect::Reads(it) | Effect::Writes(it) | Effect::Moves(it) if it.secret => {
                 Some(Self::Grave)
             }
@@ -345,6 +356,7 @@ fn kind(effect: &Effect) -> &'static str {
         Effect::Rights(_) => "more changes of rights",
         Effect::Reaches { .. } => "more hosts",
         Effect::Publishes { .. } => "more publications",
+        Effect::Changes { .. } => "more changes of databases",
         Effect::Privilege { .. } => "more uses of other rights",
         Effect::Background => "more in the background",
         Effect::Unknown { .. } => "more that cannot be told",
@@ -369,7 +381,7 @@ fn text(scan: &Scan<'_>, dirs: Directories<'_>, list: &mut List, depth: u32) {
     if scan.background {
         list.add(Effect::Background);
     }
-    if let Some(refusal) = &scan.refusal {
+    if let Some(refusal) = scan.refusal.as_ref().filter(|_| !scan.read_whole()) {
         list.unknown(&refusal.to_string());
     }
 }
@@ -423,6 +435,19 @@ fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
         list.touch(access, path, at.dirs);
     }
     add(name, args, list);
+    if is(name, Role::Database) {
+        let texts = args.iter().map(|word| &*word.text).chain(input(at.command));
+        for what in texts.flat_map(databases::changes) {
+            list.add(Effect::Changes { what, how: name.to_owned() });
+        }
+    }
+}
+
+/// The texts that a command is given as its input.
+fn input<'c>(command: &'c Command<'_>) -> impl Iterator<Item = &'c str> {
+    let given = command.redirects.iter();
+    let here = |op| matches!(op, RedirectOp::HereDocument | RedirectOp::HereString);
+    given.filter(move |redirect| here(redirect.op)).map(|redirect| &*redirect.target.text)
 }
 
 fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &mut List) {
@@ -591,10 +616,11 @@ fn remote(text: &str) -> Option<String> {
 #[must_use]
 pub fn is_restated(effect: &str, all: &[String]) -> bool {
     let Some(program) = effect.strip_prefix("runs ") else { return false };
-    let published = format!(" ({program})");
+    let by_it = format!(" ({program})");
     let says = |other: &String| {
         verb(program).is_some_and(|verb| other.starts_with(verb))
-            || other.starts_with("publishes ") && other.ends_with(&published)
+            || ["publishes ", "changes a database"].iter().any(|start| other.starts_with(start))
+                && other.ends_with(&by_it)
     };
     !all.iter().any(|other| other.starts_with("effects unknown")) && all.iter().any(says)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::shell::Uncertainty;
+use crate::shell::{Doubt, Uncertainty};
 
 /// The scanner's result for one shell text; it borrows from the text wherever possible.
 #[derive(Debug, Clone, Default)]
@@ -13,7 +13,7 @@ pub struct Scan<'a> {
     pub commands: Vec<Command<'a>>,
     /// Functions that the text defines; their bodies are in `commands` with [`Via::Function`].
     pub functions: Vec<&'a str>,
-    /// The first reason why the scan is uncertain.
+    /// The first reason why the scan is uncertain; [`Doubt::TooMany`] only where there is no other.
     pub refusal: Option<Uncertainty>,
     /// The text starts something with `&`.
     pub background: bool,
@@ -26,6 +26,18 @@ impl Scan<'_> {
     #[must_use]
     pub fn understood(&self) -> bool {
         self.refusal.is_none()
+    }
+
+    /// Returns true when `commands` is complete and exact, however many they are.
+    #[must_use]
+    pub fn read_whole(&self) -> bool {
+        self.refusal.as_ref().is_none_or(|refusal| refusal.doubt == Doubt::TooMany)
+    }
+
+    pub(super) fn refuse(&mut self, new: Uncertainty) {
+        if self.read_whole() && self.refusal.is_none_or(|_| new.doubt != Doubt::TooMany) {
+            self.refusal = Some(new);
+        }
     }
 }
 

@@ -119,7 +119,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn doubt_at(&mut self, doubt: Doubt, at: usize) {
-        self.out.refusal.get_or_insert(Uncertainty { doubt, at });
+        self.out.refuse(Uncertainty { doubt, at });
     }
 
     /// Records that the value of a variable is used.

@@ -51,6 +51,25 @@ fn every_relative_link_of_a_page_leads_to_a_file_and_every_anchor_to_a_heading()
 }
 
 #[test]
+fn every_path_of_the_repository_that_a_page_names_is_there() {
+    let (mut missing, mut named) = (Vec::new(), 0);
+    for (page, text) in &pages() {
+        for word in prose(text).flat_map(|line| line.split('`').skip(1).step_by(2)) {
+            let is_path = ["src/", "tests/", "config/", ".ci/"].iter().any(|it| word.starts_with(it));
+            // In capitals: a name of the reader's.
+            if is_path && !word.contains([' ', '*']) && !word.contains(char::is_uppercase) {
+                named += 1;
+                if !Path::new(word).exists() {
+                    missing.push(format!("{}: {word}", page.display()));
+                }
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+    assert!(named > 10, "only {named} paths were found");
+}
+
+#[test]
 fn the_site_lists_every_page_once() {
     let summary = fs::read_to_string("docs/SUMMARY.md").unwrap();
     let mut listed: Vec<_> =

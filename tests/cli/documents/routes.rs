@@ -1,5 +1,7 @@
 //! The HTTP API as its documents describe it, held to the routes that the server has.
 
+use super::generated;
+use countersign::protocol::openapi;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,12 +12,35 @@ use std::{
 type Routes = BTreeSet<(String, String)>;
 
 #[test]
+fn the_documents_of_the_api_are_those_of_this_version() {
+    let openapi = openapi::document();
+    for (file, document) in
+        [("docs/openapi.json", &openapi), ("docs/schema.json", &openapi::json_schema())]
+    {
+        generated::whole(file, &(serde_json::to_string_pretty(document).unwrap() + "\n"));
+    }
+    let paths = openapi["paths"].as_object().unwrap();
+    let routes = paths.iter().flat_map(|(path, item)| {
+        item.as_object().unwrap().iter().map(move |(method, it)| (method, path, it))
+    });
+    let row = |(method, path, it): (&String, &String, &Value)| {
+        let handles = it["security"].as_array().unwrap();
+        let handle = match handles.first().and_then(|first| first.as_object()) {
+            Some(first) => first.keys().next().unwrap(),
+            None => "none",
+        };
+        let summary = it["summary"].as_str().unwrap();
+        format!("- `{} {path}` ({handle}): {summary}", method.to_uppercase())
+    };
+    let rows: Vec<_> = routes.map(row).collect();
+    generated::parts("docs/api.md", |_| rows.join("\n"));
+}
+
+#[test]
 fn the_openapi_document_names_the_routes_of_the_server_and_no_other() {
-    let described: Value =
-        serde_json::from_str(&fs::read_to_string("docs/openapi.json").unwrap()).unwrap();
     let served = served();
     assert!(served.len() > 10, "the router has {} routes", served.len());
-    assert_eq!(described_routes(&described), served);
+    assert_eq!(described_routes(&openapi::document()), served);
 }
 
 fn described_routes(document: &Value) -> Routes {

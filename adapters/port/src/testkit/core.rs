@@ -73,21 +73,6 @@ pub trait TestCore: Send + Sync {
     async fn card(&self, _id: &str) -> Option<Card> {
         None
     }
-
-    /// Whom a sign-in code is for.
-    fn sign_in_offered(&self, _code: &str) -> Option<Presser> {
-        None
-    }
-
-    /// Uses a sign-in code up.
-    fn sign_in(&self, _code: &str) -> Option<Presser> {
-        None
-    }
-
-    /// Who this is now.
-    fn signed_in(&self, _id: &str) -> Option<Presser> {
-        None
-    }
 }
 
 #[crate::async_trait]
@@ -115,22 +100,6 @@ impl<T: TestCore> Presses for T {
 
     async fn knock(&self, knock: Knock) -> Receipt {
         self.take(knock.into()).await
-    }
-
-    fn sign_in_offered(&self, code: &str) -> Option<Presser> {
-        TestCore::sign_in_offered(self, code)
-    }
-
-    async fn sign_in(&self, code: &str) -> Option<Presser> {
-        TestCore::sign_in(self, code)
-    }
-
-    async fn sign_in_by_provider(&self, id: &str) -> Option<Presser> {
-        TestCore::signed_in(self, &format!("oidc:{id}"))
-    }
-
-    fn signed_in(&self, id: &str) -> Option<Presser> {
-        TestCore::signed_in(self, id)
     }
 
     async fn card(&self, id: &str, _at: Option<&MessageRef>) -> Option<Card> {

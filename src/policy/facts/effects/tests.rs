@@ -64,6 +64,16 @@ fn what_stands_behind_wrappers_is_told_too() {
 }
 
 #[test]
+fn a_statement_that_changes_a_database_is_told_as_it_is_written() {
+    let changes = ["runs psql", "changes a database: DELETE FROM orders WHERE id = 7 (psql)"];
+    assert_eq!(told("psql shop -c 'SELECT 1; DELETE  FROM orders WHERE id = 7'"), changes);
+    let text = "sqlite3 shop.db <<'EOF'\nupdate a set b = 'x; drop table y';\nEOF";
+    let update = "changes a database: update a set b = 'x; drop table y' (sqlite3)";
+    assert_eq!(told(text), ["runs sqlite3", update]);
+    assert_eq!(told("psql shop -c 'SELECT deleted FROM orders'"), ["runs psql"]);
+}
+
+#[test]
 fn of_too_many_the_worst_are_kept_and_the_others_counted_by_kind() {
     let files: String = (0..60).map(|n| format!(" f{n}")).collect();
     let all = told(&format!("touch{files}; rm -rf ~/Documents; git push origin main"));

@@ -165,8 +165,6 @@ pub(crate) enum When {
     OperandEnds(Words),
     /// An operand is a device that holds data or memory.
     Device,
-    /// An operand is a root, a home, a system folder, or everything here.
-    Vast,
     /// An argument names a secret, or a folder that holds some.
     Secret,
     /// An argument may become an option at run time.
@@ -224,7 +222,6 @@ impl When {
             Self::OperandStarts(words) => args.named().iter().any(|word| begins(words, &word.text)),
             Self::OperandEnds(words) => args.named().iter().any(|word| ends(words, &word.text)),
             Self::Device => args.named().iter().any(|word| sensitive::device(&word.text)),
-            Self::Vast => args.named().iter().any(|word| sensitive::vast(word)),
             Self::Secret => args.words.iter().any(sensitive::secret_word),
             Self::Uncertain => args.uncertain(),
             Self::Outside(options) => {

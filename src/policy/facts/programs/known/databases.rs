@@ -130,22 +130,8 @@ fn flushes(args: &Arguments<'_, '_>) -> bool {
 /// Returns true when a statement drops, truncates or deletes without a condition. Quoted strings
 /// are data.
 pub(crate) fn destroys(sql: &str) -> bool {
-    let mut bare = String::with_capacity(sql.len());
-    let mut quote = None;
-    for c in sql.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if c == '\'' || c == '"' || c == '`' => {
-                quote = Some(c);
-                // A placeholder keeps the words around a string apart.
-                bare.push('x');
-            }
-            None => bare.push(c.to_ascii_uppercase()),
-        }
-    }
-    bare.split(';').any(|statement| {
-        let words: Vec<&str> = statement.split_whitespace().collect();
+    statements(sql).iter().any(|(_, bare)| {
+        let words: Vec<&str> = bare.split_whitespace().collect();
         match words.as_slice() {
             ["DROP", what, ..] => matches!(
                 *what,
@@ -168,4 +154,45 @@ pub(crate) fn destroys(sql: &str) -> bool {
             _ => false,
         }
     })
+}
+
+/// Returns the statements that change a database, as they are written. For cards only: whether a
+/// statement is harmless is never read from it.
+pub(crate) fn changes(sql: &str) -> Vec<String> {
+    let changing = |bare: &str| {
+        let mut words = bare.split_whitespace();
+        let verb = words.next().unwrap_or_default();
+        listed(CHANGING, verb) && words.next().is_some()
+    };
+    let found = statements(sql).into_iter().filter(|(_, bare)| changing(bare));
+    found.map(|(written, _)| written.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+const CHANGING: Words = "\
+    INSERT UPDATE DELETE REPLACE MERGE UPSERT TRUNCATE DROP ALTER CREATE RENAME GRANT REVOKE COPY \
+    LOAD CALL";
+
+/// Splits a text into its statements: each as it is written, and in capitals with a placeholder
+/// for what is quoted.
+fn statements(sql: &str) -> Vec<(&str, String)> {
+    let mut all = Vec::new();
+    let (mut from, mut bare, mut quote) = (0, String::with_capacity(sql.len()), None);
+    for (at, c) in sql.char_indices() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if c == '\'' || c == '"' || c == '`' => {
+                quote = Some(c);
+                // The placeholder keeps the words around a string apart.
+                bare.push('x');
+            }
+            None if c == ';' => {
+                all.push((sql.get(from..at).unwrap_or_default(), std::mem::take(&mut bare)));
+                from = at + 1;
+            }
+            None => bare.push(c.to_ascii_uppercase()),
+        }
+    }
+    all.push((sql.get(from..).unwrap_or_default(), bare));
+    all
 }

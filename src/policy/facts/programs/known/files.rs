@@ -2,9 +2,7 @@
 
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::condition::When::{
-    All, Always, Any, Bare, Device, Not, Starts, Test, Uncertain, Vast,
-};
+use crate::facts::programs::condition::When::{Always, Any, Bare, Device, Not, Test, Uncertain};
 use crate::facts::programs::condition::{case, critical, judge, options};
 use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Role};
 use crate::facts::programs::known::common::{self, RAW, TEXT_VALUES, WRITE_VALUES, WRITES};
@@ -19,10 +17,7 @@ pub(super) static ALL: &[Program] = &[
         .options(syntax::RM)
         .roles(&[Role::OnlyFiles])
         .beyond(&[judge(removes)])
-        .critical(&[case(
-            All(&[options("--recursive", "rR", ""), Any(&[Vast, Starts("--no-preserve")])]),
-            DELETES,
-        )])
+        .critical(&[judge(wipes)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" })
         .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
     Program::named("rmdir unlink")
@@ -38,14 +33,11 @@ pub(super) static ALL: &[Program] = &[
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("srm trash")
         .roles(&[Role::OnlyFiles])
-        .critical(&[case(
-            All(&[options("--recursive", "rR", ""), Any(&[Vast, Starts("--no-preserve")])]),
-            DELETES,
-        )])
+        .critical(&[judge(wipes)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("rimraf")
         .roles(&[Role::OnlyFiles])
-        .critical(&[case(Any(&[Vast, Starts("--no-preserve")]), DELETES)])
+        .critical(&[judge(wiped)])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("cp")
         .options(syntax::CP)
@@ -154,7 +146,6 @@ pub(super) static ALL: &[Program] = &[
     Program::named("mktemp").depth(Depth::Opens),
 ];
 
-const DELETES: &str = "deletes a root, a home, a system directory or everything here";
 const ACL: Words = "-m -x -M -X";
 const RSYNC_OPTIONS: Words = "\
     --rsh --rsync-path --temp-dir --write-batch --only-write-batch --read-batch --log-file \
@@ -333,6 +324,47 @@ fn moves_away(args: &Arguments<'_, '_>) -> bool {
     // A file moved to `/dev/null` is gone.
     words.last().is_some_and(|to| to.text == "/dev/null")
         || from.iter().any(|word| vast(word) && !everything(word))
+}
+
+/// Returns what rm and its like would delete with all that is in it.
+fn wipes(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    if options("--recursive", "rR", "").holds(args) { wiped(args) } else { None }
+}
+
+/// Returns the worst of what is deleted whole.
+fn wiped(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let named = args.named();
+    let vast = named.iter().filter(|word| vast(word)).map(|word| whole_of(word));
+    let guard_off = args.any(|text| text.starts_with("--no-preserve"));
+    let worst = vast.min_by_key(|what| WHOLE.iter().position(|one| one == what));
+    worst.or(guard_off.then_some("deletes even a root directory, if that is what it names"))
+}
+
+/// What a vast word stands for, the worst first.
+const WHOLE: [&str; 6] = [
+    "deletes the whole system",
+    "deletes a whole home directory",
+    "deletes a directory of the system",
+    "deletes a main directory of a home",
+    "deletes everything here, or above",
+    "deletes what may be a root, a home or a system directory",
+];
+
+fn whole_of(word: &Word<'_>) -> &'static str {
+    let [system, home, directory, main, here, unknown] = WHOLE;
+    let Some(path) = cleaned(word) else { return unknown };
+    let path = path.trim_end_matches(['/', '*']).trim_end_matches("/.");
+    if everything(word) || path == "." || path.starts_with("..") {
+        return here;
+    }
+    match paths::in_home(path, Directories::default()) {
+        _ if path.is_empty() => system,
+        _ if path == "~" || matches!(path, "/home" | "/Users" | "/root") => home,
+        Some("") => home,
+        Some(_) => main,
+        None if word.kind == WordKind::Dynamic => unknown,
+        None => directory,
+    }
 }
 
 /// Returns true when rsync deletes files of such a folder that the source lacks.

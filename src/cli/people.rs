@@ -1,0 +1,259 @@
+//! `countersign approvers`, `duty` and `passkeys`: who could answer a call and why, who is on duty,
+//! and what people sign in to the inbox with.
+
+use super::{
+    Context, Exit, Misused, caller, complete, policy,
+    say::{self, Cell, Colour},
+    when::{when, when_in_full},
+};
+use crate::{config::Config, daemon};
+use anyhow::{Context as _, Result};
+use countersign_domain::{exact_json, wire::PasskeyView};
+use countersign_gate::{call::Call, links};
+use countersign_people::{
+    answerers::{AnswerCounts, Answerers, PossibleAnswerer},
+    routes::Moment,
+    rules::{SeenCall, requirements},
+};
+use countersign_policy::{Decision, Layers, Matcher, Mode, Rules, Verdict};
+use countersign_store::AbsentPeople;
+use countersign_tokens::clock;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ApproversArgs {
+    #[command(subcommand)]
+    command: ApproversCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ApproversCommand {
+    /// Show who could answer a call, and why; nothing runs and nobody is asked
+    Explain(WhoArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  countersign approvers explain -- terraform apply
+  countersign approvers explain --agent codex --tool write_file --args '{\"path\": \".env\"}'")]
+struct WhoArgs {
+    /// Who asks
+    #[arg(long, default_value = "cli")]
+    agent: String,
+    /// The conversation
+    #[arg(long, default_value = "explain")]
+    session: String,
+    /// The machine that asks [default: this one]
+    #[arg(long)]
+    host: Option<String>,
+    /// The tool, when it is not the shell
+    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
+    tool: String,
+    /// The tool's arguments, as JSON
+    #[arg(long, value_name = "JSON", conflicts_with = "command")]
+    args: Option<String>,
+    /// The command, after --
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<Exit> {
+    let ApproversCommand::Explain(args) = args.command;
+    let call = call(args)?;
+    let config = context.config()?;
+    let approvers = daemon::approvers(&config.approvers);
+    let (facts, decision) = decide(context, &config, &call)?;
+    let text = match decision.verdict {
+        Verdict::Ask => {
+            let facts = &Matcher::new(&facts, &decision.effects);
+            let critical = decision.critical;
+            let seen = SeenCall { call: &call, facts, critical };
+            let required = requirements(&approvers.rules, &approvers.people, seen);
+            // Who is away is in the daemon's store.
+            let absent = AbsentPeople::default();
+            let at = Moment { now_ms: clock::now_ms(), absent: &absent };
+            let people = &approvers.people;
+            let routes = &config.routes;
+            let plan = routes.plan(people, seen, at);
+            let steps = routes.steps(people, seen, at);
+            let answerers = Answerers::of(&approvers, &required, &absent);
+            lines(&answerers.shown_at(routes, plan.as_ref(), &steps))
+        }
+        verdict => {
+            let rule = decision.rule.map(|rule| format!(" ({rule})")).unwrap_or_default();
+            format!("Nobody is asked: your rules {} this{rule}.", verdict.word())
+        }
+    };
+    // Names and rules are quoted, which may contain hidden characters.
+    let lines: Vec<_> = text.lines().map(say::literal).collect();
+    say::out(&lines.join("\n"))?;
+    Ok(Exit::Good)
+}
+
+fn call(args: WhoArgs) -> Result<Call> {
+    let WhoArgs { agent, session, host, tool, args, command } = args;
+    let args = match args {
+        Some(json) => exact_json::from_str(&json).context("--args is not JSON")?,
+        None if command.is_empty() => {
+            let say = "say what to explain: -- CMD, or --args JSON";
+            return Err(Misused(say.into()).into());
+        }
+        None => caller::shell_or_text(&command)?,
+    };
+    let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
+    let host = host.or_else(caller::host);
+    let call = Call { cwd, host, ..Call::new(agent, session, &tool, args) };
+    call.check().map_err(anyhow::Error::new)?;
+    Ok(call)
+}
+
+/// What the rules file makes of the call, without grants: those are in the daemon's store.
+fn decide(
+    context: &Context,
+    config: &Config,
+    call: &Call,
+) -> Result<(countersign_policy::Call, Decision)> {
+    let loaded = policy::load_rules(context)?;
+    let guardrail = daemon::guardrail(config, &daemon::rules_path(config));
+    let grants = Rules::default();
+    let rules = &loaded;
+    let now_ms = clock::now_ms();
+    let layers = Layers { agent: None, rules, grants: &grants, guardrail: &guardrail, now_ms };
+    let mut facts = call.for_policy(policy::home().as_deref());
+    let links = links::look(&countersign_policy::sights(&facts));
+    countersign_policy::follow(&mut facts, links);
+    let decision = countersign_policy::decide(&facts, &layers, Mode::Default);
+    Ok((facts, decision))
+}
+
+/// As lines, people marked by whether they could answer.
+fn lines(answerers: &Answerers) -> String {
+    let Answerers { required, people, problems, shown } = answerers;
+    let person = |it: &PossibleAnswerer| {
+        let mark = match it.counts {
+            AnswerCounts::Yes => "✓",
+            AnswerCounts::No => "✗",
+            AnswerCounts::ByRole => "·",
+        };
+        let why = if it.why.is_empty() { String::new() } else { format!(": {}", it.why) };
+        format!("{mark} {}{why}", it.who)
+    };
+    let people: Vec<String> = people.iter().map(person).collect();
+    [required, &people, problems, shown].map(|lines| lines.as_slice()).concat().join("\n")
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+It reads the config and asks no daemon, so it does not know who wrote /away. /duty in a chat
+does.")]
+pub(super) struct DutyArgs {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
+    let config = context.config()?;
+    let now = clock::now_ms();
+    let nobody = BTreeSet::new();
+    let turns: Vec<Value> = config
+        .routes
+        .rotas
+        .iter()
+        .map(|rota| {
+            let until = rota.next_change(now).map(clock::rfc3339);
+            json!({"rota": rota.name, "person": rota.on_duty(now, &nobody), "until": until})
+        })
+        .collect();
+    if args.json {
+        say::json(&json!({ "duty": turns }))?;
+        return Ok(Exit::Good);
+    }
+    let text = |turn: &Value, key: &str| {
+        turn.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let line = |turn: &Value| {
+        let [rota, person, until] = ["rota", "person", "until"].map(|key| text(turn, key));
+        say::literal(&format!("{rota}: {person} until {}", when_in_full(&until)))
+    };
+    let lines: Vec<String> = turns.iter().map(line).collect();
+    if lines.is_empty() {
+        say::out("There is no rota ([[rotas]] in the config).")?;
+    } else {
+        say::out(&lines.join("\n"))?;
+    }
+    Ok(Exit::Good)
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+People add passkeys themselves, on the inbox's page, after they have signed in another way."
+)]
+pub(super) struct PasskeysArgs {
+    /// Print them as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    command: Option<PasskeysCommand>,
+}
+
+#[cfg(test)]
+impl PasskeysArgs {
+    pub(super) fn removes(&self) -> bool {
+        self.command.is_some()
+    }
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum PasskeysCommand {
+    /// Remove a passkey, and sign out who is signed in with it. It works at once
+    Remove {
+        /// The passkey, as `countersign passkeys` shows it
+        #[arg(value_name = "ID", add = complete::passkeys())]
+        passkey: String,
+    },
+}
+
+pub(super) async fn passkeys(context: &Context, args: PasskeysArgs) -> Result<Exit> {
+    let client = context.approver()?;
+    match args.command {
+        Some(PasskeysCommand::Remove { passkey }) => {
+            let gone = client.remove_passkey(&passkey).await?;
+            let name = say::literal(&gone.name);
+            let person = say::literal(&gone.person);
+            say::out(&format!("Removed: {name} of {person}. Nobody signs in with it any more."))?;
+        }
+        None => {
+            let passkeys = client.passkeys().await?;
+            if args.json {
+                say::json(&json!({ "passkeys": passkeys }))?;
+            } else if passkeys.is_empty() {
+                say::out("Nobody has a passkey.")?;
+            } else {
+                say::out(&say::table(&passkeys.iter().map(row).collect::<Vec<_>>()))?;
+            }
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn row(passkey: &PasskeyView) -> Vec<Cell> {
+    let (colour, state) = if passkey.accepted {
+        (Colour::Green, "accepted")
+    } else {
+        (Colour::Yellow, "its person left")
+    };
+    let used = passkey.last_used_at.as_deref().map(|at| format!("used {}", when(at)));
+    vec![
+        Cell::plain(&passkey.id),
+        Cell::plain(&say::literal(&passkey.person)),
+        Cell::plain(&say::literal(&passkey.name)),
+        Cell::coloured(colour, state),
+        Cell::plain(&format!("added {}", when(&passkey.created_at))),
+        Cell::plain(&used.unwrap_or_else(|| "never used".to_owned())),
+    ]
+}

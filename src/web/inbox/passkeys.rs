@@ -1,0 +1,367 @@
+//! Passkeys (WebAuthn Level 3): a person who has signed in once adds one, and signs in with it
+//! alone from then on.
+//
+// There is no attestation, and no CBOR is read: browsers hand out the public key and the
+// authenticator's data apart from the attestation. The page that hands them over is our own. One
+// that lies can give away its own person's account at most, as it could without passkeys.
+
+mod own;
+mod verify;
+
+pub(crate) use own::own_routes;
+
+use crate::inbox::{
+    InboxState, PublicUrl,
+    guard::{refusal, same_origin},
+    passkeys::verify::BroughtAssertion,
+    push::Push,
+    session::{AccessResult, LONGEST, same},
+    sign_in::{AWAY, Begun, FOREIGN, LogNowAndThen, SignInReach, TOO_MANY, let_in, random, sender},
+};
+use axum::{
+    Json, Router,
+    extract::{Request, State, rejection::JsonRejection},
+    http::{HeaderMap, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing,
+};
+use countersign_gate::{ByPasskey, Gate};
+use countersign_store::StoreError;
+use serde::Deserialize;
+use serde_json::json;
+use std::{
+    future,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// The passkeys of one inbox.
+pub(crate) struct Passkeys {
+    party: PublicUrl,
+    ceremonies: Mutex<Ceremonies>,
+    gate: OnceLock<Arc<Gate>>,
+    refused: LogNowAndThen,
+}
+
+impl Passkeys {
+    pub(crate) fn new(party: PublicUrl) -> Self {
+        let (ceremonies, gate, refused) = Default::default();
+        Self { party, ceremonies, gate, refused }
+    }
+
+    /// Says where passkeys are stored; the first time counts.
+    pub(crate) fn keep_in(&self, gate: Arc<Gate>) {
+        let _ = self.gate.set(gate);
+    }
+
+    /// The origin at which they work.
+    pub(crate) fn origin(&self) -> &str {
+        &self.party.origin
+    }
+
+    fn gate(&self) -> Option<&Arc<Gate>> {
+        self.gate.get()
+    }
+
+    fn ceremonies(&self) -> MutexGuard<'_, Ceremonies> {
+        // Nothing that is done under the lock can panic halfway.
+        self.ceremonies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// How a browser signs in with a passkey: it asks for a challenge, and brings what the
+// authenticator made of it.
+//
+// SECURITY: as with an identity provider the page that began keeps a secret of its own, so nobody
+// finishes at one browser what began at another.
+
+pub(super) const OFF: &str = "There are no passkeys here. They need an https address with a host \
+                              name ([daemon] public_url in the config), and with [oidc] \
+                              `passkeys = true`.";
+pub(super) const NO_RANDOMNESS: &str = "This system has no randomness.";
+pub(super) const UNSTORED: &str =
+    "countersign cannot read or store passkeys just now. Try again in a moment.";
+/// One sentence for all: a stranger does not learn which passkeys exist.
+const REFUSED: &str = "This passkey lets nobody in here (any more). Write /login to the bot for a \
+                       link instead.";
+/// What its person has to know, because somebody else may have a copy.
+const COUNTER: &str = "This passkey was used in an order that only a copy of it explains, so it \
+                       lets nobody in. Remove it, and add a new one.";
+
+/// For browsers that are not signed in yet.
+pub(crate) fn routes() -> Router<Arc<InboxState>> {
+    Router::new()
+        .route("/inbox/passkey/begin", routing::post(begin))
+        .route("/inbox/passkey/finish", routing::post(finish))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Finish {
+    browser: String,
+    passkey: BroughtAssertion,
+}
+
+async fn begin(State(inbox): State<Arc<InboxState>>, request: Request) -> Response {
+    let passkeys = match ours(&inbox, request.headers()) {
+        Ok(passkeys) => passkeys,
+        Err(refused) => return *refused,
+    };
+    if inbox.begin_limit.admit(sender(&request), Instant::now()) == AccessResult::Refused {
+        return refusal(StatusCode::TOO_MANY_REQUESTS, TOO_MANY);
+    }
+    let begun = passkeys.ceremonies().begin(CeremonyPurpose::SignIn, Instant::now());
+    let Some(begun) = begun else {
+        return refusal(StatusCode::INTERNAL_SERVER_ERROR, NO_RANDOMNESS);
+    };
+    Json(json!({
+        "browser": begun.browser,
+        "publicKey": {
+            "challenge": begun.challenge,
+            "rpId": passkeys.party.host,
+            "userVerification": "required",
+            "timeout": milliseconds(LIFE),
+        },
+    }))
+    .into_response()
+}
+
+async fn finish(
+    State(inbox): State<Arc<InboxState>>,
+    headers: HeaderMap,
+    body: Result<Json<Finish>, JsonRejection>,
+) -> Response {
+    let passkeys = match ours(&inbox, &headers) {
+        Ok(passkeys) => passkeys,
+        Err(refused) => return *refused,
+    };
+    let Ok(Json(Finish { browser, passkey })) = body else {
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is no answer of a passkey.");
+    };
+    let (Some(gate), Some(_core)) = (passkeys.gate(), inbox.connected()) else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);
+    };
+    match passkeys.signs_in(gate, &browser, &passkey).await {
+        Ok((id, presser)) => {
+            let reach = SignInReach { longest: LONGEST, passkey: Some(id) };
+            let_in(&inbox, &headers, presser, reach)
+        }
+        Err(NoPasskeySignIn::Refused(why)) => passkeys.refuse(why, REFUSED),
+        Err(NoPasskeySignIn::Counter) => passkeys.refuse("its counter did not rise", COUNTER),
+        Err(NoPasskeySignIn::Away(why)) => unstored(&why),
+    }
+}
+
+/// Why nobody is let in.
+enum NoPasskeySignIn {
+    /// What was brought does not fit; for the log.
+    Refused(&'static str),
+    Counter,
+    Away(StoreError),
+}
+
+impl Passkeys {
+    /// Whom a passkey lets in, with the passkey's id.
+    // FAIL-CLOSED: nobody is let in of whom the log does not tell.
+    async fn signs_in(
+        &self,
+        gate: &Gate,
+        browser: &str,
+        brought: &BroughtAssertion,
+    ) -> Result<(String, countersign_port::Presser), NoPasskeySignIn> {
+        use NoPasskeySignIn::{Away, Counter, Refused};
+        let begun = self.ceremonies().take(browser, Instant::now());
+        let begun = begun.filter(|it| it.purpose == CeremonyPurpose::SignIn);
+        let begun = begun.ok_or(Refused("no sign-in of this browser waits for it"))?;
+        let found = gate.passkey(&brought.id).await.map_err(Away)?;
+        let passkey = found.ok_or(Refused("nobody has such a passkey"))?;
+        let checked = verify::assertion(&self.party, &begun.challenge, &passkey, brought);
+        let counter = checked.map_err(Refused)?;
+        match gate.sign_in_by_passkey(&passkey, counter).await.map_err(Away)? {
+            ByPasskey::Done(presser) => Ok((passkey.id, presser)),
+            ByPasskey::CounterRefused => Err(Counter),
+            ByPasskey::Nobody => Err(Refused("its person may not answer any more")),
+        }
+    }
+
+    pub(super) fn refuse(&self, why: &str, sentence: &str) -> Response {
+        if let Some(count) = self.refused.count(Instant::now()) {
+            tracing::warn!(adapter = "inbox", why, count, "a passkey was refused");
+        }
+        refusal(StatusCode::FORBIDDEN, sentence)
+    }
+}
+
+/// The passkeys, for a request that a page of ours sent where they work.
+pub(super) fn ours<'a>(
+    inbox: &'a InboxState,
+    headers: &HeaderMap,
+) -> Result<&'a Passkeys, Box<Response>> {
+    // SECURITY: no other site begins or ends a ceremony.
+    if !same_origin(&Method::POST, headers, inbox.public_origin.as_deref()) {
+        return Err(Box::new(refusal(StatusCode::FORBIDDEN, FOREIGN)));
+    }
+    let Some(passkeys) = inbox.passkeys.as_ref() else {
+        return Err(Box::new(refusal(StatusCode::NOT_FOUND, OFF)));
+    };
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+    match origin == Some(passkeys.origin()) {
+        true => Ok(passkeys),
+        false => {
+            let sentence =
+                format!("Passkeys work at {} alone. Open the inbox there.", passkeys.origin());
+            Err(Box::new(refusal(StatusCode::FORBIDDEN, &sentence)))
+        }
+    }
+}
+
+pub(super) fn unstored(error: &StoreError) -> Response {
+    tracing::warn!(adapter = "inbox", %error, "passkeys cannot be read or stored");
+    refusal(StatusCode::SERVICE_UNAVAILABLE, UNSTORED)
+}
+
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+// Ends what somebody is shown and told who signed in with a passkey that was removed meanwhile,
+// here or at another daemon of the store.
+
+/// How often it is looked for passkeys that were removed elsewhere.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Goes on for ever.
+pub(crate) async fn end_removed(inbox: &InboxState) {
+    let Some(gate) = inbox.passkeys.as_ref().and_then(Passkeys::gate) else {
+        return future::pending().await;
+    };
+    let mut removals = gate.passkey_removals();
+    loop {
+        keep_stored(inbox, gate).await;
+        tokio::select! {
+            Ok(()) = removals.changed() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}
+
+async fn keep_stored(inbox: &InboxState, gate: &Gate) {
+    let pushed = inbox.push.iter().flat_map(Push::passkeys);
+    let used: Vec<_> = inbox.sign_ins.passkeys().into_iter().chain(pushed).collect();
+    if used.is_empty() {
+        return;
+    }
+    match gate.passkeys().await {
+        Ok(stored) => {
+            // Somebody may have signed in with another one meanwhile.
+            let is_stored = |id: &String| stored.iter().any(|(passkey, _)| passkey.id == *id);
+            let gone: Vec<_> = used.into_iter().filter(|id| !is_stored(id)).collect();
+            inbox.sign_ins.end_passkeys(&gone);
+            inbox.push.iter().for_each(|push| push.end_passkeys(&gone));
+        }
+        // Without its store this daemon takes no answers either.
+        Err(error) => tracing::debug!(%error, "passkeys cannot be read just now"),
+    }
+}
+
+// Ceremonies that have begun and are not finished. Pure; time is an argument.
+
+/// How long somebody has at their authenticator.
+pub(super) const LIFE: Duration = Duration::from_secs(5 * 60);
+/// The ceremonies that are open.
+pub(super) struct Ceremonies(Begun<Ceremony>);
+
+/// One ceremony.
+#[derive(Clone)]
+pub(super) struct Ceremony {
+    /// What the authenticator signs.
+    pub(super) challenge: String,
+    /// Known to the page that began, and to no other.
+    pub(super) browser: String,
+    pub(super) purpose: CeremonyPurpose,
+}
+
+/// What a ceremony is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CeremonyPurpose {
+    /// Somebody signs in, who is not known yet.
+    SignIn,
+    /// The person of this session adds a passkey.
+    Add {
+        /// The name of the session.
+        session: String,
+        /// What the authenticator is to know them by.
+        handle: String,
+    },
+}
+
+impl CeremonyPurpose {
+    fn session(&self) -> Option<&str> {
+        match self {
+            Self::SignIn => None,
+            Self::Add { session, .. } => Some(session),
+        }
+    }
+}
+
+impl Default for Ceremonies {
+    fn default() -> Self {
+        Self(Begun::new(LIFE))
+    }
+}
+
+impl Ceremonies {
+    /// Begins a ceremony; `None` without randomness. A session has one at a time.
+    pub(super) fn begin(&mut self, purpose: CeremonyPurpose, now: Instant) -> Option<Ceremony> {
+        let (challenge, browser) = (random()?, random()?);
+        let own = purpose.session();
+        self.0.keep(|it| own.is_none() || it.purpose.session() != own);
+        Some(self.0.begin(Ceremony { challenge, browser, purpose }, now))
+    }
+
+    /// Takes the ceremony that this browser began. It is used up in any case.
+    pub(super) fn take(&mut self, browser: &str, now: Instant) -> Option<Ceremony> {
+        self.0.take(|it| same(&it.browser, browser), now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::inbox::sign_in::MOST;
+
+    fn add(session: &str) -> CeremonyPurpose {
+        CeremonyPurpose::Add { session: session.to_owned(), handle: "h".to_owned() }
+    }
+
+    #[test]
+    fn a_ceremony_is_finished_once_and_only_by_the_browser_that_began_it() {
+        let (mut all, now) = (Ceremonies::default(), Instant::now());
+        let one = all.begin(CeremonyPurpose::SignIn, now).unwrap();
+        let other = all.begin(CeremonyPurpose::SignIn, now).unwrap();
+        assert!(one.challenge != other.challenge && one.browser != other.browser);
+        assert!(all.take("", now).is_none() && all.take(&one.challenge, now).is_none());
+        assert_eq!(all.take(&one.browser, now).unwrap().challenge, one.challenge);
+        assert!(all.take(&one.browser, now).is_none(), "a second time");
+        assert!(all.take(&other.browser, now + LIFE).is_none(), "too late");
+        assert!(all.take(&other.browser, now).is_none(), "it was used up");
+    }
+
+    #[test]
+    fn a_session_adds_one_passkey_at_a_time_and_the_oldest_of_too_many_makes_way() {
+        let (mut all, now) = (Ceremonies::default(), Instant::now());
+        let (first, bens) = (all.begin(add("a"), now).unwrap(), all.begin(add("b"), now).unwrap());
+        let second = all.begin(add("a"), now).unwrap();
+        assert!(all.take(&first.browser, now).is_none());
+        assert_eq!(all.take(&second.browser, now).unwrap().purpose, add("a"));
+        assert!(all.take(&bens.browser, now).is_some());
+        let oldest = all.begin(CeremonyPurpose::SignIn, now).unwrap();
+        for _ in 0..MOST {
+            all.begin(CeremonyPurpose::SignIn, now).unwrap();
+        }
+        assert_eq!(all.0.len(), MOST);
+        assert!(all.take(&oldest.browser, now).is_none());
+    }
+}

@@ -1,0 +1,165 @@
+//! A press on the page.
+
+use crate::inbox::{InboxState, guard::refusal};
+use axum::{
+    Extension, Json,
+    extract::{State, rejection::JsonRejection},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use countersign_port::{
+    CommandCall, MessageRef, Outcome, Press, Presser, Presses, Receipt, ReplyPiece, TextReply,
+};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+/// The contract's longest button token, in bytes.
+const TOKEN_LIMIT: usize = 40;
+/// The contract's longest card id, in bytes.
+const ID_LIMIT: usize = 22;
+
+/// What the page sends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PressBody {
+    card: String,
+    token: String,
+    text: Option<String>,
+}
+
+/// Hands a press to the core and tells what came of it.
+pub(crate) async fn press(
+    State(inbox): State<Arc<InboxState>>,
+    Extension(presser): Extension<Presser>,
+    pressed: Result<Json<PressBody>, JsonRejection>,
+) -> Response {
+    let pressed = match pressed {
+        Ok(Json(pressed)) => match pressed.checked() {
+            Ok(pressed) => pressed,
+            Err(sentence) => return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence),
+        },
+        Err(rejection) => return refusal(rejection.status(), &not_a_press(&rejection)),
+    };
+    let Some(core) = inbox.connected() else {
+        return refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "countersign is not taking presses just now; nothing was recorded. Press again in a \
+             moment.",
+        );
+    };
+    // INVARIANT: the page is told only after the core has committed or refused. The press is a task
+    // of its own so that a page that goes away cannot stop it half way.
+    match tokio::spawn(async move { pressed.hand_to(presser, &*core).await }).await {
+        Ok(receipt) => {
+            if let Some(card) = &receipt.card {
+                inbox.board.put(card);
+            }
+            let outcome = word(receipt.outcome);
+            Json(json!({ "outcome": outcome, "sentence": receipt.sentence })).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "the core did not finish a press in the inbox");
+            refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "countersign failed on this press and cannot say what came of it. Look at the \
+                 card before \
+                 you press again.",
+            )
+        }
+    }
+}
+
+impl PressBody {
+    /// Itself, if it can be a press; else a sentence.
+    fn checked(self) -> Result<Self, &'static str> {
+        if !is_plain(&self.token, TOKEN_LIMIT) || !is_plain(&self.card, ID_LIMIT) {
+            return Err("This is no button of a card, so nothing was pressed. Reload the page.");
+        }
+        if self.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err("The answer is empty, so nothing was sent. Write something first.");
+        }
+        Ok(self)
+    }
+
+    /// Hands it to the core. The page has the field for a text beside the button, so a text comes
+    /// with its token and without an earlier press.
+    async fn hand_to(self, presser: Presser, core: &dyn Presses) -> Receipt {
+        let (message, token) = (Some(MessageRef(self.card)), self.token);
+        match self.text {
+            None => core.press(Press { presser, message, token }).await,
+            Some(text) => {
+                core.reply(TextReply { presser, message, token: Some(token), text }).await
+            }
+        }
+    }
+}
+
+fn is_plain(text: &str, limit: usize) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    (1..=limit).contains(&text.len()) && text.bytes().all(plain)
+}
+
+fn not_a_press(rejection: &JsonRejection) -> String {
+    format!("This is not a press, so nothing was pressed: {}.", rejection.body_text())
+}
+
+pub(crate) fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Applied => "applied",
+        Outcome::Noted => "noted",
+        Outcome::TextWanted => "text_wanted",
+        Outcome::AlreadyAnswered => "already_answered",
+        Outcome::Expired => "expired",
+        Outcome::Cancelled => "cancelled",
+        Outcome::NotAllowed => "not_allowed",
+        Outcome::Unknown => "unknown",
+        Outcome::Fault => "fault",
+    }
+}
+
+// A command that the page gives, such as the button that pauses everything.
+
+/// What the page sends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommandBody {
+    name: String,
+}
+
+/// Hands a command to the core and tells what came of it.
+pub(crate) async fn command(
+    State(inbox): State<Arc<InboxState>>,
+    Extension(presser): Extension<Presser>,
+    given: Result<Json<CommandBody>, JsonRejection>,
+) -> Response {
+    let Ok(Json(CommandBody { name })) = given else {
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a command.");
+    };
+    let Some(core) = inbox.connected() else {
+        return refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "countersign is not taking commands just now; nothing was changed.",
+        );
+    };
+    if core.commands().iter().all(|known| known.name != name) {
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "There is no such command.");
+    }
+    let (targets, message, rest) = (Vec::new(), None, String::new());
+    let call = CommandCall { presser, targets, message, name, rest };
+    // A task of its own, so that a page that goes away cannot stop it half way.
+    match tokio::spawn(async move { core.command(call).await }).await {
+        Ok(reply) => {
+            let text = |piece: &ReplyPiece| match piece {
+                ReplyPiece::Words(text) | ReplyPiece::Literal(text) => text.clone(),
+            };
+            let lines = reply.lines.iter().map(|line| line.iter().map(text).collect::<String>());
+            let sentence = lines.collect::<Vec<_>>().join("\n");
+            Json(json!({ "outcome": word(reply.outcome), "sentence": sentence })).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "the core did not finish a command of the inbox");
+            refusal(StatusCode::INTERNAL_SERVER_ERROR, "countersign failed on this command.")
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Web Push: tells a browser of a new request while no page is open.
+//!
+//! A browser subscribes from its page and gets messages through the push service of its maker,
+//! which sees when something comes and for whom, but cannot read it.
+
+mod message;
+mod sender;
+mod subscribers;
+
+use crate::inbox::{
+    InboxState,
+    guard::{Visitor, refusal},
+    push::{
+        sender::Sender,
+        subscribers::{Subscribers, Subscription},
+    },
+};
+use axum::{
+    Extension, Json, Router,
+    extract::{State, rejection::JsonRejection},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing,
+};
+use countersign_port::{Card, Tone};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{path::PathBuf, sync::Arc};
+use tokio::sync::mpsc;
+
+/// The push of one inbox.
+pub(crate) struct Push {
+    shows: PushShows,
+    subscribers: Arc<Subscribers>,
+    news: mpsc::UnboundedSender<NewRequest>,
+}
+
+impl Push {
+    /// Opens the file and begins to send; `None` if the file cannot be used, which is logged.
+    // The inbox works without; an operator finds the line in the log, and the page says it.
+    pub(crate) fn start(config: &PushConfig) -> Option<Self> {
+        let opened = Subscribers::open(&config.file);
+        let opened = opened.map_err(|error| {
+            let file = config.file.display();
+            tracing::error!(%error, %file, "no push: its file cannot be used; move it away");
+        });
+        let subscribers = Arc::new(opened.ok()?);
+        let (news, coming) = mpsc::unbounded_channel();
+        let sender = Sender::new(subscribers.clone(), config)?;
+        // It ends with the last handle of this inbox.
+        tokio::spawn(sender.run(coming));
+        Some(Self { shows: config.shows, subscribers, news })
+    }
+
+    /// The passkeys with which people had signed in who are told.
+    pub(crate) fn passkeys(&self) -> Vec<String> {
+        self.subscribers.passkeys()
+    }
+
+    /// Ends what browsers are told that came by these passkeys.
+    pub(crate) fn end_passkeys(&self, gone: &[String]) {
+        if let Err(error) = self.subscribers.end_passkeys(gone) {
+            tracing::error!(%error, "the subscribers of the push cannot be written");
+        }
+    }
+
+    /// Tells of a request that nobody has been told of; `stays` says which people are still there.
+    pub(crate) fn tell(&self, card: &Card, stays: impl Fn(&str) -> bool) {
+        if !card.tone.is_open() {
+            return;
+        }
+        if let Err(error) = self.subscribers.keep_people(stays) {
+            // FAIL-CLOSED: nobody is told rather than somebody who is gone.
+            tracing::error!(%error, "no push: the subscribers cannot be written");
+            return;
+        }
+        let news = NewRequest {
+            card: card.id.clone(),
+            line: card.title.clone(),
+            origin: card.origin.clone(),
+            critical: card.tone == Tone::Critical,
+            deadline: card.deadline,
+        };
+        // The sender is gone only while the daemon stops.
+        let _ = self.news.send(news);
+    }
+}
+
+// The settings of the push.
+
+/// How a closed page's browser is told.
+#[derive(Debug, Clone)]
+pub struct PushConfig {
+    /// Where subscribers and the signing key are kept; made where it is missing.
+    pub file: PathBuf,
+    /// What a notification shows.
+    pub shows: PushShows,
+    /// An address that tells the operator of a push service who sends, such as
+    /// `https://approve.example`.
+    pub contact: String,
+}
+
+/// What a notification shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PushShows {
+    /// The first line of the request, and who asks.
+    #[default]
+    Line,
+    /// That a request waits, and nothing of it.
+    Count,
+}
+
+// What a push message tells of.
+
+/// A request that has just come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NewRequest {
+    pub(super) card: String,
+    pub(super) line: String,
+    pub(super) origin: String,
+    pub(super) critical: bool,
+    /// Unix milliseconds.
+    pub(super) deadline: Option<i64>,
+}
+
+// What the page asks of the push: the key to subscribe with, on and off.
+
+/// To be put behind the guard of the page.
+pub(crate) fn routes() -> Router<Arc<InboxState>> {
+    Router::new()
+        .route("/inbox/push", routing::get(about).post(subscribe))
+        .route("/inbox/push/stop", routing::post(stop))
+}
+
+#[derive(Deserialize)]
+struct Stopped {
+    endpoint: String,
+}
+
+async fn about(State(inbox): State<Arc<InboxState>>) -> Response {
+    match &inbox.push {
+        Some(push) => Json(json!({ "key": push.subscribers.key.public(), "shows": push.shows }))
+            .into_response(),
+        None => off(),
+    }
+}
+
+async fn subscribe(
+    State(inbox): State<Arc<InboxState>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Result<Json<Subscription>, JsonRejection>,
+) -> Response {
+    let Some(push) = &inbox.push else { return off() };
+    let Ok(Json(mut browser)) = body else {
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is no browser's subscription.");
+    };
+    if let Err(sentence) = browser.parts() {
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence);
+    }
+    (browser.person, browser.passkey) = match visitor {
+        Visitor::Nameless => (None, None),
+        Visitor::Person(signed_in, presser) => (Some(presser.id), signed_in.passkey.clone()),
+    };
+    kept(push.subscribers.add(browser))
+}
+
+async fn stop(
+    State(inbox): State<Arc<InboxState>>,
+    body: Result<Json<Stopped>, JsonRejection>,
+) -> Response {
+    let Some(push) = &inbox.push else { return off() };
+    match body {
+        Ok(Json(Stopped { endpoint })) => kept(push.subscribers.remove(&endpoint)),
+        Err(_) => refusal(StatusCode::UNPROCESSABLE_ENTITY, "This names no browser."),
+    }
+}
+
+fn kept(done: std::io::Result<()>) -> Response {
+    match done {
+        Ok(()) => Json(json!({})).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "the subscribers of the push cannot be written");
+            refusal(StatusCode::INTERNAL_SERVER_ERROR, "countersign cannot keep this just now.")
+        }
+    }
+}
+
+fn off() -> Response {
+    refusal(StatusCode::NOT_FOUND, "Push is off here ([daemon] push, or see the daemon's log).")
+}

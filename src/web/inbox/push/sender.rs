@@ -1,0 +1,196 @@
+//! Sends what is new to every subscriber, and forgets those that are gone.
+
+use crate::inbox::{
+    board::now,
+    push::{
+        NewRequest, PushConfig, PushShows,
+        message::encrypt,
+        subscribers::{Subscribers, Subscription},
+    },
+};
+use futures::future::join_all;
+use reqwest::{Client, StatusCode, Url, header::RETRY_AFTER, redirect};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::mpsc;
+
+/// How long the first of several requests waits for the others, so that a burst is one message.
+const GATHER: Duration = Duration::from_millis(300);
+/// The pause between two messages. Browsers drop the subscription of a site that sends many.
+const PAUSE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a message is tried, and the longest pause between.
+const TRIES: usize = 3;
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long a push service keeps a message for a browser that is away, without a deadline of the
+/// request, in seconds.
+const KEPT: i64 = 60 * 60;
+/// The longest first line, in characters. A message has less than 4 kB.
+const LINE: usize = 300;
+
+pub(super) struct Sender {
+    subscribers: Arc<Subscribers>,
+    shows: PushShows,
+    contact: String,
+    client: Client,
+}
+
+/// A message before it is encrypted.
+struct Note {
+    text: Value,
+    /// Seconds.
+    kept: i64,
+}
+
+/// How the push service answered.
+enum PushReply {
+    Taken,
+    Gone,
+    Again(Duration),
+    Refused(String),
+}
+
+impl Sender {
+    /// `None` if this system has no TLS, which is logged.
+    pub(super) fn new(subscribers: Arc<Subscribers>, config: &PushConfig) -> Option<Self> {
+        let client = Client::builder().timeout(TIMEOUT).redirect(redirect::Policy::none()).build();
+        let client = client.map_err(|error| tracing::error!(%error, "no push")).ok()?;
+        let PushConfig { shows, contact, .. } = config.clone();
+        Some(Self { subscribers, shows, contact, client })
+    }
+
+    /// Sends until the inbox is gone.
+    pub(super) async fn run(self, mut coming: mpsc::UnboundedReceiver<NewRequest>) {
+        while let Some(first) = coming.recv().await {
+            tokio::time::sleep(GATHER).await;
+            let mut news = vec![first];
+            while let Ok(more) = coming.try_recv() {
+                news.push(more);
+            }
+            let note = note(&news, self.shows, now());
+            let all = self.subscribers.all();
+            join_all(all.iter().map(|browser| self.send(browser, &note))).await;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn send(&self, browser: &Subscription, note: &Note) {
+        let Ok((address, keys)) = browser.parts() else { return };
+        let host = address.host_str().unwrap_or_default().to_owned();
+        for _ in 0..TRIES {
+            let Ok(body) = encrypt(&keys, note.text.to_string().as_bytes()) else {
+                return self.forget(browser, &host, "its key is no key");
+            };
+            match self.deliver(&address, body, note.kept).await {
+                PushReply::Taken => return,
+                PushReply::Gone => return self.forget(browser, &host, "it has unsubscribed"),
+                PushReply::Again(pause) => tokio::time::sleep(pause.min(LONGEST_PAUSE)).await,
+                PushReply::Refused(why) => {
+                    tracing::warn!(%host, %why, "a push service refused a message");
+                    return;
+                }
+            }
+        }
+        tracing::warn!(%host, "a push service took no message after {TRIES} tries");
+    }
+
+    async fn deliver(&self, address: &Url, body: Vec<u8>, kept: i64) -> PushReply {
+        let audience = address.origin().ascii_serialization();
+        let Ok(signed) = self.subscribers.key.authorization(&audience, &self.contact, now() / 1000)
+        else {
+            return PushReply::Refused("this system has no randomness".to_owned());
+        };
+        let request = self.client.post(address.clone()).body(body);
+        let request = request.header("authorization", signed).header("ttl", kept);
+        let request = request.header("content-encoding", "aes128gcm").header("urgency", "high");
+        match request.send().await {
+            // SECURITY: without its URL, which is a secret of the browser.
+            Err(error) if error.is_builder() => PushReply::Refused(error.without_url().to_string()),
+            Err(_) => PushReply::Again(PAUSE),
+            Ok(reply) => match reply.status() {
+                status if status.is_success() => PushReply::Taken,
+                StatusCode::NOT_FOUND | StatusCode::GONE => PushReply::Gone,
+                status if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
+                    let after = reply.headers().get(RETRY_AFTER);
+                    let seconds = after.and_then(|value| value.to_str().ok()?.parse().ok());
+                    PushReply::Again(seconds.map_or(PAUSE, Duration::from_secs))
+                }
+                status => PushReply::Refused(status.to_string()),
+            },
+        }
+    }
+
+    fn forget(&self, browser: &Subscription, host: &str, why: &str) {
+        match self.subscribers.remove(&browser.endpoint) {
+            Ok(()) => tracing::info!(%host, why, "a browser is no longer told"),
+            Err(error) => tracing::error!(%error, "the subscribers of the push cannot be written"),
+        }
+    }
+}
+
+/// What a notification says of what has come, as `assets/worker.js` reads it.
+fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
+    let critical = news.iter().filter(|one| one.critical).count();
+    let (title, body) = match (news, shows) {
+        ([one], PushShows::Line) => {
+            let line: String = one.line.chars().take(LINE).collect();
+            let sign = if one.critical { "🛑 CRITICAL " } else { "" };
+            (format!("{sign}{line}"), one.origin.clone())
+        }
+        (_, PushShows::Line | PushShows::Count) => {
+            let count = match news.len() {
+                1 => "1 request waits".to_owned(),
+                many => format!("{many} requests wait"),
+            };
+            let body = if critical > 0 { format!("{critical} critical") } else { String::new() };
+            (count, body)
+        }
+    };
+    let latest = news.iter().map(|one| one.deadline).max_by_key(|at| at.unwrap_or(i64::MAX));
+    let kept = latest.flatten().map_or(KEPT, |at| ((at - now) / 1000).clamp(1, KEPT * 24));
+    let card = if let [one] = news { Some(&one.card) } else { None };
+    Note { text: json!({ "title": title, "body": body, "card": card }), kept }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    fn news(line: &str, critical: bool, deadline: Option<i64>) -> NewRequest {
+        let (card, origin) = (format!("c-{line}"), "codex · shop".to_owned());
+        NewRequest { card, line: line.to_owned(), origin, critical, deadline }
+    }
+
+    fn told(news: &[NewRequest], shows: PushShows) -> (Value, i64) {
+        let Note { text, kept } = note(news, shows, 1_000_000);
+        (text, kept)
+    }
+
+    #[test]
+    fn one_request_shows_its_first_line_and_several_their_number() {
+        let one = [news("make all", false, Some(1_090_000))];
+        let line = json!({ "title": "make all", "body": "codex · shop", "card": "c-make all" });
+        assert_eq!(told(&one, PushShows::Line), (line, 90));
+        let two = [news("make all", false, Some(1_090_000)), news("rm -rf /", true, None)];
+        let both = json!({ "title": "2 requests wait", "body": "1 critical", "card": null });
+        assert_eq!(told(&two, PushShows::Line), (both, KEPT));
+        let critical = [news("rm -rf /", true, None)];
+        assert_eq!(told(&critical, PushShows::Line).0["title"], "🛑 CRITICAL rm -rf /");
+    }
+
+    #[test]
+    fn a_count_shows_nothing_of_the_request() {
+        let one = [news("make all", false, Some(900_000))];
+        let count = json!({ "title": "1 request waits", "body": "", "card": "c-make all" });
+        assert_eq!(told(&one, PushShows::Count), (count, 1));
+    }
+
+    #[test]
+    fn the_longest_line_fits_into_a_message() {
+        let card = "c".repeat(22);
+        let long = [NewRequest { card, ..news(&"𝔘".repeat(5000), true, None) }];
+        assert!(told(&long, PushShows::Line).0.to_string().len() < 3000);
+    }
+}

@@ -1,0 +1,363 @@
+//! Who may open the inbox: secrets worked out from its access token.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::rand::{SecureRandom, SystemRandom};
+use sha2::{Digest, Sha256};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use subtle::ConstantTimeEq;
+use tokio::sync::watch;
+
+/// The length of a sign-in's name; 96 bits.
+const ID: usize = 16;
+
+/// The secrets of one browser's way in: of everybody with the access token, or of one sign-in. The
+/// access token is made anew at every start of the daemon, so nothing
+/// that a page holds or has sent is worth anything to a program that takes the port after
+/// that daemon.
+///
+/// SECURITY: a browser sends a cookie to every port of a host, so a server that an agent starts on
+/// `127.0.0.1:3000` gets it as soon as the person looks there. The cookie therefore opens only the
+/// empty page. Cards and presses need proofs made with the key too (`proof`), which the page keeps
+/// to itself.
+pub(crate) struct Session {
+    access_token: String,
+    cookie_name: String,
+    cookie: String,
+    key: String,
+}
+
+impl Session {
+    pub(crate) fn new(access_token: &str) -> Self {
+        Self {
+            access_token: access_token.to_owned(),
+            // Two daemons on one host do not overwrite each other's cookie.
+            cookie_name: format!("countersign-{:.8}", derive("name", access_token)),
+            cookie: derive("cookie", access_token),
+            key: derive("key", access_token),
+        }
+    }
+
+    /// The session of somebody who has signed in, with a secret of its own.
+    pub(crate) fn of_person(&self, secret: &str) -> Self {
+        let id: String = derive("id", secret).chars().take(ID).collect();
+        Self {
+            access_token: secret.to_owned(),
+            // Signing in again in one browser ends what it had before.
+            cookie_name: format!("{}-person", self.cookie_name),
+            cookie: derive("cookie", secret),
+            key: format!("{id}.{}", derive("key", secret)),
+        }
+    }
+
+    /// The name of a sign-in, which its page says with every hello; it opens nothing.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.key.split_once('.').map(|(id, _)| id)
+    }
+
+    /// Whether this is the access token.
+    pub(crate) fn admits(&self, token: &str) -> AccessResult {
+        AccessResult::from(!self.access_token.is_empty() && same(&self.access_token, token))
+    }
+
+    /// Whether a request carries the cookie.
+    pub(crate) fn cookie_of(&self, headers: &HeaderMap) -> AccessResult {
+        let cookies =
+            headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|c| c.split_once('='));
+        AccessResult::from(
+            !self.access_token.is_empty()
+                && pairs.any(|(name, value)| {
+                    name.trim() == self.cookie_name && same(&self.cookie, value.trim())
+                }),
+        )
+    }
+
+    /// The key that proofs are made with; `None` where nobody may come in.
+    pub(crate) fn key(&self) -> Option<&str> {
+        (!self.access_token.is_empty()).then_some(&self.key)
+    }
+
+    /// A name that only this start of the daemon has. Under it the page's files have addresses that
+    /// nobody else could have filled the browser's cache with.
+    pub(crate) fn start(&self) -> String {
+        derive("start", &self.access_token).chars().take(16).collect()
+    }
+
+    /// The `Set-Cookie` of somebody who has shown the access token, with further attributes.
+    pub(crate) fn set_cookie(&self, attributes: &str) -> Option<HeaderValue> {
+        let Self { cookie_name, cookie, .. } = self;
+        let line = format!("{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict{attributes}");
+        HeaderValue::try_from(line).ok()
+    }
+
+    /// Where somebody who has shown the access token goes on. Browsers never send a fragment.
+    pub(crate) fn entrance(&self) -> String {
+        format!("/?open={}#key={}", self.start(), self.key)
+    }
+
+    /// A `Set-Cookie` that takes the cookie away.
+    pub(crate) fn clear_cookie(&self) -> Option<HeaderValue> {
+        let line = format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", self.cookie_name);
+        HeaderValue::try_from(line).ok()
+    }
+}
+
+/// The answer of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum AccessResult {
+    /// The right secret.
+    Granted,
+    /// A wrong one, or none.
+    Refused,
+}
+
+impl AccessResult {
+    pub(crate) fn from(right: bool) -> Self {
+        if right { Self::Granted } else { Self::Refused }
+    }
+}
+
+fn derive(purpose: &str, access_token: &str) -> String {
+    let hash = Sha256::new()
+        .chain_update("countersign inbox ")
+        .chain_update(purpose)
+        .chain_update([0])
+        .chain_update(access_token)
+        .finalize();
+    URL_SAFE_NO_PAD.encode(hash)
+}
+
+pub(crate) fn same(secret: &str, given: &str) -> bool {
+    secret.as_bytes().ct_eq(given.as_bytes()).into()
+}
+
+// Who has signed in: a session for each browser of a person with a name.
+
+/// How long a sign-in lasts at most. It ends with the daemon, too.
+pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How many browsers one person may be signed in with; the oldest makes way.
+const BROWSERS: usize = 10;
+
+/// One browser of one person.
+pub(crate) struct SignedIn {
+    pub(crate) session: Session,
+    /// The person's id, as the core knows it.
+    pub(crate) person: String,
+    /// The passkey with which they signed in, where it was one.
+    pub(crate) passkey: Option<String>,
+    /// When it began.
+    pub(crate) since: Instant,
+    /// When it is over.
+    pub(crate) until: Instant,
+}
+
+/// All of them. They are not stored: a restart ends them, as it ends every key of the page.
+#[derive(Default)]
+pub(crate) struct SignedInBrowsers {
+    all: Mutex<Vec<Arc<SignedIn>>>,
+    /// Counts those that ended.
+    ended: watch::Sender<u64>,
+}
+
+impl SignedInBrowsers {
+    /// Begins a session for a person, for this long; `None` without randomness.
+    pub(crate) fn begin(
+        &self,
+        start: &Session,
+        person: String,
+        (longest, passkey): (Duration, Option<String>),
+    ) -> Option<Arc<SignedIn>> {
+        let mut secret = [0; 32];
+        SystemRandom::new().fill(&mut secret).ok()?;
+        let session = start.of_person(&URL_SAFE_NO_PAD.encode(secret));
+        let since = Instant::now();
+        let until = since + longest.min(LONGEST);
+        let new = Arc::new(SignedIn { session, person, passkey, since, until });
+        let mut all = self.lock();
+        all.push(new.clone());
+        let own = all.iter().filter(|it| it.person == new.person).count();
+        let mut many = own.saturating_sub(BROWSERS);
+        all.retain(|it| {
+            let leaves = many > 0 && it.person == new.person;
+            many -= usize::from(leaves);
+            !leaves
+        });
+        drop(all);
+        self.ended.send_modify(|count| *count += 1);
+        Some(new)
+    }
+
+    /// The session whose cookie a request carries.
+    pub(crate) fn by_cookie(&self, headers: &HeaderMap) -> Option<Arc<SignedIn>> {
+        self.find(|it| it.session.cookie_of(headers) == AccessResult::Granted)
+    }
+
+    /// The session of this name.
+    pub(crate) fn by_id(&self, id: &str) -> Option<Arc<SignedIn>> {
+        self.find(|it| it.session.id() == Some(id))
+    }
+
+    /// Whether a session lasts.
+    pub(crate) fn lasts(&self, one: &Arc<SignedIn>) -> AccessResult {
+        AccessResult::from(self.find(|it| Arc::ptr_eq(it, one)).is_some())
+    }
+
+    /// Ends a session.
+    pub(crate) fn end(&self, one: &Arc<SignedIn>) {
+        self.lock().retain(|it| !Arc::ptr_eq(it, one));
+        self.ended.send_modify(|count| *count += 1);
+    }
+
+    /// Ends the sessions of those who are somebody no more, whether or not they ask for anything.
+    pub(crate) fn keep_people(&self, is_somebody: impl Fn(&str) -> bool) {
+        self.lock().retain(|it| is_somebody(&it.person));
+        self.ended.send_modify(|count| *count += 1);
+    }
+
+    /// The passkeys with which somebody is signed in.
+    pub(crate) fn passkeys(&self) -> Vec<String> {
+        let mut all: Vec<_> = self.lock().iter().filter_map(|it| it.passkey.clone()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Ends the sessions that began with these passkeys.
+    pub(crate) fn end_passkeys(&self, gone: &[String]) {
+        let mut all = self.lock();
+        let before = all.len();
+        all.retain(|it| !it.passkey.as_ref().is_some_and(|passkey| gone.contains(passkey)));
+        let ended = all.len() < before;
+        drop(all);
+        if ended {
+            self.ended.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Tells when a session has ended.
+    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
+        self.ended.subscribe()
+    }
+
+    fn find(&self, fits: impl Fn(&Arc<SignedIn>) -> bool) -> Option<Arc<SignedIn>> {
+        let mut all = self.lock();
+        let now = Instant::now();
+        all.retain(|it| now < it.until);
+        all.iter().find(|it| fits(it)).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<SignedIn>>> {
+        // Nothing that is done under the lock can panic halfway.
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    fn headers(name: header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::try_from(value).unwrap())])
+    }
+
+    #[test]
+    fn an_empty_access_token_admits_nobody() {
+        let session = Session::new("");
+        assert_eq!(session.admits(""), AccessResult::Refused);
+        let cookie = format!("{}={}", session.cookie_name, session.cookie);
+        assert_eq!(session.cookie_of(&headers(header::COOKIE, &cookie)), AccessResult::Refused);
+        assert_eq!(session.key(), None);
+    }
+
+    #[test]
+    fn the_same_token_makes_the_same_session_and_another_token_another() {
+        let (one, again, other) = (Session::new("a"), Session::new("a"), Session::new("b"));
+        assert_eq!((&one.cookie, &one.key), (&again.cookie, &again.key));
+        assert_ne!(one.cookie, other.cookie);
+        assert_ne!(one.cookie_name, other.cookie_name);
+        assert_ne!(one.key, one.cookie);
+        assert_ne!(one.key, one.access_token);
+        assert!(!one.key.contains(&one.start()), "what addresses show is no part of the key");
+    }
+
+    #[test]
+    fn a_sign_in_shares_no_secret_with_the_start_or_with_another() {
+        let start = Session::new("a");
+        let (one, other) = (start.of_person("1"), start.of_person("2"));
+        assert!(start.id().is_none() && one.id() != other.id());
+        assert_eq!(one.id().map(str::len), Some(ID));
+        assert_eq!(one.cookie_name, other.cookie_name);
+        assert_ne!(one.cookie_name, start.cookie_name);
+        for (a, b) in [(&one, &other), (&one, &start)] {
+            assert!(a.key != b.key && a.cookie != b.cookie);
+            let line = format!("{}={}", b.cookie_name, b.cookie);
+            assert_eq!(a.cookie_of(&headers(header::COOKIE, &line)), AccessResult::Refused);
+        }
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others_and_needs_its_whole_value() {
+        let session = Session::new("a");
+        let (name, value) = (&session.cookie_name, &session.cookie);
+        let cases = [
+            (format!("{name}={value}"), AccessResult::Granted),
+            (format!("theme=dark; {name}={value}; x=y"), AccessResult::Granted),
+            (format!("{name}={value}x"), AccessResult::Refused),
+            (format!("{name}="), AccessResult::Refused),
+            (format!("x{name}={value}"), AccessResult::Refused),
+            (String::new(), AccessResult::Refused),
+        ];
+        for (line, access) in cases {
+            assert_eq!(session.cookie_of(&headers(header::COOKIE, &line)), access, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_of_a_persons_browsers_makes_way_and_nobody_elses() {
+        let (start, all) = (Session::new("a"), SignedInBrowsers::default());
+        let ben = all.begin(&start, "chat:2".to_owned(), (LONGEST, None)).unwrap();
+        let ana: Vec<_> = (0..=BROWSERS)
+            .map(|_| all.begin(&start, "chat:1".to_owned(), (LONGEST, None)).unwrap())
+            .collect();
+        let lasts = |one| all.lasts(one) == AccessResult::Granted;
+        assert!(lasts(&ben) && !lasts(&ana[0]) && ana[1..].iter().all(lasts));
+        all.end(&ben);
+        assert!(!lasts(&ben) && all.by_id(ben.session.id().unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_session_ends_with_the_passkey_that_began_it_and_others_stay() {
+        let (start, all) = (Session::new("a"), SignedInBrowsers::default());
+        let begin = |passkey: Option<&str>| {
+            let passkey = passkey.map(str::to_owned);
+            all.begin(&start, "chat:1".to_owned(), (LONGEST, passkey)).unwrap()
+        };
+        let (one, two, link) = (begin(Some("one")), begin(Some("two")), begin(None));
+        assert_eq!(all.passkeys(), ["one", "two"]);
+        let ended = all.follow();
+        all.end_passkeys(&["three".to_owned()]);
+        assert!(!ended.has_changed().unwrap());
+        all.end_passkeys(&["one".to_owned()]);
+        assert!(ended.has_changed().unwrap());
+        let lasts = |one| all.lasts(one) == AccessResult::Granted;
+        assert!(!lasts(&one) && lasts(&two) && lasts(&link));
+    }
+
+    #[test]
+    fn a_session_ends_by_itself() {
+        let (start, all) = (Session::new("a"), SignedInBrowsers::default());
+        let session = start.of_person("1");
+        let now = Instant::now();
+        let (person, passkey) = ("chat:1".into(), None);
+        let old = Arc::new(SignedIn { session, person, passkey, since: now, until: now });
+        all.lock().push(old.clone());
+        assert!(all.by_id(old.session.id().unwrap()).is_none());
+    }
+}

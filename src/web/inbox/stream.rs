@@ -1,0 +1,163 @@
+//! The board as server-sent events.
+
+use crate::inbox::{
+    Core, InboxState,
+    board::{BoardCard, BoardPage, now},
+    guard::{Visitor, refusal},
+    proof::{self, Proven},
+    session::{AccessResult, Session},
+};
+use axum::{
+    Extension,
+    extract::State,
+    http::StatusCode,
+    response::{
+        IntoResponse, Response, Sse,
+        sse::{Event, KeepAlive},
+    },
+};
+use futures::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::watch;
+
+/// A page that hears nothing for longer than two of these takes the connection for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// An event's name and data.
+type NamedEvent = (&'static str, Value);
+
+/// First `board` events with all cards and what people have to know of the bridge itself, `more`
+/// saying whether another follows, then a `card` event for each card that changes and a `notice`
+/// event when the notice changes. Ends when the daemon stops; the page then comes back by itself.
+pub(crate) async fn events(
+    State(inbox): State<Arc<InboxState>>,
+    Extension(proven): Extension<Proven>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    if matches!(*inbox.core.borrow(), Core::Stopped) {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, "countersign is stopping.");
+    }
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Sse::new(follow(inbox, proven, visitor)).keep_alive(keep_alive).into_response()
+}
+
+/// How far a page has been told. A card's text is read when it is its turn, and no sooner: a page
+/// that does not read holds no more than one.
+struct Follower {
+    inbox: Arc<InboxState>,
+    visitor: Visitor,
+    /// Behind which place the next part of the board begins, until all of it is told.
+    place: Option<u64>,
+    /// The version that the board had at first, and then the one that was told last.
+    seen: u64,
+    /// What has changed since, to be told first.
+    changed: VecDeque<BoardCard>,
+    /// The large cards of the board.
+    large: VecDeque<BoardCard>,
+    notice: watch::Receiver<Vec<String>>,
+}
+
+fn follow(
+    inbox: Arc<InboxState>,
+    proven: Proven,
+    visitor: Visitor,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    let (seen, changed, large) = (inbox.board.version(), VecDeque::new(), VecDeque::new());
+    let (place, notice) = (Some(0), inbox.notice.subscribe());
+    let (follows, who) = (inbox.clone(), visitor.clone());
+    let follower = Follower { inbox: follows, visitor, place, seen, changed, large, notice };
+    let told = stream::unfold(follower, Follower::next).enumerate();
+    told.map(move |(number, told)| Ok(event(who.session(&inbox), &proven, number, told)))
+}
+
+impl Follower {
+    async fn next(mut self) -> Option<(NamedEvent, Self)> {
+        loop {
+            // FAIL-CLOSED: who has signed out, or left the config, is shown nothing more.
+            if self.visitor.stays(&self.inbox) == AccessResult::Refused {
+                return None;
+            }
+            if let Some(place) = self.place {
+                let BoardPage { cards, next } = self.inbox.board.page(place, self.seen);
+                let (notice, more) = (self.notice.borrow_and_update().clone(), next.is_some());
+                let told = json!({ "now": now(), "cards": cards, "more": more, "notice": notice });
+                self.place = next;
+                self.large.extend(cards.into_iter().filter(|card| card.elsewhere().is_some()));
+                return Some((("board", told), self));
+            }
+            if self.notice.has_changed().ok()? {
+                let notice = json!({ "notice": *self.notice.borrow_and_update() });
+                return Some((("notice", notice), self));
+            }
+            // Nobody waits for what is new until all that is large has been read.
+            if self.changed.is_empty() && self.inbox.board.version() > self.seen {
+                let (changed, version) = self.inbox.board.since(self.seen);
+                (self.changed, self.seen) = (changed.into(), version);
+            }
+            if let Some(kept) = self.changed.pop_front().or_else(|| self.large.pop_front()) {
+                let whole = whole(&self.inbox, kept).await;
+                return Some((("card", json!({ "now": now(), "card": whole })), self));
+            }
+            let until = self.visitor.until();
+            changed(&self.inbox, (self.seen, until), &mut self.notice).await?;
+        }
+    }
+}
+
+/// The card with its text.
+async fn whole(inbox: &InboxState, kept: BoardCard) -> BoardCard {
+    let Some(id) = kept.elsewhere() else { return kept };
+    let Some(core) = inbox.connected() else { return kept };
+    match core.card(id, None).await {
+        Some(card) => kept.with(&card),
+        None => kept,
+    }
+}
+
+/// Waits for changes after a version of the board, of the notice, or of who is signed in, and no
+/// longer than `until`; `None` when the daemon stops.
+async fn changed(
+    inbox: &InboxState,
+    (seen, until): (u64, Option<Instant>),
+    notice: &mut watch::Receiver<Vec<String>>,
+) -> Option<()> {
+    let mut versions = inbox.board.follow();
+    let mut core = inbox.core.subscribe();
+    let mut sign_ins = inbox.sign_ins.follow();
+    tokio::select! {
+        ended = sign_ins.changed() => ended.ok(),
+        () = over(until) => Some(()),
+        stopped = core.wait_for(|core| matches!(core, Core::Stopped)) => {
+            drop(stopped);
+            None
+        }
+        grown = versions.wait_for(|version| *version > seen) => {
+            grown.ok().map(drop)
+        }
+        changed = notice.changed() => {
+            notice.mark_changed();
+            changed.ok()
+        }
+    }
+}
+
+async fn over(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The event with the daemon's proof as its id: nobody in between can change, add or leave out one.
+fn event(session: &Session, proven: &Proven, number: usize, (name, data): NamedEvent) -> Event {
+    let data = data.to_string();
+    let number = u64::try_from(number).unwrap_or(u64::MAX);
+    let proof = proof::of_event(session, &proven.0, (number, name, &data));
+    Event::default().event(name).id(proof.unwrap_or_default()).data(data)
+}
