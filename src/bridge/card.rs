@@ -25,7 +25,7 @@ pub use facts::thread_name;
 /// What open cards say while everything is paused.
 pub(super) const PAUSED: &str = "Paused: nothing is approved until /resume.";
 /// How much of an agent's reason the card shows; all of it is in the details.
-const REASON: usize = 240;
+const REASON: usize = 160;
 
 /// Draws the ask as it is now.
 #[must_use]
@@ -40,7 +40,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         no_call::draw_review(ask, review, &mut sheet);
     }
     if ask.is_open() && !ask.is_question() {
-        effects::draw(ask, &mut sheet, &mut details);
+        effects::draw(ask, first.whole, &mut sheet, &mut details);
     }
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
@@ -137,7 +137,7 @@ fn tone(ask: &Ask) -> Tone {
 fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
     let why = line(&ask.body.why);
     let short = brief(&why, REASON);
-    let warns = ask.body.critical && ask.is_open();
+    let warns = (ask.body.critical || ask.body.call.appeal.is_some()) && ask.is_open();
     if warns {
         sheet.note(format!("Why: {short}"));
     }

@@ -3,6 +3,8 @@
 mod agents;
 mod local;
 
+pub(super) use agents::{start_of, unseen};
+
 use super::{
     Context, Exit, connect,
     say::{self, Colour, paint},

@@ -2,6 +2,7 @@
 
 use super::{
     Context, Exit,
+    doctor::unseen,
     say::{self, Colour},
     when::when_in_full,
 };
@@ -26,7 +27,9 @@ struct Wrong {
 }
 
 pub(super) async fn run(context: &Context, args: &StatusArgs) -> Result<Exit> {
-    let ready = context.client()?.ready().await?;
+    let client = context.client()?;
+    let (ready, unseen) = tokio::join!(client.ready(), unseen());
+    let ready = ready?;
     let paused = paused_agents(context, &ready).await;
     let wrong = wrong(&ready);
     if args.json {
@@ -37,7 +40,8 @@ pub(super) async fn run(context: &Context, args: &StatusArgs) -> Result<Exit> {
         say::json(&reply)?;
     } else {
         let mut lines = lines(&ready, &wrong);
-        lines.splice(3..3, paused);
+        let unseen = unseen.iter().map(|text| line("agent", &say::paint(Colour::Yellow, text)));
+        lines.splice(3..3, unseen.chain(paused).collect::<Vec<_>>());
         say::out(&lines.join("\n"))?;
     }
     Ok(if wrong.is_empty() { Exit::Good } else { Exit::Fault })

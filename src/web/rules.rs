@@ -1,7 +1,7 @@
 //! `/v1/rules/…`: explains a call by the rules in force, and tries a rule before it is saved; the
 //! inbox's page saves it.
 
-use super::{
+use crate::{
     error::{ApiError, json},
     grants,
     handle::Handle,

@@ -7,7 +7,8 @@
 
 use super::*;
 use countersign_gate::{
-    ask::{Answer, Body, By, Scope, StoppedClock},
+    ask::{Answer, Body, By, NextTry, Scope, StoppedClock},
+    call::Appeal,
     question::QuestionAnswer,
 };
 use countersign_policy::{Rule, Verdict};
@@ -421,14 +422,17 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
 }
 
 #[test]
-fn buttons_that_store_the_same_rules_are_named_together() {
+fn buttons_that_store_the_same_rules_are_named_together_unless_their_labels_say_it() {
     let mut ask = push();
-    let together = "  - Always, 10 minutes, This session and 24 hours store: shell: git push *\n";
-    assert!(text(&draw(&ask, CARD)).contains(together), "{}", text(&draw(&ask, CARD)));
+    let shown = text(&draw(&ask, CARD));
+    for label in ["(Always: git push * w)", "[10 min: git push * m]", "[24 h: git push * h]"] {
+        assert!(shown.contains(label), "{label} in {shown}");
+    }
+    assert!(!shown.contains("store: shell:"), "no fact twice: {shown}");
     ask.body.exact = vec![Rule::allow("shell_exec", "git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let apart = "  - Always and This session store: shell: git push *\n  - 10 minutes, 24 hours \
-                 and Always exactly this store: shell: git push --force origin main\n";
+    let apart = "  - 10 minutes, 24 hours and Always exactly this store: shell: git push --force \
+                 origin main\n";
     assert!(shown.contains(apart), "{shown}");
 }
 
@@ -510,4 +514,48 @@ fn the_second_line_names_the_subagent_that_asks() {
     let named = origin(json!({"agent_id": "a7", "agent_type": "Explore\n\u{202e}x"}));
     assert_eq!(named, "claude-code › Explore ⏎ \\u{202e}x · shop on mill");
     assert_eq!(origin(json!({"agent_type": 5})), "claude-code · shop on mill");
+}
+
+fn labels(card: &Card) -> Vec<&str> {
+    card.buttons.iter().flatten().map(|button| button.label.as_str()).collect()
+}
+
+fn end(card: &Card) -> String {
+    match &card.blocks[0] {
+        Block::Outcome { text } => text.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_expired_card_keeps_one_button_for_a_late_yes_and_says_when_it_is_given() {
+    let late = answer(Decision::Deny, None, By::Timeout);
+    let expired = Ask { state: State::Expired(late.clone()), ..push() };
+    let card = draw(&expired, CARD);
+    assert_eq!(labels(&card), ["Approve the next try (24 h)"]);
+
+    let next = NextTry { by: ana(), at: 0, until: 86_400_000 };
+    let given = Answer { next_try: Some(next), ..late.clone() };
+    let card = draw(&Ask { state: State::Expired(given), ..push() }, CARD);
+    assert!(card.buttons.is_empty(), "{:?}", card.buttons);
+    assert!(end(&card).contains(" · the next try may run once, says Ana (telegram), until "));
+
+    let critical = Body { critical: true, ..push().body };
+    let critical = Ask { body: critical, state: State::Expired(late), ..push() };
+    assert!(draw(&critical, CARD).buttons.is_empty(), "its second step is taken at the time");
+}
+
+#[test]
+fn what_a_machine_has_blocked_stays_so_with_the_first_button_and_remembers_nothing() {
+    let mut ask = push();
+    let (against, reason) = ("Claude Code's auto mode".into(), "[Data Exfiltration] x".into());
+    ask.body.call.appeal = Some(Appeal { against, reason });
+    ask.body.why = "Claude Code's auto mode blocked this: [Data Exfiltration] x.".into();
+    (ask.body.always, ask.body.choices) = (Vec::new(), Vec::new());
+    let card = draw(&ask, CARD);
+    assert_eq!(labels(&card), ["Leave it blocked", "Let it run once"]);
+    let first = block_text(&card.blocks[0]);
+    assert_eq!(first, "- Why: Claude Code's auto mode blocked this: [Data Exfiltration] x.\n");
+    ask.body.critical = true;
+    assert_eq!(labels(&draw(&ask, CARD)), ["Deny", "Deny with reason…", "Review and approve…"]);
 }

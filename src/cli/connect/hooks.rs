@@ -3,7 +3,9 @@
 use super::setup::{ConfigChange, Setup};
 use crate::{
     cli::{
-        Context, Exit, Misused, files, policy,
+        Context, Exit, Misused,
+        doctor::start_of,
+        files, policy,
         prompt::confirmed,
         say::{self, Colour, paint},
         wait,
@@ -11,7 +13,7 @@ use crate::{
     config::{self, Config, SOCKET, Server, edit},
 };
 use anyhow::{Context as _, Result, anyhow, bail};
-use countersign_agents::{AgentTitle, HookAgent, HookFile, HookMode, Hooks};
+use countersign_agents::{AgentStart, AgentTitle, HookAgent, HookFile, HookMode, Hooks};
 use countersign_port::visible;
 use similar::{ChangeTag, TextDiff};
 use std::{
@@ -70,6 +72,12 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     match file.and_then(|file| agent.still_to_do(&file)) {
         Some(todo) if !matches!(connected, Changed::No) => say::out(&format!("\n{todo}"))?,
         _ => {}
+    }
+    let start = wait(async { Ok(start_of(agent, mode).await) })?;
+    if let Some(AgentStart { mode, decides, advice, .. }) = start
+        && !matches!(connected, Changed::No)
+    {
+        say::out(format!("\n{name} {mode}.\n{decides}\n{advice}").trim_end())?;
     }
     Ok(Exit::Good)
 }
