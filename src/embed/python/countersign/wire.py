@@ -493,9 +493,6 @@ class GrantView(_GrantView, total=False):
 
     # When it ends, RFC 3339; absent where it does not end by itself.
     expires_at: str | None
-    # Why it does not hold, though nobody revoked it: its rule was changed in the rules file, or
-    # taken out of it. Absent where it holds.
-    missing: str | None
     # How many calls it let run; for approvers, and absent under a profile that does not count them.
     used: int | None
     # When it last let one run, RFC 3339.
