@@ -64,14 +64,16 @@ Accepts: TypeAlias = Literal["stop", "updated_input"]
 
 
 class _BudgetCall(TypedDict):
-    """A call of a budget. It is made later with the agent, session, worker and host of the budget."""
+    """A call of a budget. It is made later with the agent, session, worker and host of the
+    budget."""
 
     # Its tool.
     tool: str
 
 
 class BudgetCall(_BudgetCall, total=False):
-    """A call of a budget. It is made later with the agent, session, worker and host of the budget."""
+    """A call of a budget. It is made later with the agent, session, worker and host of the
+    budget."""
 
     # Exactly what would be executed.
     args: Any
