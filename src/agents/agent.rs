@@ -2,6 +2,7 @@
 //! wire.
 
 pub(super) use super::event::{HookEvent, HookReply, HookRequest};
+use countersign_domain::call::Call;
 use serde_json::Value;
 use std::{
     fmt,
@@ -102,6 +103,19 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The mode in which an agent of this version starts in this working directory, and what it means
+    /// for our hooks; `None` for agents whose modes change nothing here.
+    fn start(
+        &self,
+        settings: &Path,
+        folder: &Path,
+        version: Option<&str>,
+        hooks: HookMode,
+    ) -> Option<AgentStart> {
+        let _ = (settings, folder, version, hooks);
+        None
+    }
+
     /// Decodes the event that the agent wrote to stdin.
     ///
     /// # Errors
@@ -109,6 +123,27 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     // FAIL-CLOSED: an event that asks for a decision and cannot be decided is `Misplaced`, even if
     // little of it can be read.
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String>;
+
+    /// Decodes a call before it runs, which may be the retry of one that its own judge blocked and
+    /// a person released; `None` where this agent has no such hook.
+    ///
+    /// # Errors
+    /// A sentence; the agent then goes on as without us.
+    fn retried(&self, stdin: &[u8]) -> Result<Option<Call>, String> {
+        let _ = stdin;
+        Ok(None)
+    }
+
+    /// Lets a retry run that a person released; `why` says who.
+    fn release(&self, why: &str, attendance: Attendance) -> HookReply {
+        let _ = (why, attendance);
+        HookReply::Nothing
+    }
+
+    /// Whether a person sits at the agent's terminal, as it tells its hooks.
+    fn attendance(&self) -> Attendance {
+        Attendance::Unknown
+    }
 
     /// The reply without a decision, for example while no daemon runs. By default nothing is
     /// printed, and the agent's own prompt decides. An agent that would run the call then must
@@ -122,6 +157,13 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
                  blocked: {why}"
             )),
         }
+    }
+
+    /// The reply where a person was asked and nobody answered in time: by default the one without a
+    /// decision. An agent in which a model may decide instead, and run a call whose card has
+    /// expired, must reply with a denial.
+    fn unanswered(&self, why: &str, mode: HookMode) -> HookReply {
+        self.undecided(why, mode)
     }
 
     /// The reply to an event that needs no action. An agent for which silence is a denial must be
@@ -143,6 +185,17 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     fn process_variable(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// Whether a person sits at the agent's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person does, and can be asked there.
+    Attended,
+    /// It runs on its own, and its own prompt asks nobody.
+    Unattended,
+    /// It does not say so.
+    Unknown,
 }
 
 /// An agent's own limit for its hook.
@@ -220,6 +273,19 @@ pub struct Hooks {
     pub mode: HookMode,
     /// Whether there is one for every event.
     pub complete: bool,
+}
+
+/// The mode in which an agent starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentStart {
+    /// Which it is and why, such as `starts in auto mode (by default)`.
+    pub mode: String,
+    /// Who decides there, and what comes here.
+    pub decides: &'static str,
+    /// What to do about it; empty where there is nothing to do.
+    pub advice: String,
+    /// Calls run that would change something and do not come here.
+    pub unseen: bool,
 }
 
 /// The agent's description for people.

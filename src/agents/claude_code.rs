@@ -1,19 +1,23 @@
 //! Claude Code: its hooks, their input, and the location of its settings.
 
+mod appeal;
 mod control;
 mod events;
 mod gate;
 mod prompt;
 mod request;
 mod settings;
+mod start_mode;
 
 pub use control::{ControlAround, ControlSession};
 pub use prompt::PermissionPrompt;
 
 use super::agent::{
-    AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, Hooks, Overdue, TRIAL, TRIAL_SAYS,
+    AgentStart, AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply,
+    HookRequest, Hooks, Overdue, TRIAL, TRIAL_SAYS,
 };
-use countersign_domain::exact_json;
+use countersign_client::Decided;
+use countersign_domain::{call::Call, exact_json};
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
@@ -34,12 +38,14 @@ impl HookAgent for ClaudeCode {
             name: "Claude Code",
             versions: "2.1.268 or newer",
             connected: "Its own prompt stays beside it, and decides alone while no daemon runs. \
-                        In its plan mode only reading is allowed.",
+                        In auto mode, in which newer versions start, Claude's classifier decides: \
+                        what it blocks comes here, what it lets pass does not, in plan mode too. \
+                        --gate brings every call.",
         }
     }
 
     fn settings_file(&self) -> Result<PathBuf, String> {
-        let folder = super::home::folder("CLAUDE_CONFIG_DIR", ".claude")?;
+        let folder = super::hook_files::folder("CLAUDE_CONFIG_DIR", ".claude")?;
         Ok(folder.join("settings.json"))
     }
 
@@ -71,6 +77,16 @@ impl HookAgent for ClaudeCode {
         Some(format!("`disableAllHooks` in {} switches all hooks off", off.display()))
     }
 
+    fn start(
+        &self,
+        settings: &Path,
+        folder: &Path,
+        version: Option<&str>,
+        hooks: HookMode,
+    ) -> Option<AgentStart> {
+        Some(start_mode::read(settings, folder, version, hooks))
+    }
+
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
         let event = match mode {
             HookMode::Prompts => "PermissionRequest",
@@ -83,9 +99,21 @@ impl HookAgent for ClaudeCode {
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         match mode {
-            HookMode::Prompts => Ok(read(stdin)?.map(|request| Box::new(request) as _)),
+            HookMode::Prompts => Ok(read(stdin)?.map(|wanted| Box::new(wanted) as _)),
             HookMode::EveryCall => gate::read(stdin),
         }
+    }
+
+    fn retried(&self, stdin: &[u8]) -> Result<Option<Call>, String> {
+        appeal::retried(stdin)
+    }
+
+    fn release(&self, why: &str, attendance: Attendance) -> HookReply {
+        appeal::release(why, attendance)
+    }
+
+    fn attendance(&self) -> Attendance {
+        appeal::attendance()
     }
 
     // With `onFailure` a hook that takes too long blocks.
@@ -100,6 +128,36 @@ impl HookAgent for ClaudeCode {
     // agent.
     fn process_variable(&self) -> Option<&'static str> {
         Some("CLAUDE_PID")
+    }
+}
+
+/// What a person is asked for: where Claude Code would prompt, and where its classifier blocked.
+#[derive(Debug, Clone, PartialEq)]
+enum Wanted {
+    Prompt(PermissionRequest),
+    Blocked(appeal::BlockedCall),
+}
+
+impl Wanted {
+    fn request(&self) -> &dyn HookRequest {
+        match self {
+            Self::Prompt(request) => request,
+            Self::Blocked(call) => call,
+        }
+    }
+}
+
+impl HookRequest for Wanted {
+    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        self.request().call(key, host)
+    }
+
+    fn reply(&self, decided: &Decided) -> HookReply {
+        self.request().reply(decided)
+    }
+
+    fn wakes(&self, decided: &Decided) -> Option<String> {
+        self.request().wakes(decided)
     }
 }
 
@@ -122,7 +180,7 @@ struct EventHead {
 // FAIL-CLOSED: in an event without a prompt behind it, silence would let the call run. So an event
 // that asks for a decision and is no PermissionRequest is reported separately, to be blocked, even
 // if little of it can be read.
-fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
+fn read(stdin: &[u8]) -> Result<HookEvent<Wanted>, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Map<String, Value> = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
@@ -147,8 +205,13 @@ fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
         head;
     Ok(match hook_event_name.as_str() {
         "PermissionRequest" => {
-            HookEvent::Wants(PermissionRequest::deserialize(&whole).map_err(unreadable)?)
+            let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
+            HookEvent::Wants(Wanted::Prompt(request))
         }
+        appeal::EVENT => match appeal::read(&whole).map_err(unreadable)? {
+            Some(blocked) => HookEvent::Wants(Wanted::Blocked(blocked)),
+            None => HookEvent::Notice,
+        },
         "PostToolUse" | "PostToolUseFailure" => {
             // A plan that was approved is reported without its text.
             let input = Some(input).filter(|_| tool != PLAN);
@@ -160,7 +223,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
 }
 
 /// An event that asks this hook for a decision it cannot make.
-fn misplaced(event: &str) -> HookEvent<PermissionRequest> {
+fn misplaced(event: &str) -> HookEvent<Wanted> {
     HookEvent::Misplaced { event: event.to_owned(), message: events::misplaced(event) }
 }
 

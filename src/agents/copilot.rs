@@ -1,14 +1,13 @@
 //! GitHub's Copilot CLI: a file of hooks of its own, of which one is asked for each prompt.
 
-use super::{
+use crate::{
     agent::{
         A_DAY_S, AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply, Hooks,
         Overdue, TRIAL, TRIAL_SAYS,
     },
-    hook_call::{HookCall, ToolDecision},
+    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
+    hook_files::{self, OwnFile},
     journal::Journal,
-    named_event::{EventNames, HookEventRead},
-    own_file::OwnFile,
 };
 use countersign_domain::call::Accepts;
 use serde::Deserialize;
@@ -39,14 +38,14 @@ impl HookAgent for Copilot {
             name: "Copilot CLI",
             versions: "1.0.102 or newer",
             connected: "While it waits for an answer it shows \"Working\" and no prompt of its \
-                        own. That one comes while no daemon runs and when nobody answers in time; \
-                        with -p there is none, and the call is denied. Its questions stay in the \
-                        terminal.",
+                        own. Without an answer in time the call is denied. While no daemon runs its \
+                        own prompt comes (with -p there is none, and the call is denied; in its \
+                        assisted mode a model decides). Its questions stay in the terminal.",
         }
     }
 
     fn settings_file(&self) -> Result<PathBuf, String> {
-        Ok(super::home::folder("COPILOT_HOME", ".copilot")?.join("hooks/countersign.json"))
+        Ok(hook_files::folder("COPILOT_HOME", ".copilot")?.join("hooks/countersign.json"))
     }
 
     fn hook_file(&self) -> HookFile {
@@ -62,7 +61,7 @@ impl HookAgent for Copilot {
     }
 
     fn detect(&self) -> bool {
-        super::home::folder("COPILOT_HOME", ".copilot").is_ok_and(|folder| folder.exists())
+        hook_files::folder("COPILOT_HOME", ".copilot").is_ok_and(|folder| folder.exists())
     }
 
     fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
@@ -89,6 +88,13 @@ impl HookAgent for Copilot {
 
     fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
         read(stdin)
+    }
+
+    // FAIL-CLOSED: in its assisted mode a model decides where a hook is silent, and runs a call whose
+    // card has expired (seen with 1.0.102). No event says which mode it is.
+    fn unanswered(&self, why: &str, _mode: HookMode) -> HookReply {
+        let message = format!("countersign asked a person, and {why}, so this call is denied.");
+        encode(&ToolDecision::Deny { message, stop: false })
     }
 }
 
@@ -128,7 +134,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
 fn journal(session: &str) -> Option<Journal> {
     // SECURITY: it is one folder's name, and not a way to another folder.
     let is_name = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let home = super::home::folder("COPILOT_HOME", ".copilot").ok().filter(|_| is_name)?;
+    let home = hook_files::folder("COPILOT_HOME", ".copilot").ok().filter(|_| is_name)?;
     let file = home.join("session-state").join(session).join("events.jsonl");
     let is_abort = |line: &Value| line.get("type").and_then(Value::as_str) == Some("abort");
     Some(Journal::new(file, is_abort))
@@ -162,4 +168,53 @@ fn command(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "tests fail by panicking"
+    )]
+    use super::*;
+
+    const COMMAND: &str = "'/opt/my bin/countersign' hook copilot";
+
+    #[test]
+    fn the_file_holds_one_hook_with_a_time_limit_and_is_removed_only_if_it_is_ours() {
+        let text = Copilot.connect("", COMMAND, HookMode::Prompts).unwrap();
+        let hook = json!({"type": "command", "bash": COMMAND, "timeoutSec": 86400});
+        let expected = json!({"version": 1, "hooks": {"permissionRequest": [hook]}});
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+        assert_eq!(Copilot.disconnect(&text), Ok(String::new()));
+        for theirs in [
+            "{}",
+            "// mine",
+            r#"{"version":1,"hooks":{"permissionRequest":[{"type":"command","bash":"lint"}]}}"#,
+            &text.replace(
+                "\"permissionRequest\": [",
+                "\"preToolUse\": [], \"permissionRequest\": [",
+            ),
+        ] {
+            let refused = Copilot.connect(theirs, COMMAND, HookMode::Prompts).unwrap_err();
+            let why =
+                "1:1: this is not what `countersign connect copilot` writes; move it away first";
+            assert_eq!(refused, why, "{theirs}");
+            assert_eq!(Copilot.disconnect(theirs), Ok(theirs.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_event_other_than_a_permission_request_is_blocked() {
+        for event in [
+            json!({"hookName": "preToolUse", "sessionId": "s", "toolName": "bash"}),
+            json!({"hook_event_name": "PreToolUse", "tool_name": "bash"}),
+            json!({"toolName": "bash"}),
+        ] {
+            let read = read(event.to_string().as_bytes());
+            assert!(matches!(read, Ok(HookEvent::Misplaced { .. })), "{event}: {read:?}");
+        }
+        for garbage in ["", "[]", "{\"hookName\":\"permissionRequest\"}"] {
+            assert!(read(garbage.as_bytes()).is_err(), "{garbage}");
+        }
+    }
+}

@@ -63,6 +63,12 @@ pub trait HookRequest: fmt::Debug + Send {
     // FAIL-CLOSED: only a decision of a person or a rule about this call prints anything.
     fn reply(&self, decided: &Decided) -> HookReply;
 
+    /// What wakes an agent that did not wait for this decision; `None` where it changes nothing.
+    fn wakes(&self, decided: &Decided) -> Option<String> {
+        let _ = decided;
+        None
+    }
+
     /// Where the agent notes that the turn was interrupted, if it tells its hook nothing.
     fn journal(&self) -> Option<Journal> {
         None
@@ -140,6 +146,8 @@ impl<R> HookEvent<R> {
             Self::Stopped { session } => asks
                 .iter()
                 .filter(|ask| ours(ask, session) && !of_subagent(ask))
+                // The turn goes on while a person thinks about what its judge blocked.
+                .filter(|ask| ask.call.appeal.is_none())
                 .map(|ask| ask.id.as_str())
                 .collect(),
             Self::Wants(_) | Self::Ended { .. } | Self::Notice | Self::Misplaced { .. } => {

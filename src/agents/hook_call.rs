@@ -1,14 +1,18 @@
-//! A request for one tool call, for agents whose hooks know nothing else, and the decision on it.
+//! A request for one tool call, for agents whose hooks know nothing else; the event in which it
+//! comes, for agents that name it in a field; and the decision on it.
 
-use super::{
-    agent::{HookReply, HookRequest},
+use crate::{
+    agent::{HookEvent, HookReply, HookRequest},
     journal::Journal,
 };
 use countersign_client::{Decided, Ending};
 use countersign_domain::{
     Decision,
     call::{Accepts, Call},
+    exact_json,
 };
+use countersign_port::line;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fmt;
 
@@ -102,4 +106,61 @@ pub fn message(decided: &Decided) -> String {
         Some(first) => first.to_uppercase().chain(letters).collect(),
         None => "Denied by countersign.".into(),
     }
+}
+
+/// The events that a hook of an agent decides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventNames {
+    /// The agent in our commands.
+    pub agent: &'static str,
+    /// The fields that may name the event.
+    pub fields: &'static [&'static str],
+    /// The events that ask for a decision here.
+    pub events: &'static [&'static str],
+}
+
+/// An event that was read.
+pub(super) enum HookEventRead<R> {
+    /// One of ours, with its request.
+    Ours(&'static str, R),
+    /// Any other.
+    Other(HookEvent),
+}
+
+impl EventNames {
+    /// Reads an event from stdin.
+    ///
+    /// # Errors
+    /// A sentence, where it is no event or lacks a field.
+    // FAIL-CLOSED: any other event is misplaced, and that blocks: it may ask for a decision too,
+    // and there may be no prompt behind silence.
+    pub(super) fn read<R: DeserializeOwned>(
+        self,
+        stdin: &[u8],
+    ) -> Result<HookEventRead<R>, String> {
+        let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
+        let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
+        if !whole.is_object() {
+            return Err("stdin is not a hook's JSON".to_owned());
+        }
+        let name = self.fields.iter().find_map(|field| whole.get(field)).and_then(Value::as_str);
+        let event = match self.events.iter().find(|event| Some(**event) == name) {
+            Some(event) => {
+                return Ok(HookEventRead::Ours(event, R::deserialize(&whole).map_err(unreadable)?));
+            }
+            None => name.unwrap_or("an event without a name"),
+        };
+        let message = misplaced_message(event, self.agent, &self.events.join(" and "));
+        Ok(HookEventRead::Other(HookEvent::Misplaced { event: event.to_owned(), message }))
+    }
+}
+
+/// The message for the model, and the person at the terminal: where this agent's hook belongs.
+pub(super) fn misplaced_message(event: &str, agent: &str, belongs: &str) -> String {
+    format!(
+        "countersign cannot decide under {}, so this is blocked. Its hook belongs under {belongs}: \
+         `countersign connect {agent}` puts it there.",
+        // The name comes from stdin and is printed on a terminal.
+        line(&event.chars().take(60).collect::<String>())
+    )
 }

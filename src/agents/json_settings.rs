@@ -1,12 +1,15 @@
 //! Hooks in an agent's JSON settings: adds, finds and removes our entries, and leaves the rest
 //! unchanged.
 
-mod one_line;
-mod text;
-
-use jsonc_parser::cst::{CstArray, CstObject};
+use jsonc_parser::{
+    CollectOptions, ParseOptions,
+    ast::{Array, Object, Value as JsonNode},
+    common::Ranged,
+    cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode},
+    parse_to_ast, parse_to_serde_value,
+};
 use serde_json::{Value, json};
-use text::{byte_order_mark, commented, ending, input, strict, tree, value};
+use std::ops::Range;
 
 /// The form of the settings of one agent.
 #[derive(Debug, Clone, Copy)]
@@ -65,18 +68,16 @@ impl JsonSettings {
         // Old entries are removed first, because the program may have moved since.
         let without = self.without(text)?;
         let groups: Vec<_> = entries.iter().map(|entry| (entry.event, self.group(entry))).collect();
-        let in_place = match one_line::is_one_line(&without) {
-            true => one_line::insert(&without, &groups),
-            false => None,
-        };
+        let in_place = if is_one_line(&without) { insert(&without, &groups) } else { None };
         let connected = match in_place {
             Some(connected) => connected,
             None => self.append(&without, &groups)?,
         };
         // A key that stands there twice: the agent reads the other one.
-        match self.hooks_in(&self.parse(&connected)?).len() == entries.len() {
-            true => Ok([mark, &connected].concat()),
-            false => Err(format!("`hooks`, or an event in it, is there twice; {}", self.fix())),
+        if self.hooks_in(&self.parse(&connected)?).len() == entries.len() {
+            Ok([mark, &connected].concat())
+        } else {
+            Err(format!("`hooks`, or an event in it, is there twice; {}", self.fix()))
         }
     }
 
@@ -109,9 +110,10 @@ impl JsonSettings {
         if self.hooks_in(&self.parse(text)?).is_empty() {
             return Ok(text.to_owned());
         }
-        let alone = match one_line::is_one_line(text) {
-            true => one_line::remove(text, |entry| self.is_entry_of_ours(entry)),
-            false => text.to_owned(),
+        let alone = if is_one_line(text) {
+            remove(text, |entry| self.is_entry_of_ours(entry))
+        } else {
+            text.to_owned()
         };
         if self.hooks_in(&self.parse(&alone)?).is_empty() {
             return Ok(alone);
@@ -240,7 +242,7 @@ impl JsonSettings {
         };
         match settings {
             Value::Object(_) => Ok(settings),
-            _ => Err("1:1: these settings are no object in { }".into()),
+            _ => Err("1:1: these settings are not an object in { }".into()),
         }
     }
 }
@@ -258,5 +260,270 @@ fn command(handler: &Value) -> Option<&str> {
     handler.get("command").and_then(Value::as_str)
 }
 
+// JSON as text: parsed with and without comments, and as a tree that keeps its form.
+
+/// Parses JSON with comments.
+fn commented(text: &str) -> Result<Value, String> {
+    parse_to_serde_value(text, &ParseOptions::default()).map_err(|error| error.to_string())
+}
+
+/// Parses JSON.
+fn strict(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| {
+        let what = error.to_string();
+        let what = what.split(" at line").next().unwrap_or_default();
+        format!("{}:{}: {what}", error.line(), error.column())
+    })
+}
+
+/// Splits off the mark with which some editors begin a file.
+fn byte_order_mark(text: &str) -> (&str, &str) {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => ("\u{feff}", rest),
+        None => ("", text),
+    }
+}
+
+/// Parses JSON with comments so that it can be edited in its form; an empty text is an object.
+fn tree(text: &str) -> Result<CstRootNode, String> {
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())
+}
+
+/// The value of a node.
+pub(super) fn value(node: &CstNode) -> Value {
+    parse_to_serde_value(&node.to_string(), &ParseOptions::default()).unwrap_or_default()
+}
+
+/// Keeps the file's last line ending; a new file gets one.
+pub(super) fn ending(before: &str, mut after: String) -> String {
+    if before.trim().is_empty() && !after.ends_with('\n') {
+        after.push('\n');
+    }
+    after
+}
+
+/// A value that can be added to a tree.
+pub(super) fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(truth) => CstInputValue::Bool(*truth),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Object(map) => CstInputValue::Object(
+            map.iter().map(|(key, value)| (key.clone(), input(value))).collect(),
+        ),
+    }
+}
+
+// Edits settings that are one line in place, so that removing our hooks gives back every byte.
+//
+// The tree of [`super::JsonSettings`] breaks the lines of what it adds to, and cannot join them
+// again.
+
+/// Returns whether the settings are one line with something in it.
+fn is_one_line(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text != "{}" && !text.contains('\n')
+}
+
+/// Adds a group for each event, in front of what is there; `None` where the settings have another
+/// shape.
+pub(super) fn insert(text: &str, groups: &[(&str, serde_json::Value)]) -> Option<String> {
+    let parsed = parse_tree(text)?;
+    let root = parsed.as_object()?;
+    let mut inserts: Vec<(usize, String, bool)> = Vec::new();
+    match root.get("hooks").map(|prop| &prop.value) {
+        None => {
+            let all: Vec<String> =
+                groups.iter().map(|(event, group)| event_text(event, group)).collect();
+            let hooks = format!("\"hooks\":{{{}}}", all.join(","));
+            inserts.push((root.start() + 1, hooks, root.properties.is_empty()));
+        }
+        Some(JsonNode::Object(hooks)) => {
+            // Reversed, because each goes in front of those before it.
+            for (event, group) in groups.iter().rev() {
+                inserts.push(match hooks.get(event).map(|prop| &prop.value) {
+                    None => {
+                        let last = hooks.properties.is_empty() && inserts.is_empty();
+                        (hooks.start() + 1, event_text(event, group), last)
+                    }
+                    Some(JsonNode::Array(there)) => {
+                        (there.start() + 1, group.to_string(), there.elements.is_empty())
+                    }
+                    Some(_) => return None,
+                });
+            }
+        }
+        Some(_) => return None,
+    }
+    // From the back, so that the earlier places stay where they are.
+    inserts.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
+    let mut text = text.to_owned();
+    for (at, insert, last) in inserts {
+        text.insert_str(at, &if last { insert } else { insert + "," });
+    }
+    Some(text)
+}
+
+fn event_text(event: &str, group: &serde_json::Value) -> String {
+    format!("{}:[{group}]", serde_json::Value::from(event))
+}
+
+/// Removes the entries with nothing but handlers of ours, and what is empty without them.
+pub(super) fn remove(text: &str, is_ours: impl Fn(&serde_json::Value) -> bool) -> String {
+    let mut text = text.to_owned();
+    while let Some(range) = parse_tree(&text).and_then(|parsed| ours(&parsed, &text, &is_ours)) {
+        let head = text.get(..range.start);
+        let tail = text.get(range.end..);
+        let head = head.unwrap_or_default();
+        let tail = tail.unwrap_or_default();
+        // One comma goes too: ours is the one behind.
+        text = match (tail.trim_start().strip_prefix(','), head.trim_end().strip_suffix(',')) {
+            (Some(tail), _) => [head, tail].concat(),
+            (None, Some(head)) => [head, tail].concat(),
+            (None, None) => [head, tail].concat(),
+        };
+    }
+    text
+}
+
+/// The place of something that is ours alone: all hooks, an event, or a group.
+fn ours(
+    parsed: &JsonNode<'_>,
+    text: &str,
+    is_ours: &impl Fn(&serde_json::Value) -> bool,
+) -> Option<Range<usize>> {
+    let prop = parsed.as_object()?.get("hooks")?;
+    let hooks = prop.value.as_object()?;
+    let group = |group: &JsonNode<'_>| {
+        let json = text.get(group.start()..group.end()).unwrap_or_default();
+        let entry = jsonc_parser::parse_to_serde_value(json, &ParseOptions::default());
+        entry.is_ok_and(|entry| is_ours(&entry))
+    };
+    let event =
+        |groups: &Array<'_>| !groups.elements.is_empty() && groups.elements.iter().all(group);
+    let all = |hooks: &Object<'_>| {
+        let mut events = hooks.properties.iter();
+        !hooks.properties.is_empty() && events.all(|prop| prop.value.as_array().is_some_and(event))
+    };
+    if all(hooks) {
+        return Some(prop.start()..prop.end());
+    }
+    hooks.properties.iter().find_map(|prop| {
+        let groups = prop.value.as_array()?;
+        if event(groups) {
+            Some(prop.start()..prop.end())
+        } else {
+            groups.elements.iter().find(|one| group(one)).map(|one| one.start()..one.end())
+        }
+    })
+}
+
+fn parse_tree(text: &str) -> Option<JsonNode<'_>> {
+    parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).ok()?.value
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+    use super::*;
+
+    const COMMAND: &str = "/opt/countersign hook gemini";
+
+    const GROUPS: JsonSettings = JsonSettings {
+        name: "gemini",
+        title: "Gemini CLI",
+        comments: Comments::Read,
+        nesting: HookNesting::Groups,
+    };
+    const FLAT: JsonSettings =
+        JsonSettings { name: "gemini", nesting: HookNesting::Flat, ..GROUPS };
+    const STRICT: JsonSettings = JsonSettings { comments: Comments::Refused, ..GROUPS };
+
+    fn entries() -> Vec<HookEntry> {
+        let entry = |event| HookEntry {
+            event,
+            matcher: Some(".*"),
+            handler: json!({"type": "command", "command": COMMAND, "timeout": 5}),
+        };
+        vec![entry("Before"), entry("After")]
+    }
+
+    /// Connects twice and takes it out again.
+    fn there_and_back(settings: JsonSettings, theirs: &str) -> String {
+        let connected = settings.connect(theirs, &entries()).unwrap();
+        assert_eq!(settings.hooks(&connected).unwrap().len(), 2, "{connected}");
+        assert_eq!(settings.connect(&connected, &entries()), Ok(connected.clone()));
+        assert_eq!(settings.disconnect(&connected), Ok(theirs.to_owned()), "{connected}");
+        connected
+    }
+
+    #[test]
+    fn settings_of_every_form_come_back_to_the_byte() {
+        for theirs in [
+            "{\n  // mine\n  \"a\": 1, // stays\n  /* and\n this */ \"b\": [1,\n 2,],\n}\n",
+            "{\r\n  \"a\": 1,\r\n  \"hooks\": {\r\n    \"Before\": [\r\n      {}\r\n    ]\r\n  }\r\n}",
+            "\u{feff}{\n  \"a\": 1\n}",
+            "\u{feff}{\"a\":1}",
+            "{\t\"a\": 1, /* x */ \"hooks\": {\"Other\":[ ]} }",
+            "{\n  \"hooks\": {\n    \"Other\": [{\"b\": 1, \"hooks\": [{\"c\": 2}]}]\n  }\n}",
+        ] {
+            for settings in [GROUPS, FLAT] {
+                there_and_back(settings, theirs);
+            }
+        }
+        assert!(there_and_back(GROUPS, "{\r\n  \"a\": 1\r\n}\r\n").contains("hooks\": {\r\n"));
+        assert!(there_and_back(STRICT, "\u{feff}{\"a\":1}").starts_with('\u{feff}'));
+    }
+
+    #[test]
+    fn a_flat_event_holds_the_handler_itself() {
+        let connected = FLAT.connect("", &entries()).unwrap();
+        let handler = &entries()[0].handler;
+        let expected = json!({"hooks": {"Before": [handler], "After": [handler]}});
+        assert_eq!(serde_json::from_str::<Value>(&connected).unwrap(), expected);
+        let shared =
+            r#"{"hooks":{"Before":[{"command":"lint"},{"command":"countersign hook gemini"}]}}"#;
+        assert_eq!(FLAT.others(shared, "Before"), ["lint"]);
+        let left = r#"{"hooks":{"Before":[{"command":"lint"}]}}"#;
+        assert_eq!(FLAT.disconnect(shared), Ok(left.to_owned()));
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_refused_where_the_agent_reads_the_other_one() {
+        for twice in [
+            "{\"hooks\": {}, \"hooks\": {\"Before\": []}}",
+            "{\n\"hooks\": {},\n\"hooks\": {\"Other\": []}\n}",
+            "{\n\"hooks\": {\"Before\": [],\n\"Before\": []}\n}",
+        ] {
+            let refused = GROUPS.connect(twice, &entries()).unwrap_err();
+            assert_eq!(
+                refused, "`hooks`, or an event in it, is there twice; fix it first",
+                "{twice}"
+            );
+        }
+    }
+
+    #[test]
+    fn comments_are_refused_where_the_agent_refuses_them() {
+        let text = "{ // mine\n}";
+        assert_eq!(STRICT.connect(text, &entries()), Err("1:3: key must be a string".to_owned()));
+        assert!(GROUPS.connect(text, &entries()).is_ok());
+    }
+
+    #[test]
+    fn only_a_command_that_runs_our_hook_is_ours() {
+        for (command, ours) in [
+            ("countersign hook gemini", true),
+            ("'/a b/countersign-dev' --config x hook gemini --gate", true),
+            ("countersign hook other", false),
+            ("echo countersign hook gemini", false),
+            ("countersign 'hook gemini'", false),
+            ("countersign hook 'gemini", false),
+        ] {
+            assert_eq!(runs_our_hook(command, "gemini"), ours, "{command}");
+        }
+    }
+}

@@ -74,7 +74,8 @@ impl<'de> Visitor<'de> for HeadVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MessageHead, A::Error> {
-        let (mut head, mut seen) = (MessageHead::default(), Vec::new());
+        let mut head = MessageHead::default();
+        let mut seen = Vec::new();
         while let Some(field) = map.next_key::<String>()? {
             if is_misspelt(&field, &FIELDS) || seen.contains(&field) {
                 return Err(A::Error::custom("a field twice"));

@@ -1,19 +1,15 @@
 //! pi, and oh-my-pi, which was made from it: an extension that starts our hook before every tool.
 
-mod declaration;
-
-use super::{
+use crate::{
     agent::{
         A_DAY_S, AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply,
         HookRequest, Hooks, Overdue, TRIAL, TRIAL_SAYS,
     },
-    home,
     hook_call::{HookCall, ToolDecision},
-    own_file::{OwnFile, with_words, words_in},
+    hook_files::{self, OwnFile, with_words, words_in},
 };
 use countersign_client::Decided;
 use countersign_domain::{call::Call, exact_json};
-use declaration::ToolDeclaration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
@@ -48,14 +44,14 @@ impl Pi {
     }
 
     fn folder(self) -> Result<PathBuf, String> {
-        let home = match (self, home::named("PI_CONFIG_DIR")) {
+        let home = match (self, hook_files::named("PI_CONFIG_DIR")) {
             (Self::Pi, _) => ".pi/agent".into(),
             (Self::OhMyPi, None) => ".omp/agent".into(),
             (Self::OhMyPi, Some(folder)) => folder.join("agent"),
         };
-        match home::named("PI_CODING_AGENT_DIR") {
+        match hook_files::named("PI_CODING_AGENT_DIR") {
             Some(folder) => Ok(folder),
-            None => Ok(home::home("")?.join(home)),
+            None => Ok(hook_files::home("")?.join(home)),
         }
     }
 }
@@ -126,7 +122,8 @@ impl HookAgent for Pi {
     }
 
     fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
-        let (after, source) = (Duration::from_secs(A_DAY_S), "the extension sets it");
+        let after = Duration::from_secs(A_DAY_S);
+        let source = "the extension sets it";
         match self {
             Self::Pi => None,
             Self::OhMyPi => Some(HookLimit { after, then: Overdue::Blocks, source }),
@@ -218,5 +215,161 @@ fn command(text: &str) -> Option<String> {
     text.starts_with(MARK).then(|| words_in(text, COMMAND))?
 }
 
+// What a tool of oh-my-pi declares of itself: the fields on which the profile `ohmypi` decides.
+
+/// A declaration: a tier, or more.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ToolDeclaration {
+    /// The tier alone.
+    Tier(String),
+    /// All of it.
+    Fields(Box<DeclarationFields>),
+}
+
+/// The fields of a declaration.
+// FAIL-CLOSED: one of another type is no declaration, and such a call is blocked.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DeclarationFields {
+    #[serde(default)]
+    tier: Option<String>,
+    #[serde(default, rename = "override")]
+    overrides: Option<Value>,
+    #[serde(default)]
+    policy: Option<Value>,
+    #[serde(default)]
+    policy_key: Option<String>,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+impl Default for ToolDeclaration {
+    fn default() -> Self {
+        Self::Fields(Box::default())
+    }
+}
+
+impl ToolDeclaration {
+    /// The declaration that comes with a call.
+    pub(super) fn read(declared: Value) -> Result<Self, String> {
+        let unreadable = |error| format!("the tool's declaration cannot be read: {error}");
+        match declared {
+            Value::String(tier) => Ok(Self::Tier(tier)),
+            Value::Object(_) => {
+                serde_json::from_value(declared).map(Self::Fields).map_err(unreadable)
+            }
+            _ => Err("the tool's declaration is neither a tier nor an object".to_owned()),
+        }
+    }
+
+    /// The tier that oh-my-pi's own tools declare. Any other tool counts as one that runs programs.
+    pub(super) fn known(tool: &str) -> Self {
+        let tier = match tool {
+            "read" | "grep" | "glob" | "find" | "ls" | "ast_grep" | "todo" | "web_search" => "read",
+            "write" | "edit" | "ast_edit" => "write",
+            tool if tool.starts_with("mcp__") => "write",
+            _ => return Self::default(),
+        };
+        Self::Tier(tier.to_owned())
+    }
+
+    fn put_into(self, call: &mut Call) {
+        match self {
+            Self::Tier(tier) => call.tier = Some(tier),
+            Self::Fields(fields) => {
+                let DeclarationFields { tier, overrides, policy, policy_key, reason } = *fields;
+                call.tier = tier;
+                call.overrides = overrides;
+                call.policy = policy;
+                call.policy_key = policy_key;
+                call.reason = reason;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        reason = "tests fail by panicking"
+    )]
+    use super::*;
+
+    const BOTH: [Pi; 2] = [Pi::Pi, Pi::OhMyPi];
+
+    #[test]
+    fn the_extension_names_the_command_and_is_removed_only_if_it_is_ours() {
+        for (agent, other) in [(Pi::Pi, Pi::OhMyPi), (Pi::OhMyPi, Pi::Pi)] {
+            let command = format!("'/opt/my bin/countersign' hook {}", agent.id());
+            let extension = agent.connect("", &command, HookMode::EveryCall).unwrap();
+            let name = agent.id();
+            let line = format!(r#"const COMMAND = ["/opt/my bin/countersign","hook","{name}"];"#);
+            assert!(extension.lines().any(|there| there == line), "{extension}");
+            assert_eq!(agent.disconnect(&extension), Ok(String::new()));
+            assert_eq!(other.disconnect(&extension), Ok(extension.clone()), "it is another's");
+            assert!(other.connect(&extension, &command, HookMode::EveryCall).is_err());
+            let theirs = "export default function (pi) {}\n";
+            assert!(agent.connect(theirs, &command, HookMode::EveryCall).is_err());
+            assert_eq!(agent.disconnect(theirs), Ok(theirs.to_owned()));
+        }
+    }
+
+    fn call(agent: Pi, event: &Value) -> Call {
+        let Ok(HookEvent::Wants(request)) = read(agent, event.to_string().as_bytes()) else {
+            panic!("{event}")
+        };
+        request.call("k".into(), None).unwrap()
+    }
+
+    #[test]
+    fn only_an_approval_lets_a_call_through_and_no_decision_blocks() {
+        let event = json!({"type": "tool_call", "session": "s", "cwd": "/w", "tool": "bash",
+        "input": {"command": "ls"}});
+        for agent in BOTH {
+            let call = call(agent, &event);
+            let said = (call.agent.as_str(), call.tool.as_str(), call.cwd.as_deref());
+            assert_eq!(said, (agent.id(), "bash", Some("/w")));
+            let blocked = "countersign could not decide on this call, so it is blocked: no daemon";
+            let undecided = agent.undecided("no daemon", HookMode::EveryCall);
+            assert_eq!(undecided, HookReply::Print(json!({"block": true, "reason": blocked})));
+            assert!(read(agent, b"{}").is_err());
+        }
+        assert_eq!(encode(&ToolDecision::Allow), HookReply::Print(json!({"block": false})));
+    }
+
+    #[test]
+    fn oh_my_pis_tools_have_their_tiers_and_what_a_tool_declares_goes_before() {
+        let event = |tool: &str| json!({"session": "s", "tool": tool, "worker": "explore"});
+        let tier = |agent: Pi, event: &Value| call(agent, event).tier;
+        for (tool, own) in [
+            ("read", Some("read")),
+            ("edit", Some("write")),
+            ("mcp__x__y", Some("write")),
+            ("bash", None),
+            ("Read", None),
+        ] {
+            assert_eq!(tier(Pi::OhMyPi, &event(tool)).as_deref(), own, "{tool}");
+            assert_eq!(tier(Pi::Pi, &event(tool)), None, "{tool}");
+        }
+        assert_eq!(call(Pi::OhMyPi, &event("read")).worker.as_deref(), Some("explore"));
+        let declares = |approval: Value| {
+            let mut event = event("read");
+            event["approval"] = approval;
+            event
+        };
+        assert_eq!(tier(Pi::OhMyPi, &declares(json!("exec"))).as_deref(), Some("exec"));
+        let whole = json!({"tier": "write", "override": true, "policy": "deny", "policyKey": "k",
+        "reason": "r"});
+        let declared = call(Pi::OhMyPi, &declares(whole));
+        let said = (declared.tier.as_deref(), declared.policy_key.as_deref(), declared.reason);
+        assert_eq!(said, (Some("write"), Some("k"), Some("r".to_owned())));
+        assert_eq!((declared.overrides, declared.policy), (Some(json!(true)), Some(json!("deny"))));
+        for wrong in [json!(7), json!(["read"]), json!({"tier": 7}), json!({"policyKey": {}})] {
+            let stdin = declares(wrong).to_string();
+            assert!(read(Pi::OhMyPi, stdin.as_bytes()).is_err(), "{stdin}");
+        }
+    }
+}

@@ -137,7 +137,7 @@ fn tone(ask: &Ask) -> Tone {
 fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
     let why = line(&ask.body.why);
     let short = brief(&why, REASON);
-    let warns = ask.body.critical && ask.is_open();
+    let warns = (ask.body.critical || ask.body.call.appeal.is_some()) && ask.is_open();
     if warns {
         sheet.note(format!("Why: {short}"));
     }
@@ -179,7 +179,7 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     if ask.stopped.is_some() && ask.is_open() {
         let left = ask.stopped.and_then(|clock| clock.left_ms);
         let left = left.map_or_else(String::new, |ms| format!(" with {} left", clock::span(ms)));
-        sheet.note(format!("{PAUSED} Time stands still{left}."));
+        sheet.note(format!("{PAUSED} Deadline paused{left}."));
     }
     if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
         && body.silence == Silence::Approve

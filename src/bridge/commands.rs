@@ -353,7 +353,7 @@ pub(crate) const COMMANDS: &[BotCommand] = &[
     BotCommand { name: "status", description: "How countersign is", parameters: &[] },
     BotCommand {
         name: "login",
-        description: "A link for you alone that signs you in to the inbox, in a private chat",
+        description: "A private link that signs you in to the inbox, in a private chat",
         parameters: &[],
     },
     BotCommand {
@@ -422,7 +422,7 @@ fn waiting(ask: &Ask) -> Vec<ReplyPiece> {
 // `/login`: a link that signs a person with a name in to the inbox.
 
 /// What is told where others would see the link.
-const IN_PRIVATE: &str = "The link is for you alone, so write /login to me in a private chat.";
+const IN_PRIVATE: &str = "The link is private: write /login to me in a private chat.";
 /// What is told in the inbox itself.
 // SECURITY: a session cannot make the next one, so it ends when it ends.
 const IN_A_CHAT: &str = "A link comes from a chat: write /login to the bot there.";
@@ -446,7 +446,7 @@ pub(super) fn login(gate: &Gate, who: Who, call: &CommandCall) -> CommandReply {
             let until = clock::short(until);
             let lines = vec![
                 words(gate.sign_in_link(&code)),
-                words(format!("It works once, until {until}. Forward it to nobody.")),
+                words(format!("One-time sign-in link, valid until {until}. Do not share it.")),
             ];
             CommandReply { outcome: Outcome::Noted, lines }
         }

@@ -39,7 +39,8 @@ const PAUSED: &str = "Everything is paused: only a denial counts until /resume."
 const NAME: usize = 64;
 
 /// What is told of a text that belongs to no card.
-const NO_CARD: &str = "This is no reply to a card, so nothing changed. /help says what I take.";
+const NO_CARD: &str =
+    "This is not a reply to a card, so nothing changed. /help lists what I understand.";
 
 /// The core, as one adapter sees it.
 // INVARIANT: it alone says which platform a press comes from. An adapter cannot.

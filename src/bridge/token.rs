@@ -40,11 +40,16 @@ pub enum Pressed {
     Back,
     /// Revoke what the answer stored.
     Undo,
+    /// Approve the next try of a call that nobody answered in time.
+    Next,
     /// The second step of a critical ask.
     Review,
     /// Approve what is critical, once; only the second step has it.
     Confirm,
 }
+
+/// How long a late yes holds, as its button says; seconds.
+const NEXT_TRY_S: u32 = 86_400;
 
 /// So many rules can be chosen from: their bits fit into a token, and their buttons onto a card.
 pub const MOST_PARTS: usize = 16;
@@ -98,6 +103,7 @@ impl ButtonToken {
             "b" => Pressed::Overview,
             "f" => Pressed::Back,
             "j" => Pressed::Undo,
+            "nt" => Pressed::Next,
             code if code.starts_with('i') => Pressed::ChooseParts(mask(code)?),
             code if code.starts_with('l') => Pressed::StoreParts(mask(code)?),
             _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
@@ -140,6 +146,7 @@ impl ButtonToken {
             Pressed::Overview => "b",
             Pressed::Back => "f",
             Pressed::Undo => "j",
+            Pressed::Next => "nt",
             Pressed::ChooseParts(mask) => &format!("i{mask:x}"),
             Pressed::StoreParts(mask) => &format!("l{mask:x}"),
             Pressed::Choose(option) => &format!("o{option}"),
@@ -167,6 +174,7 @@ impl ButtonToken {
                 Action::ApproveParts((0..MOST_PARTS).filter(chosen).collect())
             }
             Pressed::Undo => Action::Undo,
+            Pressed::Next => Action::ApproveNext(NEXT_TRY_S),
             Pressed::Page | Pressed::Overview => return None,
         })
     }
@@ -234,6 +242,7 @@ mod tests {
             Pressed::StoreParts(0),
             Pressed::Back,
             Pressed::Undo,
+            Pressed::Next,
             Pressed::Review,
             Pressed::Confirm,
         ];

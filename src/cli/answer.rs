@@ -16,9 +16,10 @@ use similar::TextDiff;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproveArgs {
-    /// The ask, as `countersign pending` shows it; its first letters are enough
+    /// The ask, as `countersign pending` shows it; its first letters are enough, and where one ask
+    /// waits, it needs none
     #[arg(value_name = "ID", add = complete::asks())]
-    ask: String,
+    ask: Option<String>,
     /// What it covers: once, session, always, always_prefix (commands that begin alike), exact
     /// (this very call), or a time such as 10m
     #[arg(long, default_value = "once")]
@@ -30,7 +31,7 @@ pub(super) struct ApproveArgs {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Approve a critical call without being asked again
-    #[arg(long)]
+    #[arg(long, requires = "ask")]
     yes: bool,
     /// Print the outcome as JSON
     #[arg(long)]
@@ -39,9 +40,10 @@ pub(super) struct ApproveArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DenyArgs {
-    /// The ask, as `countersign pending` shows it; its first letters are enough
+    /// The ask, as `countersign pending` shows it; its first letters are enough, and where one ask
+    /// waits, it needs none
     #[arg(value_name = "ID", add = complete::asks())]
-    ask: String,
+    ask: Option<String>,
     /// Why, in words for the agent
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -88,12 +90,17 @@ pub(super) struct AnswerArgs {
 }
 
 pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit> {
-    has_id(&args.ask)?;
     let client = context.approver()?;
-    let seen = seen(&client, &args.ask).await?;
-    if !args.yes && is_critical(&seen) {
+    let seen = meant(&client, args.ask.as_deref()).await?;
+    let critical = is_critical(&seen);
+    // SECURITY: what was not named is shown first: another ask may have taken its place.
+    if args.ask.is_none() || critical && !args.yes {
         say::aside(&card_text(&seen));
-        if !confirmed("Approve this critical call?", "read the call above, then add --yes")? {
+        let (question, otherwise) = match &args.ask {
+            Some(_) => ("Approve this critical call?", "read the call above, then add --yes"),
+            None => ("Approve this call?", "read the call above, then approve it by its id"),
+        };
+        if !confirmed(question, otherwise)? {
             say::aside("Nothing is approved.");
             return Ok(Exit::Pending);
         }
@@ -103,6 +110,28 @@ pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit
     let reason = args.note;
     let answer = AnswerRequest { scope, rules, reason, ..AnswerRequest::new(Decision::Approve) };
     report_with_title(&seen, &client.answer(&seen.id, &answer).await?, args.json)
+}
+
+/// The ask that is named, or the only one that waits.
+async fn meant(client: &Client, id: Option<&str>) -> Result<AskView> {
+    if let Some(id) = id {
+        has_id(id)?;
+        return Ok(seen(client, id).await?);
+    }
+    let open = client.cards().await?;
+    match open.as_slice() {
+        [] => Err(Misused("nothing waits for an answer".into()).into()),
+        [only] => Ok(seen(client, &only.id).await?),
+        several => {
+            let ids: Vec<String> = several.iter().map(|ask| say::literal(&ask.id)).collect();
+            let why = format!(
+                "{} asks wait, so name one: {}; `countersign pending` shows them",
+                ids.len(),
+                ids.join(", ")
+            );
+            Err(Misused(why).into())
+        }
+    }
 }
 
 /// The ask with its card. A token that may neither read nor answer it is report the latter.
@@ -138,9 +167,8 @@ pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
     let DenyArgs { ask, reason, stop, skip, explain, json } = args;
     let deny = AnswerRequest::new(Decision::Deny);
     let answer = AnswerRequest { reason, stop, skip, explain, ..deny };
-    has_id(&ask)?;
     let client = context.approver()?;
-    let seen = seen(&client, &ask).await?;
+    let seen = meant(&client, ask.as_deref()).await?;
     report_with_title(&seen, &client.answer(&seen.id, &answer).await?, json)
 }
 
@@ -239,7 +267,7 @@ fn one(question: &Question, given: &str, words: bool) -> Result<Value> {
     }
     let options: Vec<String> = labels.iter().map(|label| say::literal(label)).collect();
     Err(Misused(format!(
-        "`{}` is no option; the options are: {}. Add --text to send your own words",
+        "`{}` is not an option; the options are: {}. Add --text to send your own words",
         say::literal(given),
         options.join(", ")
     ))
@@ -308,7 +336,7 @@ mod tests {
         let words = json!({"One?": "Lint,Docs", "Many?": "Lint, or not"});
         assert_eq!(given("Lint,Docs", "Lint, or not", true).unwrap(), words);
         let refused = given("lint", "Docs", false).unwrap_err().to_string();
-        let wanted = "`lint` is no option; the options are: Lint, Docs. Add --text to send your \
+        let wanted = "`lint` is not an option; the options are: Lint, Docs. Add --text to send your \
                       own words";
         assert_eq!(refused, wanted);
     }

@@ -285,7 +285,7 @@ impl AskLines {
         let mut fields = match exact_json::from_slice::<Map<String, Value>>(line) {
             Ok(fields) => fields,
             Err(error) => {
-                let why = format!("this line is no JSON object: {error}");
+                let why = format!("this line is not a JSON object: {error}");
                 return self.say(&json!({ "id": null, "error": why }));
             }
         };

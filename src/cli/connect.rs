@@ -4,13 +4,14 @@ mod hooks;
 mod phone;
 mod setup;
 
-pub(super) use hooks::{HooksArgs, disconnect, reconnect};
+pub(super) use hooks::reconnect;
 
 use super::{Context, Exit, Misused, wait};
 use crate::platforms::{BUILT_IN, Registered, guided};
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use countersign_agents::{AGENTS, HookAgent, HookMode};
+use hooks::HooksArgs;
 use phone::PhoneOptions;
 use std::path::PathBuf;
 
@@ -28,13 +29,34 @@ pub(super) struct ConnectArgs {
     #[arg(short, long)]
     yes: bool,
     /// An agent's settings file [default: its own of this user]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "For an agent")]
     settings: Option<PathBuf>,
     /// An agent's every call is decided here, in all of its modes
-    #[arg(long)]
+    #[arg(long, help_heading = "For an agent")]
     gate: bool,
     #[command(flatten)]
     phone: PhoneOptions,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An agent: shows the change to its settings first, and keeps everything else in the file as it stands.
+A chat platform, such as for a lost phone: takes its section and the people listed for it out of the
+config; with --person one person alone, by the name in [[people]] or the id in [approvers]. The
+running daemon takes it at once, and what they approved for longer than once is listed.")]
+pub(super) struct DisconnectArgs {
+    /// An agent, or a chat platform
+    #[arg(value_name = "WHAT", value_parser = parser())]
+    what: What,
+    /// Change it without asking
+    #[arg(short, long)]
+    yes: bool,
+    /// An agent's settings file [default: its own of this user]
+    #[arg(long, value_name = "FILE", help_heading = "For an agent")]
+    settings: Option<PathBuf>,
+    /// Only this person: a name or an id
+    #[arg(long, value_name = "NAME", help_heading = "For a phone")]
+    person: Option<String>,
 }
 
 /// What is connected.
@@ -55,6 +77,19 @@ pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
         What::Chat(_) if gate => Err(misused("--gate", "an agent")),
         What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
         What::Chat(chat) => wait(phone::run(context, chat, &phone, yes)),
+    }
+}
+
+pub(super) fn disconnect(context: &Context, args: DisconnectArgs) -> Result<Exit> {
+    let DisconnectArgs { what, yes, settings, person } = args;
+    match what {
+        What::Agent(_) if person.is_some() => Err(misused("--person", "a chat platform")),
+        What::Agent(agent) => {
+            let mode = HookMode::Prompts;
+            hooks::disconnect(context, &HooksArgs { agent, settings, yes, mode })
+        }
+        What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
+        What::Chat(chat) => wait(phone::disconnect(context, chat, person.as_deref(), yes)),
     }
 }
 

@@ -3,6 +3,8 @@
 mod agents;
 mod local;
 
+pub(super) use agents::{start_of, unseen};
+
 use super::{
     Context, Exit, connect,
     say::{self, Colour, paint},
@@ -210,7 +212,7 @@ impl Repair {
                     fs::set_permissions(path, rights)
                 };
                 close().with_context(|| format!("cannot change the mode of {name}"))?;
-                Ok(format!("{name} is for you alone"))
+                Ok(format!("{name} is private now"))
             }
             Self::Reconnect(agent, command, mode) => {
                 connect::reconnect(*agent, command, *mode)?;

@@ -9,7 +9,9 @@ mod overtaken;
 
 use super::{Context, Exit, asking::InterruptSignals, caller, connect, say, wait, when};
 use anyhow::{Context as _, Error, Result, anyhow};
-use countersign_agents::{HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest};
+use countersign_agents::{
+    Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest,
+};
 use countersign_client::{
     Client, ClientError, ClientSettings, Decided, EarlySubmission, Ending, Submitted,
 };
@@ -57,6 +59,12 @@ pub(super) struct HookArgs {
     /// the call is blocked
     #[arg(long)]
     gate: bool,
+    /// Only let a call run that a person released after the agent's own judge had blocked it
+    #[arg(long, hide = true, conflicts_with = "gate")]
+    ahead: bool,
+    /// Do not hold up the agent's terminal: wake it where a person releases a blocked call
+    #[arg(long, hide = true, conflicts_with_all = ["gate", "ahead"])]
+    wake: bool,
     /// The folder of the daemon's socket where the config names none; nothing else chooses it then
     #[arg(long, value_name = "FOLDER")]
     sockets: Option<PathBuf>,
@@ -105,7 +113,15 @@ pub(super) fn begin(words: &[OsString]) -> Result<Option<EarlySignals>> {
 pub(super) fn run(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Exit {
     let (reply, problem) = match hook(context, args, signals) {
         Ok(reply) => (reply, None),
-        Err(error) => (args.agent.undecided(&format!("{error:#}"), args.mode()), Some(error)),
+        Err(error) => {
+            let why = format!("{error:#}");
+            let reply = if error.is::<Unanswered>() {
+                args.agent.unanswered(&why, args.mode())
+            } else {
+                args.agent.undecided(&why, args.mode())
+            };
+            (reply, Some(error))
+        }
     };
     let printed = match reply {
         HookReply::Print(decision) => say::out(&decision.to_string()),
@@ -131,6 +147,9 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     };
     // Remembered first: the agent may exit at any time.
     let parent = Parent::new(agent.process_variable());
+    if args.ahead {
+        return ahead(context, args, &stdin()?);
+    }
     let event = agent.decode(&stdin()?, args.mode()).map_err(Error::msg)?;
     if let HookEvent::Misplaced { message, .. } = event {
         return Ok(HookReply::Block(message));
@@ -151,17 +170,41 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
         });
     };
     let mut call = request.call(ids::nonce(), caller::host()).map_err(Error::msg)?;
+    // Both hooks of a blocked call start: where somebody sits at the terminal, the one that does not
+    // hold it up asks.
+    let wakes = call.appeal.is_some() && agent.attendance() == Attendance::Attended;
+    if args.wake != wakes {
+        return Ok(HookReply::Nothing);
+    }
     let patience = args.limit().map(|limit| Patience { limit, began });
     // The card says the time that there really is; a second is left for the way of its end.
     call.waits_s = patience.map(|patience| patience.left().as_secs().saturating_sub(1).max(1));
     let request = request.as_ref();
     let verbose = args.verbose;
-    let submission = PromptedCall { agent, request, call, verbose, patience, early_signals };
+    let submission = PromptedCall { agent, request, call, verbose, wakes, patience, early_signals };
     // FAIL-CLOSED: without a reply to print this is an error, and a gate blocks then.
     match args.mode() {
         HookMode::EveryCall => submission.decide_fast(&config.client, &parent),
         HookMode::Prompts => wait(submission.decide(&config.client, &parent, None)),
     }
+}
+
+/// Lets the retry of a call run that a person released, and is silent about all others.
+// FAIL-CLOSED: an error is silence too, and the agent's own judge decides.
+fn ahead(context: &Context, args: &HookArgs, stdin: &[u8]) -> Result<HookReply> {
+    let agent = args.agent;
+    let Some(call) = agent.retried(stdin).map_err(Error::msg)? else {
+        return Ok(HookReply::Nothing);
+    };
+    let config = context.config_for_hook(args.sockets.as_deref())?;
+    let attendance = agent.attendance();
+    // At a terminal the agent asks our other hook before it runs the call, which spends it.
+    let spend = attendance != Attendance::Attended;
+    let approved = wait(async {
+        let client = Client::new(&config.client, CONNECT)?;
+        Ok(client.ahead(&Call { host: caller::host(), ..call }, spend).await?)
+    })?;
+    Ok(approved.map_or(HookReply::Nothing, |why| agent.release(&why, attendance)))
 }
 
 /// Looks for the agent's own server, whose process is told only within a runtime.
@@ -201,6 +244,8 @@ struct PromptedCall<'a> {
     request: &'a dyn HookRequest,
     call: Call,
     verbose: bool,
+    /// The agent did not wait, and is woken by a yes.
+    wakes: bool,
     patience: Option<Patience>,
     early_signals: Option<EarlySignals>,
 }
@@ -294,6 +339,11 @@ impl PromptedCall<'_> {
     /// # Errors
     /// A sentence, where nobody decided on this call.
     fn reply(&self, decided: &Decided) -> Result<HookReply> {
+        if self.wakes {
+            // Exit code 2 wakes it; it reads why on stderr.
+            let woken = self.request.wakes(decided).map(HookReply::Block);
+            return Ok(woken.unwrap_or(HookReply::Nothing));
+        }
         match (self.request.reply(decided), &decided.ending) {
             (HookReply::Nothing, Ending::Expired) => Err(self.unanswered()),
             (HookReply::Nothing, _) => Err(anyhow!("nobody decided")),
@@ -344,7 +394,11 @@ impl PromptedCall<'_> {
             // Bounded: the agent does not wait for this.
             let cancelled = timeout(SUBMISSION, client.cancel(id, reason)).await;
             if let Ok(Err(error)) = cancelled {
-                return Error::from(error).context(why.to_string());
+                let error = Error::from(error);
+                return match why.downcast::<Unanswered>() {
+                    Ok(unanswered) => error.context(unanswered),
+                    Err(why) => error.context(why.to_string()),
+                };
             }
         }
         why
@@ -355,12 +409,18 @@ impl PromptedCall<'_> {
             Some(Patience { limit, .. }) if self.call.waits_s.is_some_and(|it| it < SHORT_S) => {
                 let name = self.agent.title().name;
                 let longest = limit.after.as_secs();
-                anyhow!("nobody answered in time: {name} waits {longest} s at most")
+                let limit = format!(": {name} waits {longest} s at most");
+                Unanswered(limit).into()
             }
-            _ => anyhow!("nobody answered in time"),
+            _ => Unanswered(String::new()).into(),
         }
     }
 }
+
+/// A person was asked and nobody answered in time; with the agent's own limit, where that is short.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody answered in time{0}")]
+struct Unanswered(String);
 
 impl Patience {
     /// What is left of it.

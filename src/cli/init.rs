@@ -3,7 +3,7 @@
 use super::{
     Context, Exit,
     files::{back_up, private_file},
-    say,
+    say, step,
 };
 use crate::{
     config::{Config, template},
@@ -38,28 +38,23 @@ pub(super) struct Made {
 pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
     let made = write(&Config::file(context.flag.as_deref())?, args.force)?;
     for backup in &made.backups {
-        say::out(&format!("Kept what was there as {}.", backup.display()))?;
+        say::out(&format!("Saved a backup: {}.", backup.display()))?;
     }
+    let steps = [
+        Some(step("serve --demo", "run the daemon, with a first ask to press")),
+        Some(step("connect claude-code", "let Claude Code ask here")),
+        guided().next().map(|name| step(&format!("connect {name}"), "be asked on your phone")),
+        Some(step("doctor", "check all of it")),
+    ];
     say::out(&format!(
         "Made {config} and {token}.\n\n\
          The token in {token} lets its owner answer asks: keep it from your agents.\n\n\
-         Next:\n  \
-         countersign serve --demo          run the daemon, with a first ask to press\n  \
-         countersign connect claude-code   let Claude Code ask here\n  \
-         {phone}\
-         countersign doctor                check all of it",
+         Next:\n{steps}",
         config = made.config.display(),
         token = made.token.display(),
-        phone = phone(),
+        steps = steps.into_iter().flatten().collect::<Vec<_>>().join("\n"),
     ))?;
     Ok(Exit::Good)
-}
-
-/// The line about chats, if this program has any.
-fn phone() -> String {
-    let line =
-        |name| format!("{:<34}be asked on your phone\n  ", format!("countersign connect {name}"));
-    guided().next().map(line).unwrap_or_default()
 }
 
 /// Writes a config and its tokens.
@@ -67,7 +62,7 @@ pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
     let token = config.with_file_name("approver.token");
     if !force && let Some(there) = [config, token.as_path()].into_iter().find(|file| file.exists())
     {
-        bail!("{} is there already; --force replaces it", there.display());
+        bail!("{} already exists; --force replaces it", there.display());
     }
     if let Some(folder) = config.parent().filter(|folder| !folder.exists()) {
         let mut private = fs::DirBuilder::new();
@@ -124,7 +119,7 @@ mod tests {
         let file = folder.path().join("countersign.toml");
         fs::write(&file, "# mine\n").unwrap();
         let refused = write(&file, false).err().unwrap().to_string();
-        assert_eq!(refused, format!("{} is there already; --force replaces it", file.display()));
+        assert_eq!(refused, format!("{} already exists; --force replaces it", file.display()));
         assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
         let [first, second] = [(), ()].map(|()| write(&file, true).unwrap());
         let names = |made: &Made| -> Vec<String> {

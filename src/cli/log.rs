@@ -218,7 +218,7 @@ fn colour(kind: &str) -> Colour {
 }
 
 /// All of them.
-const KINDS: [&str; 47] = [
+const KINDS: [&str; 46] = [
     "asked",
     "shown",
     "voted",

@@ -42,7 +42,10 @@ mod watch;
 mod when;
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{
+    CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use clap_complete::CompleteEnv;
 use context::Context;
 use countersign_client::ClientError;
@@ -62,6 +65,31 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 }
+
+/// The commands by what they are for, as `--help` lists them.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Start", &["up", "serve", "init", "doctor", "connect", "disconnect"]),
+    ("Answer", &["open", "watch", "pending", "approve", "deny", "answer", "undo"]),
+    ("Ask", &["ask", "run", "verify"]),
+    ("Look back", &["history", "log", "digest", "suggest"]),
+    ("Rules and people", &["grants", "policy", "approvers", "duty", "token", "passkeys"]),
+    (
+        "Operate",
+        &[
+            "status",
+            "pause",
+            "resume",
+            "reload",
+            "backup",
+            "restore",
+            "docs",
+            "completions",
+            "man",
+            "schema",
+        ],
+    ),
+    ("Called by programs", &["hook", "host", "acp", "mcp", "mcp-proxy"]),
+];
 
 const FIRST_STEPS: &str = "\
 First steps:
@@ -92,21 +120,21 @@ enum CliCommand {
     Run(run::RunArgs),
     /// Check that a person approved exactly this command, and that it runs once
     Verify(verify::VerifyTokenArgs),
-    /// Be the hook of an agent: its JSON on stdin, the decision on stdout
+    /// Called by agents; `connect` sets it up
     Hook(hook::HookArgs),
-    /// Be the host of an engine: run it, and answer for its requests
+    /// Run an agent without a terminal, and answer its prompts
     Host(host::HostArgs),
-    /// Stand between an editor and its ACP agent, and answer the agent's permission requests
+    /// Put an editor's ACP agent behind your rules
     Acp(acp::AcpArgs),
-    /// Be an MCP server on stdin and stdout: `approve` and `ask_human`
+    /// Serve the MCP tools `approve` and `ask_human` on stdin and stdout
     Mcp(mcp::McpArgs),
-    /// Be a gate in front of an MCP server: its tools run only as decided
+    /// Put an MCP server behind your rules
     McpProxy(mcp::McpProxyArgs),
-    /// Connect your phone, or put the hooks into an agent's settings
+    /// Connect your phone or an agent
     Connect(connect::ConnectArgs),
-    /// Take the hooks out of an agent's settings
-    Disconnect(connect::HooksArgs),
-    /// Say how the daemon is, and what is wrong
+    /// Disconnect an agent, or a phone that is lost
+    Disconnect(connect::DisconnectArgs),
+    /// Show status and problems
     Status(status::StatusArgs),
     /// Show who could answer a call, and why
     Approvers(people::ApproversArgs),
@@ -124,9 +152,10 @@ enum CliCommand {
     Watch(watch::WatchArgs),
     /// Show what happens, event by event
     Log(log::LogArgs),
-    /// Open the inbox in the browser
+    /// Open the inbox in the browser, or print its private link
     Open(open::OpenArgs),
-    /// Print the inbox's address, for you alone: it lets in anyone who has it
+    /// Print the private inbox link; the same as `open --print`
+    #[command(hide = true)]
     Inbox(open::InboxArgs),
     /// Approve what waits; needs the approver's token
     Approve(answer::ApproveArgs),
@@ -134,11 +163,11 @@ enum CliCommand {
     Deny(answer::DenyArgs),
     /// Answer questions that wait; needs the approver's token
     Answer(answer::AnswerArgs),
-    /// Pause everything: no call is allowed until `resume`; needs the approver's token
+    /// Pause all calls and deadlines until `resume`; needs the approver's token
     Pause(pause::PauseArgs),
     /// End the pause; needs the approver's token
     Resume(pause::ResumeArgs),
-    /// Put the changed config in force; needs the approver's token
+    /// Reload the config; needs the approver's token
     Reload(serve::ReloadArgs),
     /// Undo what an answer of the last 10 minutes stored; needs the approver's token
     Undo(answer::UndoArgs),
@@ -152,7 +181,7 @@ enum CliCommand {
     Backup(backup::BackupArgs),
     /// Put a backup in the place of the store, while no daemon runs
     Restore(backup::RestoreArgs),
-    /// Rule on calls, explain rulings, test and import rules; needs no daemon
+    /// Check calls, explain decisions, test and import rules; needs no daemon
     Policy(policy::PolicyArgs),
     /// Open the documentation in the browser
     Docs(reference::DocsArgs),
@@ -164,10 +193,23 @@ enum CliCommand {
     Schema(reference::SchemaArgs),
 }
 
-/// The command line, as the documents describe it.
+/// The command line, with its commands in groups.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command()
+    let command = Cli::command();
+    let line = |name: &&str| {
+        let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+        format!("  {name:<12} {}\n", about.map(ToString::to_string).unwrap_or_default())
+    };
+    let group = |(title, names): &(&str, &[&str])| {
+        let names: String = names.iter().map(line).collect();
+        format!("{title}:\n{names}\n")
+    };
+    let groups: String = GROUPS.iter().map(group).collect();
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}"
+    );
+    command.help_template(template)
 }
 
 /// Parses the arguments, runs the command, and prints its error.
@@ -179,7 +221,10 @@ pub fn main() -> ExitCode {
     }
     // Ends the process where a shell asks for completions.
     CompleteEnv::with_factory(command).var(complete::VARIABLE).complete();
-    let Cli { config: flag, command } = Cli::parse();
+    let Cli { config: flag, command } = match parsed(env::args_os().collect()) {
+        Ok(parsed) => parsed,
+        Err(exit) => return exit.into(),
+    };
     let context = Context::new(flag);
     let done = match command {
         Some(command) => dispatch(&context, command),
@@ -195,6 +240,68 @@ pub fn main() -> ExitCode {
             Exit::of(&error).into()
         }
     }
+}
+
+/// Parses the arguments; prints what is wrong with them, or the help that was asked for.
+fn parsed(words: Vec<OsString>) -> Result<Cli, Exit> {
+    let found = command().try_get_matches_from(&words);
+    let mut error = match found.and_then(|found| Cli::from_arg_matches(&found)) {
+        Ok(parsed) => return Ok(parsed),
+        Err(error) => error,
+    };
+    if let Some(fix) = missing_dashes(&error, &words) {
+        say::problem(&Misused(fix).into());
+        return Err(Exit::Usage);
+    }
+    suggest_pause_last(&mut error);
+    // A closed stderr is no reason to report anything else.
+    let _ = error.print();
+    Err(if error.use_stderr() { Exit::Usage } else { Exit::Good })
+}
+
+/// How to write a command to ask for whose words were taken for our own.
+fn missing_dashes(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(stray)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ErrorKind::UnknownArgument || stray.starts_with('-') {
+        return None;
+    }
+    let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+    let at = words.iter().position(|word| word == stray)?;
+    let (ours, theirs) = words.split_at(at);
+    if !ours.iter().any(|word| ["ask", "run", "explain"].contains(word)) {
+        return None;
+    }
+    let theirs = shlex::try_join(theirs.iter().copied()).ok()?;
+    Some(format!("put `--` before the command: countersign {} -- {theirs}", ours.join(" ")))
+}
+
+/// `pause` stops every agent: a typing error is never led there first.
+fn suggest_pause_last(error: &mut clap::Error) {
+    let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return;
+    };
+    let (pause, mut names): (Vec<_>, Vec<_>) =
+        names.iter().cloned().partition(|name| name == "pause");
+    let begins_alike = matches!(error.get(ContextKind::InvalidSubcommand),
+        Some(ContextValue::String(typed)) if typed.starts_with("pa"));
+    if !names.is_empty() || begins_alike {
+        names.extend(pause);
+    }
+    if names.is_empty() {
+        error.remove(ContextKind::SuggestedSubcommand);
+    } else {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+    }
+}
+
+/// The words that start this program here; before it is installed, cargo does.
+fn program() -> &'static str {
+    if env::var_os("CARGO").is_some() { "cargo run --" } else { "countersign" }
+}
+
+/// A command with what it does, as a line of what is next.
+fn step(words: &str, what: &str) -> String {
+    format!("  {:<38}{what}", format!("{} {words}", program()))
 }
 
 fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
@@ -213,7 +320,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Mcp(args) => wait(mcp::run(context, args)),
         CliCommand::McpProxy(args) => wait(mcp::run_proxy(context, args)),
         CliCommand::Connect(args) => connect::connect(context, args),
-        CliCommand::Disconnect(args) => connect::disconnect(context, &args),
+        CliCommand::Disconnect(args) => connect::disconnect(context, args),
         CliCommand::Status(args) => wait(status::run(context, &args)),
         CliCommand::Pending(args) => wait(pending::run(context, &args)),
         CliCommand::Open(args) => wait(open::run(context, &args)),
@@ -222,7 +329,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Suggest(args) => wait(digest::suggest(context, args)),
         CliCommand::Watch(args) => wait(watch::run(context, &args)),
         CliCommand::Log(args) => wait(log::run(context, args)),
-        CliCommand::Inbox(args) => wait(open::print_link(context, &args)),
+        CliCommand::Inbox(args) => wait(open::run(context, &args.into())),
         CliCommand::Approve(args) => wait(answer::approve(context, args)),
         CliCommand::Deny(args) => wait(answer::deny(context, args)),
         CliCommand::Answer(args) => wait(answer::answer(context, args)),

@@ -1,6 +1,6 @@
 //! `countersign` without a command: says how far it is set up on this machine, and what to do next.
 
-use super::{Context, Exit, VERSION, say};
+use super::{Context, Exit, VERSION, program, say};
 use crate::{
     config::{ClientSettings, Config, Server},
     platforms::guided,
@@ -16,9 +16,8 @@ pub(super) async fn run(context: &Context) -> Result<Exit> {
     let lines = [format!("countersign {VERSION}"), String::new()];
     let lines = lines.into_iter().chain(state(&installed));
     let lines = lines.chain([String::new(), "Next:".to_owned()]);
-    let steps =
-        next(&installed).into_iter().map(|(command, what)| format!("  {command:<38}{what}"));
-    let help = "\n`countersign --help` lists every command.".to_owned();
+    let steps = next(&installed).into_iter().map(|(words, what)| step(&words, what));
+    let help = format!("\n`{} --help` lists every command.", program());
     say::out(&lines.chain(steps).chain([help]).collect::<Vec<_>>().join("\n"))?;
     Ok(Exit::Good)
 }
@@ -56,26 +55,26 @@ fn names(agents: &[&'static dyn HookAgent]) -> Vec<&'static str> {
 
 /// The commands that lead on from here, the first one first.
 fn next(installed: &Installed) -> Vec<(String, &'static str)> {
-    let is = |command: &str, what| (command.to_owned(), what);
+    let is = |words: &str, what| (words.to_owned(), what);
     if matches!(installed.config, ConfigState::Broken(_)) {
-        return vec![is("countersign doctor", "see each mistake in the config")];
+        return vec![is("doctor", "see each mistake in the config")];
     }
     if installed.daemon.is_none() {
         return vec![
-            is("countersign up", "set everything up, step by step; it can be repeated"),
-            is("countersign serve --demo", "or run the daemon here, with a first ask to press"),
+            is("up", "set everything up, step by step; it can be repeated"),
+            is("serve --demo", "or run the daemon here, with a first ask to press"),
         ];
     }
     let mut steps = Vec::new();
     if installed.connected.is_empty() {
         let name = installed.found.first().map_or("claude-code", |agent| agent.name());
-        steps.push((format!("countersign connect {name}"), "let this agent ask here"));
+        steps.push((format!("connect {name}"), "let this agent ask here"));
     }
     if let Some(chat) = installed.phone_to_offer() {
-        steps.push((format!("countersign connect {chat}"), "be asked on your phone"));
+        steps.push((format!("connect {chat}"), "be asked on your phone"));
     }
-    steps.push(is("countersign open", "open the inbox in the browser"));
-    steps.push(is("countersign watch", "see what waits, here"));
+    steps.push(is("open", "open the inbox in the browser"));
+    steps.push(is("watch", "see what waits, here"));
     steps
 }
 
@@ -168,9 +167,9 @@ mod tests {
     fn each_state_has_one_command_that_leads_on() {
         let first = |installed: &Installed| next(installed).first().map(|(it, _)| it.clone());
         let missing = installed(ConfigState::Missing("/c.toml".into()));
-        assert_eq!(first(&missing).as_deref(), Some("countersign up"));
+        assert_eq!(first(&missing).as_deref(), Some("up"));
         let broken = installed(ConfigState::Broken("c.toml:1:1: unknown key".into()));
-        assert_eq!(first(&broken).as_deref(), Some("countersign doctor"));
+        assert_eq!(first(&broken).as_deref(), Some("doctor"));
         let wanted = ["config    none yet; it will be /c.toml", "daemon    does not run"];
         assert_eq!(state(&missing).get(..2), Some(&wanted.map(str::to_owned)[..]));
     }

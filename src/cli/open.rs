@@ -26,10 +26,21 @@ pub(super) struct OpenArgs {
     /// Print the link and open nothing
     #[arg(long)]
     print: bool,
+    /// Print the link as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl From<InboxArgs> for OpenArgs {
+    fn from(InboxArgs { json }: InboxArgs) -> Self {
+        Self { print: true, json }
+    }
 }
 
 pub(super) async fn run(context: &Context, args: &OpenArgs) -> Result<Exit> {
-    if args.print {
+    if args.json {
+        say::json(&json!({ "inbox": link(context).await? }))?;
+    } else if args.print {
         say::out(&link(context).await?)?;
     } else {
         inbox(context).await?;
@@ -94,16 +105,6 @@ pub(super) struct InboxArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
-}
-
-pub(super) async fn print_link(context: &Context, args: &InboxArgs) -> Result<Exit> {
-    let link = link(context).await?;
-    if args.json {
-        say::json(&json!({ "inbox": link }))?
-    } else {
-        say::out(&link)?;
-    }
-    Ok(Exit::Good)
 }
 
 /// The inbox's address at the running daemon, with the token that opens it.

@@ -1,16 +1,25 @@
 //! `countersign pending`: what waits for an answer.
 
-use super::{Context, Exit, say, when::when};
+use super::{
+    Context, Exit,
+    say::{self, Cell, Colour},
+    when::when,
+};
 use anyhow::{Context as _, Result};
 use countersign_bridge::card::terminal::{self, row};
 use countersign_domain::{
     question::{Choice, Question},
     wire::AskView,
 };
+use countersign_port::{Card, Tone};
+use countersign_tokens::clock;
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct PendingArgs {
+    /// Show each ask as a whole card, with the options of questions
+    #[arg(long)]
+    full: bool,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -37,13 +46,34 @@ pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
     if asks.is_empty() {
         say::out("Nothing waits.")?;
     }
+    let mut rows = Vec::new();
     for ask in asks {
         let options = options(&ask);
         let card =
             terminal::of(ask).context("the daemon is of another version: it sends no cards")?;
-        say::out(&[vec![terminal::draw(&card)], options].concat().join("\n"))?;
+        if args.full {
+            say::out(&[vec![terminal::draw(&card)], options].concat().join("\n"))?;
+        } else {
+            rows.push(summary(&card, clock::now_ms()));
+        }
+    }
+    if !rows.is_empty() {
+        say::out(&say::table(&rows))?;
     }
     Ok(Exit::Good)
+}
+
+/// An ask on one line: its id, the time left, what it is about and where it comes from.
+fn summary(card: &Card, now: i64) -> Vec<Cell> {
+    let left = card.deadline.map(|at| format!("{} left", clock::span((at - now).max(0))));
+    let title = match card.tone {
+        Tone::Critical => Cell::coloured(Colour::Red, &format!("CRITICAL {}", card.title)),
+        _ => Cell::plain(&card.title),
+    };
+    let mut cells = vec![Cell::plain(&card.ask)];
+    cells.extend(left.map(|left| Cell::plain(&left)));
+    cells.extend([title, Cell::plain(&card.origin)]);
+    cells
 }
 
 /// The options of an ask's questions, and how to answer; empty for a call.
@@ -81,6 +111,21 @@ fn options(ask: &AskView) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+    use countersign_port::testkit::sample_card;
+
+    #[test]
+    fn an_ask_is_one_line_with_what_matters_first() {
+        let card = Card {
+            ask: "a1b2".into(),
+            title: "git push\norigin".into(),
+            origin: "tester · shop".into(),
+            tone: Tone::Critical,
+            deadline: Some(240_000),
+            ..sample_card("a1b2")
+        };
+        let line = say::table(&[summary(&card, 0)]);
+        assert_eq!(line, "a1b2  4 min left  CRITICAL git push ⏎ origin  tester · shop");
+    }
 
     #[test]
     fn every_question_is_listed_with_its_options_and_the_command_that_answers() {

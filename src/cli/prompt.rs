@@ -46,7 +46,7 @@ impl Drop for Restored {
 pub(super) fn secret(prompt: &str) -> Result<Option<String>> {
     if !io::stdin().is_terminal() {
         bail!(
-            "nobody is here to type the token; --token-file FILE reads it from a file, and `-` \
+            "no terminal to read the token from; --token-file FILE reads it from a file, and `-` \
              from stdin"
         );
     }

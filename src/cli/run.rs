@@ -289,7 +289,7 @@ pub(super) fn command(program: &str, arguments: &[String]) -> std::process::Comm
 /// Why it could not be started.
 pub(super) fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
     match error.kind() {
-        io::ErrorKind::NotFound => anyhow!("{program}: there is no such program"),
+        io::ErrorKind::NotFound => anyhow!("{program}: no such program"),
         _ => anyhow!("{program}: {error}"),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     Context, Exit,
+    doctor::unseen,
     say::{self, Colour},
     when::when_in_full,
 };
@@ -26,7 +27,9 @@ struct Wrong {
 }
 
 pub(super) async fn run(context: &Context, args: &StatusArgs) -> Result<Exit> {
-    let ready = context.client()?.ready().await?;
+    let client = context.client()?;
+    let (ready, unseen) = tokio::join!(client.ready(), unseen());
+    let ready = ready?;
     let paused = paused_agents(context, &ready).await;
     let wrong = wrong(&ready);
     if args.json {
@@ -37,7 +40,8 @@ pub(super) async fn run(context: &Context, args: &StatusArgs) -> Result<Exit> {
         say::json(&reply)?;
     } else {
         let mut lines = lines(&ready, &wrong);
-        lines.splice(3..3, paused);
+        let unseen = unseen.iter().map(|text| line("agent", &say::paint(Colour::Yellow, text)));
+        lines.splice(3..3, unseen.chain(paused).collect::<Vec<_>>());
         say::out(&lines.join("\n"))?;
     }
     Ok(if wrong.is_empty() { Exit::Good } else { Exit::Fault })
@@ -91,7 +95,7 @@ fn waiting(ready: &ReadyReply) -> String {
 
 fn agents(ready: &ReadyReply) -> String {
     match ready.waiting.as_ref().map(|waiting| waiting.callers) {
-        None | Some(0) => "none waits for an answer at this daemon".to_owned(),
+        None | Some(0) => "none connected".to_owned(),
         Some(callers) => {
             let verb = if callers == 1 { "waits" } else { "wait" };
             format!("{} {verb} for an answer at this daemon", counted(callers, "caller"))
@@ -235,7 +239,7 @@ mod tests {
         let wanted = [
             "daemon    mill-1f.k3, version 1.2.3",
             "waiting   nothing",
-            "agents    none waits for an answer at this daemon",
+            "agents    none connected",
             "chats     inbox up, telegram up",
             "store     SQLite, up",
             "problems  none",
@@ -257,7 +261,7 @@ mod tests {
         let wanted = [
             "daemon    mill-1f.k3, version 1.2.3, stopping",
             "waiting   not known while the store fails",
-            "agents    none waits for an answer at this daemon",
+            "agents    none connected",
             "chats     discord down, inbox up, telegram down",
             "store     SQLite, down",
             "problem   store: the disk is full",

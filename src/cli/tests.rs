@@ -189,3 +189,67 @@ fn no_error_ends_like_a_success() {
         assert_eq!(Exit::of(&error), exit, "{error}");
     }
 }
+
+#[test]
+fn every_command_is_in_one_group_of_the_help_but_the_hidden_ones() {
+    let ours = Cli::command();
+    let shown = ours.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut names: Vec<&str> = shown.map(clap::Command::get_name).collect();
+    let mut listed: Vec<&str> =
+        GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    names.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(names, listed);
+}
+
+#[test]
+fn the_help_of_every_command_is_as_it_was_looked_at() {
+    fn add(command: &mut clap::Command, path: &str, all: &mut String) {
+        all.push_str(&format!("=== {path}\n{}\n", command.render_long_help()));
+        let names: Vec<String> =
+            command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+        for name in names.iter().filter(|name| *name != "help") {
+            if let Some(inner) = command.find_subcommand_mut(name) {
+                add(inner, &format!("{path} {name}"), all);
+            }
+        }
+    }
+    let mut command = command().term_width(100);
+    command.build();
+    let mut all = String::new();
+    add(&mut command, "countersign", &mut all);
+    let trimmed: Vec<&str> = all.lines().map(str::trim_end).collect();
+    insta::assert_snapshot!(trimmed.join("\n"));
+}
+
+fn mistake(words: &[&str]) -> String {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let mut error = command().try_get_matches_from(&words).unwrap_err();
+    match missing_dashes(&error, &words) {
+        Some(fix) => fix,
+        None => {
+            suggest_pause_last(&mut error);
+            error.to_string()
+        }
+    }
+}
+
+#[test]
+fn a_command_without_its_dashes_is_told_where_they_go() {
+    let fix = mistake(&["countersign", "ask", "git", "push", "a b"]);
+    assert_eq!(fix, "put `--` before the command: countersign ask -- git push 'a b'");
+    let fix = mistake(&["countersign", "run", "--agent", "me", "make"]);
+    assert_eq!(fix, "put `--` before the command: countersign run --agent me -- make");
+    assert!(mistake(&["countersign", "ask", "--nope"]).contains("unexpected argument '--nope'"));
+    assert!(mistake(&["countersign", "status", "git"]).contains("unexpected argument 'git'"));
+}
+
+#[test]
+fn no_typing_error_is_led_to_a_pause_first() {
+    for typed in ["use", "pase", "penus", "pendig", "passkey", "aprove", "statu", "pasue", "cause"]
+    {
+        let said = mistake(&["countersign", typed]);
+        assert!(!said.contains("exists: 'pause'") && !said.contains("exist: 'pause'"), "{said}");
+    }
+    assert!(mistake(&["countersign", "paus"]).contains("'pause'"));
+}

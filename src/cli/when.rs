@@ -29,7 +29,7 @@ pub(super) fn past(text: &str) -> Result<String, String> {
     };
     at.map(clock::rfc3339).ok_or_else(|| {
         format!(
-            "`{text}` is no time; write 30m, 2h or 7d ago, or a date such as 2026-11-22, also with \
+            "invalid time `{text}`; use 30m, 2h or 7d ago, or a date such as 2026-11-22, also with \
              a time: 2026-11-22 18:00"
         )
     })
@@ -58,7 +58,7 @@ pub(super) fn seconds(text: &str) -> Result<u64, String> {
     plain
         .or_else(spelled)
         .filter(|seconds| *seconds > 0)
-        .ok_or_else(|| format!("`{text}` is no length of time; say for example 90s, 10m or 2h"))
+        .ok_or_else(|| format!("invalid duration `{text}`; use 90s, 10m or 2h"))
 }
 
 /// A length of time in seconds, also in days.
@@ -66,8 +66,7 @@ pub(super) fn days(text: &str) -> Result<u64, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
     match days.and_then(|days| days.checked_mul(86_400)).filter(|seconds| *seconds > 0) {
         Some(seconds) => Ok(seconds),
-        None => seconds(text)
-            .map_err(|_| format!("`{text}` is no length of time; say for example 12h or 30d")),
+        None => seconds(text).map_err(|_| format!("invalid duration `{text}`; use 12h or 30d")),
     }
 }
 
@@ -90,7 +89,7 @@ mod tests {
             assert!(past(date).is_ok(), "{date}");
         }
         for text in ["", "h", "two hours", "-2h", "2y", "22.11.2026", "99999999999h", "é"] {
-            assert!(past(text).unwrap_err().contains("is no time"), "{text}");
+            assert!(past(text).unwrap_err().contains("invalid time"), "{text}");
         }
     }
 
@@ -98,7 +97,7 @@ mod tests {
     fn times_are_read_as_people_write_them() {
         let read = ["90", "90s", "10m", "1h 30m"].map(seconds);
         assert_eq!(read, [Ok(90), Ok(90), Ok(600), Ok(5400)]);
-        let refused = "`soon` is no length of time; say for example 90s, 10m or 2h";
+        let refused = "invalid duration `soon`; use 90s, 10m or 2h";
         assert_eq!(seconds("soon"), Err(refused.into()));
         assert!(seconds("0").is_err() && seconds("-5m").is_err());
     }
@@ -106,7 +105,7 @@ mod tests {
     #[test]
     fn a_token_ends_after_days_or_hours() {
         assert_eq!(["30d", "12h", "90"].map(days), [Ok(2_592_000), Ok(43_200), Ok(90)]);
-        let refused = "`soon` is no length of time; say for example 12h or 30d".to_owned();
+        let refused = "invalid duration `soon`; use 12h or 30d".to_owned();
         assert_eq!(
             [days("soon"), days("0d")],
             [Err(refused.clone()), Err(refused.replace("soon", "0d"))]

@@ -52,7 +52,7 @@ fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
         .map(|distinct| if distinct { VoteUnit::Person } else { VoteUnit::Account });
     let exclude = section.get("exclude", |node| match text(node)?.as_str() {
         "requester" => Ok(Excluded::Requester),
-        _ => Err("can only be \"requester\"".to_owned()),
+        _ => Err("must be \"requester\"".to_owned()),
     });
     if group.is_none() && approvals.is_none() && deny.is_none() && exclude.is_none() {
         section.problem("asks for nothing; give `group`, `approvals`, `deny` or `exclude`");
@@ -95,7 +95,7 @@ fn too_few(
 fn count(node: &ConfigNode) -> Result<u32, String> {
     let count = number(node)?;
     let fits = u32::try_from(count).ok().filter(|_| (1..=MOST).contains(&count));
-    fits.ok_or_else(|| format!("wants a number from 1 to {MOST}"))
+    fits.ok_or_else(|| format!("must be a number from 1 to {MOST}"))
 }
 
 /// A group that exists.
@@ -149,7 +149,7 @@ fn review_rule(section: &mut Section<'_>, at: usize) -> ReviewRule {
     let allowed_by = section.get("allowed_by", |node| match text(node)?.as_str() {
         "rule" => Ok(AllowedBy::Rule),
         "grant" => Ok(AllowedBy::Grant),
-        _ => Err("can be \"rule\" or \"grant\"".to_owned()),
+        _ => Err("must be \"rule\" or \"grant\"".to_owned()),
     });
     if section.has("critical") {
         section.problem("has `critical`, and a critical call never runs without asking");
@@ -169,7 +169,7 @@ fn one_in(node: &ConfigNode) -> Result<NonZeroU32, String> {
     let many = number(node)?;
     let fits = u32::try_from(many).ok().filter(|_| (1..=LOWEST).contains(&many));
     fits.and_then(NonZeroU32::new).ok_or_else(|| {
-        format!("wants a number from 1 (every call) to {LOWEST}; leave it out to show none")
+        format!("must be a number from 1 (every call) to {LOWEST}; leave it out to show none")
     })
 }
 

@@ -64,7 +64,7 @@ fn thread_idle(node: &ConfigNode) -> Result<Option<Duration>, String> {
     match node.value() {
         ConfigValue::Truth(wanted) => Ok(wanted.then_some(DAY)),
         ConfigValue::Text(_) => length(node).map(Some),
-        _ => Err(wants("true, false or a length of time such as \"8h\"", node)),
+        _ => Err(wants("true, false or a duration such as \"8h\"", node)),
     }
 }
 

@@ -15,10 +15,10 @@ use toml::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text is no TOML.
-    #[error("this is no TOML: {0}")]
+    #[error("invalid TOML: {0}")]
     NoToml(String),
     /// Something else stands there.
-    #[error("[{section}] `{key}` is no list, so nothing can be added to it; correct it by hand")]
+    #[error("[{section}] `{key}` is not a list, so nothing can be added to it; correct it by hand")]
     NoList {
         /// The section.
         section: String,
@@ -87,6 +87,91 @@ pub fn remove(text: &str, section: &str, key: &str) -> Result<String, EditError>
     } else {
         Err(EditError::NoPlace { section: section.to_owned(), key: key.to_owned() })
     }
+}
+
+/// The text without a section and the tables in it; the same text where it is not there. What stands
+/// above the next section stays.
+///
+/// # Errors
+/// [`EditError`]; nothing is changed then.
+pub fn remove_section(text: &str, section: &str) -> Result<String, EditError> {
+    let mut wanted = parsed(text)?;
+    wanted.remove(section);
+    let within = format!("{section}.");
+    let without = without_tables(text, |name, _| name == section || name.starts_with(&within));
+    checked(without, &wanted, section, section)
+}
+
+/// The text without the entries of a list for which `is` returns true.
+///
+/// # Errors
+/// [`EditError`]; nothing is changed then.
+pub fn remove_entries(
+    text: &str,
+    section: &str,
+    key: &str,
+    is: impl Fn(&Value) -> bool,
+) -> Result<String, EditError> {
+    let mut wanted = parsed(text)?;
+    let list = wanted.get_mut(section).and_then(|section| section.get_mut(key));
+    let Some(Value::Array(entries)) = list else { return Ok(text.to_owned()) };
+    let gone: Vec<usize> =
+        entries.iter().enumerate().filter(|(_, entry)| is(entry)).map(|(at, _)| at).collect();
+    entries.retain(|entry| !is(entry));
+    let mut without = text.to_owned();
+    // From the last one on: the places of those before stay as they are.
+    for at in gone.into_iter().rev() {
+        let range = KeyPlace { text: &without, section, key }.entry(at);
+        let range = range.ok_or_else(|| no_place(section, key))?;
+        without = replaced(&without, range, "");
+    }
+    checked(without, &wanted, section, key)
+}
+
+/// The text without these keys of the person with this name in `[[people]]`; without the person
+/// where none of `identities` is left.
+///
+/// # Errors
+/// [`EditError`]; nothing is changed then.
+pub fn remove_identity(
+    text: &str,
+    person: &str,
+    keys: &[&str],
+    identities: &[&str],
+) -> Result<String, EditError> {
+    const PEOPLE: &str = "people";
+    let mut wanted = parsed(text)?;
+    let Some(Value::Array(people)) = wanted.get_mut(PEOPLE) else { return Ok(text.to_owned()) };
+    let is_person = |it: &Value| it.get("name").and_then(Value::as_str) == Some(person);
+    let Some(at) = people.iter().position(is_person) else { return Ok(text.to_owned()) };
+    let Some(Value::Table(entry)) = people.get_mut(at) else { return Ok(text.to_owned()) };
+    entry.retain(|key, _| !keys.contains(&key));
+    let is_left = identities.iter().any(|key| entry.contains_key(*key));
+    let without = if is_left {
+        let mut table = None;
+        let is_gone = |line: &str| {
+            let key = line.split_once('=').map(|(key, _)| key.trim());
+            key.is_some_and(|key| keys.contains(&key))
+        };
+        let mut kept = String::new();
+        for (_, line) in lines(text, 0) {
+            if let Some(name) = table_name(line) {
+                let next = table.map_or(0, |(_, count)| count) + usize::from(name == PEOPLE);
+                table = Some((name == PEOPLE, next));
+            }
+            if !(table == Some((true, at + 1)) && is_gone(line)) {
+                kept.push_str(line);
+            }
+        }
+        kept
+    } else {
+        people.remove(at);
+        without_tables(text, |name, nth| name == PEOPLE && nth == at)
+    };
+    if wanted.get(PEOPLE).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        wanted.remove(PEOPLE);
+    }
+    checked(without, &wanted, PEOPLE, person)
 }
 
 /// A key of a section in a text.
@@ -209,6 +294,22 @@ impl KeyPlace<'_> {
         found(section, self.key).map(|(_, value)| value.span())
     }
 
+    /// Where an entry of the list is, with the comma that goes with it.
+    fn entry(&self, at: usize) -> Option<Range<usize>> {
+        let parsed = DeTable::parse(self.text).ok()?;
+        let (_, section) = found(parsed.get_ref(), self.section)?;
+        let DeValue::Table(section) = section.get_ref() else { return None };
+        let (_, list) = found(section, self.key)?;
+        let DeValue::Array(entries) = list.get_ref() else { return None };
+        let spans: Vec<Range<usize>> = entries.iter().map(Spanned::span).collect();
+        let this = spans.get(at)?.clone();
+        Some(match (spans.get(at + 1), at.checked_sub(1).and_then(|before| spans.get(before))) {
+            (Some(next), _) => this.start..next.start,
+            (None, Some(before)) => before.end..this.end,
+            (None, None) => this,
+        })
+    }
+
     /// The text with one more entry in the list that is there.
     fn longer_list(&self, entry: &Value) -> Option<String> {
         let parsed = DeTable::parse(self.text).ok()?;
@@ -240,6 +341,54 @@ impl KeyPlace<'_> {
         };
         format!("{}{gap}{header}{newline}{lines}{newline}", self.text)
     }
+}
+
+fn parsed(text: &str) -> Result<Table, EditError> {
+    toml::from_str(text).map_err(|error: toml::de::Error| EditError::NoToml(error.message().into()))
+}
+
+fn no_place(section: &str, key: &str) -> EditError {
+    EditError::NoPlace { section: section.to_owned(), key: key.to_owned() }
+}
+
+/// The text, if it means what is wanted.
+fn checked(text: String, wanted: &Table, section: &str, key: &str) -> Result<String, EditError> {
+    match parsed(&text) {
+        Ok(means) if means == *wanted => Ok(text),
+        _ => Err(no_place(section, key)),
+    }
+}
+
+/// The text without the tables for which `is` returns true, by their names and how many of the name
+/// were before. Comments above the next table stay.
+fn without_tables(text: &str, is: impl Fn(&str, usize) -> bool) -> String {
+    let mut kept = String::new();
+    let mut comments = String::new();
+    let mut names: Vec<&str> = Vec::new();
+    let mut is_inside = false;
+    for (_, line) in lines(text, 0) {
+        if let Some(name) = table_name(line) {
+            is_inside = is(name, names.iter().filter(|before| **before == name).count());
+            names.push(name);
+            if !is_inside {
+                kept.push_str(&comments);
+            }
+            comments.clear();
+        }
+        let is_comment = line.trim().is_empty() || line.trim_start().starts_with('#');
+        match (is_inside, is_comment) {
+            (false, _) => kept.push_str(line),
+            (true, true) => comments.push_str(line),
+            (true, false) => comments.clear(),
+        }
+    }
+    kept
+}
+
+/// The name of the table whose header this line is.
+fn table_name(line: &str) -> Option<&str> {
+    let header = line.trim_start().strip_prefix('[')?;
+    Some(header.trim_start_matches('[').split(']').next()?.trim())
 }
 
 fn found<'t, 'i>(
@@ -378,9 +527,9 @@ mod tests {
             |text: &str| add(text, "a", "key", &self::text("SECRET")).unwrap_err().to_string();
         assert_eq!(
             said("[a]\nkey = 1\n"),
-            "[a] `key` is no list, so nothing can be added to it; correct it by hand"
+            "[a] `key` is not a list, so nothing can be added to it; correct it by hand"
         );
-        assert!(said("[a\n").starts_with("this is no TOML: "));
+        assert!(said("[a\n").starts_with("invalid TOML: "));
         assert_eq!(
             said("a = 1\n"),
             "[a] `key` cannot be written without changing more; write it by hand"
@@ -459,5 +608,38 @@ mod tests {
         for text in ["a = {k = 1, b = 2}\n", "[a]\nk = \"\"\"\n1\"\"\"\n", "[a\n"] {
             assert!(remove(text, "a", "k").is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_section_goes_with_its_tables_and_what_stands_around_it_stays() {
+        let text = "[a]\nx = 1\n\n[chat]\ntoken = \"t\"\n\n[[chat.targets]]\nchat = 5\n\n\
+                    # of b\n[b]\ny = 2\n";
+        let after = "[a]\nx = 1\n\n\n# of b\n[b]\ny = 2\n";
+        assert_eq!(remove_section(text, "chat").unwrap(), after);
+        assert_eq!(remove_section(after, "chat").unwrap(), after);
+    }
+
+    #[test]
+    fn an_entry_goes_with_its_comma_from_every_place_of_a_list() {
+        let text = "[a]\nids = [1, 2, 3] # mine\n";
+        let without =
+            |id: i64| remove_entries(text, "a", "ids", |it| *it == Value::Integer(id)).unwrap();
+        assert_eq!(without(1), "[a]\nids = [2, 3] # mine\n");
+        assert_eq!(without(2), "[a]\nids = [1, 3] # mine\n");
+        assert_eq!(without(3), "[a]\nids = [1, 2] # mine\n");
+        assert_eq!(without(4), text);
+        assert_eq!(remove_entries(text, "a", "ids", |_| true).unwrap(), "[a]\nids = [] # mine\n");
+    }
+
+    #[test]
+    fn an_identity_goes_from_its_person_and_a_person_without_any_goes_too() {
+        let text = "[[people]]\nname = \"Ana\"\ntelegram = 5\nslack = \"U1\"\n\n\
+                    [[people]]\nname = \"Ben\"\ntelegram = 6\n";
+        let all = ["telegram", "slack"];
+        let without = |name: &str| remove_identity(text, name, &["telegram"], &all).unwrap();
+        assert_eq!(without("Ana"), text.replace("telegram = 5\n", ""));
+        let ana = "[[people]]\nname = \"Ana\"\ntelegram = 5\nslack = \"U1\"\n\n";
+        assert_eq!(without("Ben"), ana);
+        assert_eq!(without("Eve"), text);
     }
 }

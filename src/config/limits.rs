@@ -58,6 +58,6 @@ pub(super) fn read(mut section: Section<'_>) -> LimitSettings {
 fn count(node: &ConfigNode) -> Result<usize, String> {
     match usize::try_from(number(node)?) {
         Ok(count) if (1..=1_000_000_000).contains(&count) => Ok(count),
-        _ => Err("wants a whole number from 1 on".to_owned()),
+        _ => Err("must be a whole number, 1 or more".to_owned()),
     }
 }

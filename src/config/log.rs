@@ -46,7 +46,7 @@ pub(super) fn read(mut section: Section<'_>, resolve: impl Fn(&str) -> PathBuf) 
         // Without a signature its receiver could be told anything by anybody.
         (Some(_), None) => {
             section.problem(
-                "`webhook` wants `webhook_secret` too: a text that its receiver knows, which signs \
+                "`webhook` needs `webhook_secret` too: a text that its receiver knows, which signs \
                  every request",
             );
             None
@@ -58,7 +58,7 @@ pub(super) fn read(mut section: Section<'_>, resolve: impl Fn(&str) -> PathBuf) 
 }
 
 fn syslog(node: &ConfigNode) -> Result<SyslogAddress, String> {
-    const WANTED: &str = "wants \"udp://HOST:PORT\", \"tcp://HOST:PORT\" or \"unix:/dev/log\"";
+    const WANTED: &str = "must be \"udp://HOST:PORT\", \"tcp://HOST:PORT\" or \"unix:/dev/log\"";
     let text = text(node)?;
     let host = |rest: &str| {
         let port = rest.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
@@ -80,6 +80,6 @@ fn webhook(node: &ConfigNode) -> Result<String, String> {
     let text = text(node)?;
     match reqwest::Url::parse(&text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(text),
-        _ => Err("wants a web address such as \"https://logs.example/countersign\"".to_owned()),
+        _ => Err("must be a web address such as \"https://logs.example/countersign\"".to_owned()),
     }
 }

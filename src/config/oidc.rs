@@ -26,11 +26,11 @@ pub(super) fn read(
     let ca_file = section.get("ca_file", |node| text(node).map(|text| resolve(&text)));
     match public {
         None => section.problem(
-            "wants `public_url` in [daemon]: the identity provider sends browsers back to it",
+            "needs `public_url` in [daemon]: the identity provider sends browsers back to it",
         ),
         // No page of the inbox lives under that name.
         Some(url) if url.host == "localhost" => {
-            section.problem("wants a `public_url` in [daemon] with 127.0.0.1, not localhost");
+            section.problem("needs a `public_url` in [daemon] with 127.0.0.1, not localhost");
         }
         Some(_) => {}
     }
@@ -46,11 +46,11 @@ fn issuer(node: &ConfigNode) -> Result<String, String> {
     let text = text(node)?;
     match reqwest::Url::parse(&text) {
         Ok(url) if url.query().is_some() || url.fragment().is_some() => {
-            Err("wants an address without `?` and `#`".to_owned())
+            Err("must be an address without `?` and `#`".to_owned())
         }
         Ok(url) if url.scheme() == "https" => Ok(text),
         Ok(url) if url.scheme() == "http" && is_loopback(&url) => Ok(text),
-        _ => Err("wants an https address such as \"https://login.example.org\"".to_owned()),
+        _ => Err("must be an https address such as \"https://login.example.org\"".to_owned()),
     }
 }
 
@@ -59,14 +59,14 @@ fn claim(node: &ConfigNode) -> Result<OidcClaim, String> {
         "sub" => Ok(OidcClaim::Subject),
         "email" => Ok(OidcClaim::VerifiedEmail),
         // SECURITY: people choose other names themselves, and names change hands.
-        _ => Err("wants \"sub\" or \"email\" (which counts where it is verified)".to_owned()),
+        _ => Err("must be \"sub\" or \"email\" (which counts where it is verified)".to_owned()),
     }
 }
 
 fn scope(node: &ConfigNode) -> Result<String, String> {
     let scope = text(node)?;
     let plain = !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_graphic());
-    plain.then_some(scope).ok_or_else(|| "wants scopes without spaces".to_owned())
+    plain.then_some(scope).ok_or_else(|| "must be scopes without spaces".to_owned())
 }
 
 fn filled(node: &ConfigNode) -> Result<String, String> {
@@ -81,7 +81,7 @@ pub(super) fn id(node: &ConfigNode, claim: OidcClaim) -> Result<String, String> 
         OidcClaim::Subject => Ok(id),
         OidcClaim::VerifiedEmail if id.contains('@') => Ok(id.to_ascii_lowercase()),
         OidcClaim::VerifiedEmail => {
-            Err("wants a mail address, because [oidc] has claim = \"email\"".to_owned())
+            Err("must be an email address, because [oidc] has claim = \"email\"".to_owned())
         }
     }
 }

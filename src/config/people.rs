@@ -92,7 +92,7 @@ fn quiet(section: &mut Section<'_>, zone: Option<&TimeZone>) -> Option<QuietHour
     let except = section.get("quiet_except", |node| match text(node)?.as_str() {
         "critical" => Ok(QuietException::Critical),
         "nothing" => Ok(QuietException::Nothing),
-        _ => Err("wants \"critical\" or \"nothing\"".to_owned()),
+        _ => Err("must be \"critical\" or \"nothing\"".to_owned()),
     });
     let (from, until) = span?;
     let Some(zone) = zone.cloned() else {
@@ -162,7 +162,7 @@ fn name(node: &ConfigNode) -> Result<String, String> {
     let name = text(node)?.trim().to_owned();
     let fits = (1..=LONGEST).contains(&name.chars().count()) && line(&name) == name;
     fits.then_some(name)
-        .ok_or_else(|| format!("wants 1 to {LONGEST} characters, all of which can be shown"))
+        .ok_or_else(|| format!("must have 1 to {LONGEST} characters, all of which can be shown"))
 }
 
 /// The name of a group.
@@ -171,7 +171,7 @@ pub(super) fn group_name(node: &ConfigNode) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let fits = (1..=LONGEST).contains(&name.len()) && name.chars().all(plain);
     fits.then_some(name)
-        .ok_or_else(|| "wants letters, digits, `-`, `_` and `.` for a group's name".to_owned())
+        .ok_or_else(|| "must consist of letters, digits, `-`, `_` and `.`".to_owned())
 }
 
 /// What a person shares with those before them, though only one may have it.
@@ -243,14 +243,14 @@ pub(super) fn read_approvers(
     // FAIL-CLOSED: an operator who asks for two signatures must not silently get one.
     let _ = section.get("quorum", |node| match number(node)? {
         1 => Ok(()),
-        _ => Err(
-            "can only be 1: [[answer_rules]] with `approvals` say where more people have to agree"
-                .into(),
-        ),
+        _ => {
+            Err("must be 1: [[answer_rules]] with `approvals` say where more people have to agree"
+                .into())
+        }
     });
     let _ = section.get("four_eyes", |node| {
         if flag(node)? {
-            Err("can only be false: [[answer_rules]] with `exclude = \"requester\"` say where \
+            Err("must be false: [[answer_rules]] with `exclude = \"requester\"` say where \
                       it matters who asks"
                 .into())
         } else {

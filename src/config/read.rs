@@ -172,7 +172,7 @@ impl ConfigReader<'_> {
         let passkeys = section.get("passkeys", flag);
         if passkeys == Some(true) && !public_url.as_ref().is_some_and(PublicUrl::has_passkeys) {
             section.problem(
-                "wants a `public_url` with https and a host name for `passkeys`: browsers make \
+                "needs a `public_url` with https and a host name for `passkeys`: browsers make \
                  none for an IP address, plain http or localhost",
             );
         }
@@ -291,7 +291,7 @@ impl ConfigReader<'_> {
         // Variables are in upper case by convention, keys in lower case.
         let lower = name.trim_start_matches(PREFIX).to_ascii_lowercase();
         let Some((section, key)) = lower.split_once("__") else {
-            self.problems.push(format!("{name}: names no key; it wants {PREFIX}SECTION__KEY"));
+            self.problems.push(format!("{name}: names no key; it must be {PREFIX}SECTION__KEY"));
             return;
         };
         // Only secrets have a `_FILE` form: other keys may end in `_file` themselves, such as

@@ -137,7 +137,7 @@ fn digest(section: &mut Section<'_>, names: &RouteNames<'_>) -> Option<Scheduled
         let to =
             texts(node)?.iter().map(|name| names.target(name)).collect::<Result<Vec<_>, _>>()?;
         if to.contains(&RouteTarget::Inbox) || to.is_empty() {
-            Err("wants targets in chats; `countersign digest` prints it".to_owned())
+            Err("must name targets in chats; `countersign digest` prints it".to_owned())
         } else {
             Ok(to)
         }
@@ -319,7 +319,7 @@ fn rota(section: &mut Section<'_>, people: &People) -> Option<Rota> {
 
 /// A day and an hour.
 fn starts(node: &ConfigNode) -> Result<DateTime, String> {
-    let wanted = "wants a day and an hour in quotes, such as \"2026-01-05 09:00\"";
+    let wanted = "must be a day and an hour in quotes, such as \"2026-01-05 09:00\"";
     let text = text(node)?;
     if text.len() < "2026-01-05 09:00".len() {
         return Err(wanted.to_owned());
@@ -355,7 +355,7 @@ pub(super) fn hours(section: &mut Section<'_>) -> Option<Hours> {
 
 /// Two times of the day.
 pub(super) fn hour_span(node: &ConfigNode) -> Result<(Time, Time), String> {
-    let wanted = || "wants hours such as \"22:00-06:00\"".to_owned();
+    let wanted = || "must be hours such as \"22:00-06:00\"".to_owned();
     let text = text(node)?;
     let (from, until) = text.split_once('-').ok_or_else(wanted)?;
     let read = |text: &str| clock_time(text).ok_or_else(wanted);
@@ -370,7 +370,7 @@ fn clock_time(text: &str) -> Option<Time> {
 
 /// A time of the day, daily or on a day of the week, such as `mon 9:00`.
 pub(super) fn day_time(node: &ConfigNode) -> Result<(Option<Weekday>, Time), String> {
-    let wanted = || "wants a time such as \"daily 09:00\" or \"mon 09:00\"".to_owned();
+    let wanted = || "must be a time such as \"daily 09:00\" or \"mon 09:00\"".to_owned();
     let text = text(node)?;
     let (day, at) = text.split_once(' ').ok_or_else(wanted)?;
     let at = clock_time(at).ok_or_else(wanted)?;

@@ -77,7 +77,7 @@ impl<'a> Section<'a> {
         for node in list {
             let ConfigValue::Table(table) = node.value() else {
                 self.problems.push(format!(
-                    "{}: [{}] `{key}` wants tables in its list; this is {}",
+                    "{}: [{}] `{key}` must be a list of tables; this is {}",
                     node.place,
                     self.name,
                     node.kind()
@@ -195,7 +195,7 @@ pub(super) fn id_of(form: IdForm, node: &ConfigNode) -> Result<String, String> {
 
 /// The expected and the actual kind of value. The value is not shown, because it may be a secret.
 pub(super) fn wants(wanted: &str, node: &ConfigNode) -> String {
-    format!("wants {wanted}; this is {}", node.kind())
+    format!("must be {wanted}; this is {}", node.kind())
 }
 
 /// The place of a value.
@@ -245,7 +245,7 @@ pub(super) fn read_file(file: &Path, text: &str) -> Result<ConfigTable, String> 
         Err(error) => {
             let place = lines.place(error.span().map_or(0, |span| span.start));
             // The text is not repeated, because it may be a secret.
-            Err(format!("{place}: this is no TOML: {}", error.message().replace('\n', ", ")))
+            Err(format!("{place}: invalid TOML: {}", error.message().replace('\n', ", ")))
         }
     }
 }

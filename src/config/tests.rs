@@ -421,7 +421,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
     assert_eq!(
         read_with("", &env).unwrap_err(),
         [
-            "COUNTERSIGN__X: names no key; it wants COUNTERSIGN__SECTION__KEY",
+            "COUNTERSIGN__X: names no key; it must be COUNTERSIGN__SECTION__KEY",
             "COUNTERSIGN__POLICY__TIEMOUT: unknown key `tiemout` in [policy]; did you mean \
              `timeout`?",
         ]
@@ -443,7 +443,7 @@ fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
     for (config, why) in [
         (
             oidc.to_owned(),
-            "1:2: [oidc] wants `public_url` in [daemon]: the identity provider \
+            "1:2: [oidc] needs `public_url` in [daemon]: the identity provider \
                            sends browsers back to it",
         ),
         (
@@ -452,12 +452,12 @@ fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
         ),
         (
             format!("{public}{http}"),
-            "4:10: [oidc] `issuer` wants an https address such as \
+            "4:10: [oidc] `issuer` must be an https address such as \
                                      \"https://login.example.org\"",
         ),
         (
             format!("{public}{oidc}claim = \"name\"\n"),
-            "6:9: [oidc] `claim` wants \"sub\" or \
+            "6:9: [oidc] `claim` must be \"sub\" or \
                                      \"email\" (which counts where it is verified)",
         ),
         (
@@ -485,7 +485,7 @@ fn an_identity_provider_needs_https_a_public_address_and_ids_of_its_claim() {
         let key = format!("public_url = \"{url}\"\n");
         let key = if url.is_empty() { "" } else { &key };
         let said = mistakes(&format!("[daemon]\npasskeys = true\n{key}"));
-        let why = "[daemon] wants a `public_url` with https and a host name for `passkeys`: \
+        let why = "[daemon] needs a `public_url` with https and a host name for `passkeys`: \
                    browsers make none for an IP address, plain http or localhost";
         assert!(said.len() == 1 && said[0].ends_with(why), "{url}: {said:?}");
         assert!(read(&format!("[daemon]\n{key}")).is_ok(), "{url}");
@@ -502,11 +502,11 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
     let cases = [
         (
             "[daemon]\nlisten = 7117",
-            "2:10: [daemon] `listen` wants a text in quotes; this is a number",
+            "2:10: [daemon] `listen` must be a text in quotes; this is a number",
         ),
         (
             "[daemon]\nlisten = \"7117\"",
-            "2:10: [daemon] `listen` wants an address and a port such as \"127.0.0.1:7117\"",
+            "2:10: [daemon] `listen` must be an address and a port such as \"127.0.0.1:7117\"",
         ),
         (
             "[daemon]\npublic_url = \"http://approve.example\"",
@@ -515,16 +515,16 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[daemon]\npublic_url = \"https://approve.example/inbox\"",
-            "2:14: [daemon] `public_url` wants the address of the inbox, such as \
+            "2:14: [daemon] `public_url` must be the address of the inbox, such as \
              \"https://approve.example.org\": a scheme, a host and a port, and nothing after them",
         ),
         (
             "[daemon]\nallowed_hosts = [\"*.example\"]",
-            "2:17: [daemon] `allowed_hosts` wants host names without a port, not \"*.example\"",
+            "2:17: [daemon] `allowed_hosts` must be host names without a port, not \"*.example\"",
         ),
         (
             "[daemon]\nallowed_hosts = [\"box.example:80\"]",
-            "2:17: [daemon] `allowed_hosts` wants host names without a port, not \
+            "2:17: [daemon] `allowed_hosts` must be host names without a port, not \
              \"box.example:80\"",
         ),
         (
@@ -533,11 +533,11 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[daemon]\nagent_token = \"sha256:1\"",
-            "2:15: [daemon] `agent_token` after `sha256:` wants 64 hex digits",
+            "2:15: [daemon] `agent_token` must have 64 hex digits after `sha256:`",
         ),
         (
             "[client]\nurl = \"ftp://x\"",
-            "2:7: [client] `url` wants \"unix:PATH\" or \"https://HOST:PORT\"",
+            "2:7: [client] `url` must be \"unix:PATH\" or \"https://HOST:PORT\"",
         ),
         (
             "[client]\nurl = \"http://10.0.0.1:7117\"",
@@ -559,18 +559,18 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[policy]\ntimeout = \"soon\"",
-            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number \
+            "2:11: [policy] `timeout` must be a duration such as \"5m\", \"90s\" or a number \
              of seconds",
         ),
-        ("[policy]\ntimeout = 0", "2:11: [policy] `timeout` wants between 1 second and 365 days"),
+        ("[policy]\ntimeout = 0", "2:11: [policy] `timeout` must be between 1 second and 365 days"),
         (
             "[policy]\ntimeout = -1.5",
-            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number \
+            "2:11: [policy] `timeout` must be a duration such as \"5m\", \"90s\" or a number \
              of seconds",
         ),
         (
             "[policy]\ncompat = \"yes\"",
-            "2:10: [policy] `compat` wants true or false; this is a text",
+            "2:10: [policy] `compat` must be true or false; this is a text",
         ),
         (
             "[policy]\non_timeout = \"allow\"",
@@ -579,12 +579,12 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[policy]\non_timeout = \"approve\"",
-            "2:14: [policy] `on_timeout` \"approve\" wants the tools by name, as \
+            "2:14: [policy] `on_timeout` \"approve\" needs the tools by name, as \
              approve_on_timeout = [\"read_file\"]",
         ),
         (
             "[policy]\napprove_on_timeout = [\"*\"]",
-            "2:22: [policy] `approve_on_timeout` wants whole names of tools, not \"*\"",
+            "2:22: [policy] `approve_on_timeout` must be whole names of tools, not \"*\"",
         ),
         (
             "[telegram]\napi_url = \"x\"",
@@ -592,7 +592,7 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[telegram]\ntoken = \"1:a\"\ntargets = [5]",
-            "3:12: [telegram] `targets` wants tables in its list; this is a number",
+            "3:12: [telegram] `targets` must be a list of tables; this is a number",
         ),
         (
             "[telegram]\ntoken = \"1:a\"\ntargets = [{ topic = 5 }]",
@@ -600,25 +600,25 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[discord]\ntoken = \"a\"\ntargets = [{ channel = \"general\" }]",
-            "3:24: [discord.targets] `channel` wants numeric ids, because names can change hands; \
+            "3:24: [discord.targets] `channel` must be numeric ids, because names can change hands; \
              this is a text",
         ),
         (
             "[approvers]\ntelegram = [\"@ana\"]",
-            "2:12: [approvers] `telegram` wants numeric ids, because names can change hands; this \
+            "2:12: [approvers] `telegram` must be numeric ids, because names can change hands; this \
              is a text",
         ),
         (
             "[approvers]\nquorum = 2",
-            "2:10: [approvers] `quorum` can only be 1: [[answer_rules]] with `approvals` \
+            "2:10: [approvers] `quorum` must be 1: [[answer_rules]] with `approvals` \
              say where more people have to agree",
         ),
         (
             "[approvers]\nfour_eyes = true",
-            "2:13: [approvers] `four_eyes` can only be false: [[answer_rules]] with \
+            "2:13: [approvers] `four_eyes` must be false: [[answer_rules]] with \
              `exclude = \"requester\"` say where it matters who asks",
         ),
-        ("policy = 5", "1:1: `policy` wants a section, written as [policy]; this is a number"),
+        ("policy = 5", "1:1: `policy` must be a section, written as [policy]; this is a number"),
     ];
     for (toml, mistake) in cases {
         let first = mistakes(toml).into_iter().next();
@@ -629,7 +629,7 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
 #[test]
 fn a_file_that_is_no_toml_is_named_with_the_place_and_without_its_text() {
     let found = mistakes("[telegram]\ntoken = 'secret\n");
-    assert_eq!(found, ["/etc/c.toml:2:16: this is no TOML: invalid literal string, expected `'`"]);
+    assert_eq!(found, ["/etc/c.toml:2:16: invalid TOML: invalid literal string, expected `'`"]);
 }
 
 #[test]
@@ -758,7 +758,7 @@ fn people_are_lists_of_tables_and_no_variable_changes_them() {
     let variable = [("COUNTERSIGN__PEOPLE__NAME", "Ben")];
     let wanted = ["COUNTERSIGN__PEOPLE__NAME: [[people]] is a list, which no variable overrides"];
     assert_eq!(read_with(people, &variable).unwrap_err(), wanted);
-    let wanted = "/etc/c.toml:1:2: `people` wants entries, each written as [[people]]; this is a \
+    let wanted = "/etc/c.toml:1:2: `people` must be entries, each written as [[people]]; this is a \
                   table";
     assert_eq!(mistakes("[people]\nname = \"Ana\""), [wanted]);
 }
@@ -889,11 +889,11 @@ fn every_mistake_in_reviews_is_reported_with_its_place() {
     assert_eq!(
         mistakes(toml),
         [
-            "/etc/c.toml:3:10: [[reviews]] `one_in` wants a number from 1 (every call) to 1000000; \
+            "/etc/c.toml:3:10: [[reviews]] `one_in` must be a number from 1 (every call) to 1000000; \
              leave it out to show none",
             "/etc/c.toml:6:10: [[reviews]] `effect` names the effect `publish`; did you mean \
              `publishes`?",
-            "/etc/c.toml:5:14: [[reviews]] `allowed_by` can be \"rule\" or \"grant\"",
+            "/etc/c.toml:5:14: [[reviews]] `allowed_by` must be \"rule\" or \"grant\"",
             "/etc/c.toml:4:1: [[reviews]] has `critical`, and a critical call never runs without \
              asking",
             "/etc/c.toml:8:1: unknown key `rate` in [[reviews]]; it has name, agent, session, \
@@ -1022,7 +1022,7 @@ fn every_mistake_in_routes_is_reported_with_its_place() {
             "`to` names the target `rom`; did you mean `room`?",
             "`to` names `Anna`, who is not in [[people]]; did you mean `Ana`?",
             "`to` names `Ben`, who is in no chat that is set up",
-            "`time` wants hours such as \"22:00-06:00\"",
+            "`time` must be hours such as \"22:00-06:00\"",
             "`to` names the group `dev`, of whom nobody is in a chat by name",
             "has hours without a `zone`, such as \"Europe/Rome\"",
             "`to` names `team:`; a target is \"inbox\", the name of a chat's target, \
@@ -1053,7 +1053,7 @@ fn a_digest_has_a_time_a_zone_and_targets_in_chats() {
         let all = mistakes(&digest(more)).into_iter();
         all.map(|it| it.split_once("] ").map_or(it.clone(), |(_, why)| why.to_owned())).collect()
     };
-    let wanted = "`when` wants a time such as \"daily 09:00\" or \"mon 09:00\"";
+    let wanted = "`when` must be a time such as \"daily 09:00\" or \"mon 09:00\"";
     for when in ["09:00", "monday 09:00", "mon", "daily 25:00", "mon tue 9:00"] {
         let all = said(&format!("when = \"{when}\"\nzone = \"UTC\"\nto = \"room\""));
         assert_eq!(all, [wanted], "{when}");
@@ -1062,7 +1062,7 @@ fn a_digest_has_a_time_a_zone_and_targets_in_chats() {
         said("when = \"daily 9:00\"\nto = [\"inbox\"]"),
         [
             "has no `zone`; name it, such as \"Europe/Rome\"",
-            "`to` wants targets in chats; `countersign digest` prints it",
+            "`to` must name targets in chats; `countersign digest` prints it",
         ]
     );
     assert_eq!(said("")[0], "has no `when`; say \"daily 09:00\" or a day as in \"mon 09:00\"");
@@ -1072,7 +1072,7 @@ fn a_digest_has_a_time_a_zone_and_targets_in_chats() {
 fn where_the_log_is_sent_is_checked_when_it_is_read() {
     let unix = read("[log]\nsyslog = \"unix:/dev/log\"\n").unwrap().log;
     assert_eq!(unix.syslog, Some(SyslogAddress::Unix("/dev/log".into())));
-    let wanted = "wants \"udp://HOST:PORT\", \"tcp://HOST:PORT\" or \"unix:/dev/log\"";
+    let wanted = "must be \"udp://HOST:PORT\", \"tcp://HOST:PORT\" or \"unix:/dev/log\"";
     for no in ["udp://log.example", "log.example:514", "unix:log", "tcp:log.example:1", ""] {
         let said = mistakes(&format!("[log]\nsyslog = \"{no}\"\n"));
         assert_eq!(said, [format!("/etc/c.toml:2:10: [log] `syslog` {wanted}")], "{no}");

@@ -23,7 +23,9 @@ pub(super) fn default_address() -> SocketAddr {
 }
 
 pub(super) fn address(node: &ConfigNode) -> Result<SocketAddr, String> {
-    text(node)?.parse().map_err(|_| "wants an address and a port such as \"127.0.0.1:7117\"".into())
+    text(node)?
+        .parse()
+        .map_err(|_| "must be an address and a port such as \"127.0.0.1:7117\"".into())
 }
 
 pub(super) fn url(node: &ConfigNode) -> Result<String, String> {
@@ -32,7 +34,7 @@ pub(super) fn url(node: &ConfigNode) -> Result<String, String> {
         Ok(url) if matches!(url.scheme(), "http" | "https") => {
             Ok(text.trim_end_matches('/').to_owned())
         }
-        _ => Err("wants an address that begins with https:// or http://".into()),
+        _ => Err("must be an address that begins with https:// or http://".into()),
     }
 }
 
@@ -40,7 +42,7 @@ pub(super) fn url(node: &ConfigNode) -> Result<String, String> {
 // The page proves itself with the browser's cryptography, which plain http has on this machine
 // only.
 pub(super) fn public_url(node: &ConfigNode) -> Result<PublicUrl, String> {
-    let wanted = "wants the address of the inbox, such as \"https://approve.example.org\"";
+    let wanted = "must be the address of the inbox, such as \"https://approve.example.org\"";
     let url = reqwest::Url::parse(&text(node)?).map_err(|_| wanted.to_owned())?;
     let is_bare = url.path() == "/"
         && url.query().is_none()
@@ -73,7 +75,7 @@ pub(super) fn push(node: &ConfigNode) -> Result<Option<PushShows>, String> {
         "line" => Ok(Some(PushShows::Line)),
         "count" => Ok(Some(PushShows::Count)),
         "off" => Ok(None),
-        _ => Err("wants \"line\", \"count\" or \"off\"".into()),
+        _ => Err("must be \"line\", \"count\" or \"off\"".into()),
     }
 }
 
@@ -90,7 +92,7 @@ pub(super) fn hosts(node: &ConfigNode) -> Result<Vec<String>, String> {
     };
     match hosts.iter().find(|host| !is_host(host)) {
         None => Ok(hosts),
-        Some(host) => Err(format!("wants host names without a port, not \"{host}\"")),
+        Some(host) => Err(format!("must be host names without a port, not \"{host}\"")),
     }
 }
 
@@ -120,7 +122,7 @@ fn server(
     if let Some(path) = text.strip_prefix("unix:") {
         return Ok(Server::Unix(resolve(path.strip_prefix("//").unwrap_or(path))));
     }
-    let wanted = "wants \"unix:PATH\" or \"https://HOST:PORT\"";
+    let wanted = "must be \"unix:PATH\" or \"https://HOST:PORT\"";
     let url = reqwest::Url::parse(&text).map_err(|_| wanted.to_owned())?;
     match url.scheme() {
         "https" => Ok(Server::Http(url)),
@@ -153,7 +155,7 @@ pub(super) fn on_timeout(node: &ConfigNode, tools: Vec<String>) -> Result<Timeou
         "deny" => Ok(TimeoutAnswer::Deny),
         "wait" => Ok(TimeoutAnswer::Wait),
         "approve" if tools.is_empty() => {
-            Err("\"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]"
+            Err("\"approve\" needs the tools by name, as approve_on_timeout = [\"read_file\"]"
                 .into())
         }
         "approve" => Ok(TimeoutAnswer::Approve(tools)),
@@ -166,12 +168,12 @@ pub(super) fn tools(node: &ConfigNode) -> Result<Vec<String>, String> {
     match tools.iter().find(|tool| tool.contains(['*', '?', '[']) || tool.trim().is_empty()) {
         None => Ok(tools),
         // FAIL-CLOSED: only tools that the operator names are ever approved without a person.
-        Some(tool) => Err(format!("wants whole names of tools, not \"{tool}\"")),
+        Some(tool) => Err(format!("must be whole names of tools, not \"{tool}\"")),
     }
 }
 
 pub(super) fn length(node: &ConfigNode) -> Result<Duration, String> {
-    let wanted = "wants a length of time such as \"5m\", \"90s\" or a number of seconds";
+    let wanted = "must be a duration such as \"5m\", \"90s\" or a number of seconds";
     let seconds = match node.value() {
         ConfigValue::Number(seconds) => Some(*seconds),
         // A quoted number counts as seconds too.
@@ -183,6 +185,6 @@ pub(super) fn length(node: &ConfigNode) -> Result<Duration, String> {
     let seconds = seconds.ok_or(wanted)?;
     match u64::try_from(seconds) {
         Ok(seconds) if (1..=31_536_000).contains(&seconds) => Ok(Duration::from_secs(seconds)),
-        _ => Err("wants between 1 second and 365 days".into()),
+        _ => Err("must be between 1 second and 365 days".into()),
     }
 }

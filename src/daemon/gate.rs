@@ -39,7 +39,7 @@ pub(super) fn choices(
     // The file at the default path may be absent. A path in the config must exist, or the daemon
     // would decide without the operator's rules.
     if config.policy.rules.is_some() && !path.exists() {
-        bail!("[policy] rules names {}, and there is no such file", path.display());
+        bail!("[policy] rules names {}, which does not exist", path.display());
     }
     let policy = match kept {
         Some(policy) => policy,
@@ -95,7 +95,7 @@ fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy>
     if let Some(mode) = &wanted.mode
         && !policy.system().has_mode(mode)
     {
-        bail!("[policy] `mode` \"{mode}\" is no mode of the profile {}", wanted.profile);
+        bail!("[policy] `mode` \"{mode}\" is not a mode of the profile {}", wanted.profile);
     }
     if wanted.compat {
         tracing::warn!(profile = %wanted.profile, "compat is on: the profile answers as its system \

@@ -51,7 +51,7 @@ pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
             fs::remove_file(path).with_context(|| format!("cannot replace {}", path.display()))?;
         }
         Ok(_) => {
-            bail!("{} is there and is no socket; set [daemon] socket elsewhere", path.display())
+            bail!("{} exists and is not a socket; set [daemon] socket elsewhere", path.display())
         }
         Err(_) => {}
     }

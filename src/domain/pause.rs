@@ -43,7 +43,7 @@ impl std::str::FromStr for PauseMode {
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         let all = [Self::Deny, Self::Hold];
         let named = all.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(word));
-        named.ok_or_else(|| format!("`{word}` is no way to pause; say hold or deny"))
+        named.ok_or_else(|| format!("`{word}` is not a valid pause mode; use hold or deny"))
     }
 }
 

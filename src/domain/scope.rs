@@ -43,7 +43,7 @@ impl std::str::FromStr for Scope {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unknown = || {
             format!(
-                "`{text}` is no scope; say once, session, always, always_prefix, exact, or a time \
+                "`{text}` is not a valid scope; use once, session, always, always_prefix, exact, or a time \
                  such as 10m or 24h"
             )
         };
@@ -123,7 +123,7 @@ mod tests {
             assert_eq!(
                 text.parse::<Scope>(),
                 Err(format!(
-                    "`{text}` is no scope; say once, session, always, always_prefix, exact, or a \
+                    "`{text}` is not a valid scope; use once, session, always, always_prefix, exact, or a \
                      time such as 10m or 24h"
                 ))
             );

@@ -78,7 +78,7 @@ pub enum ModeSet {
 #[derive(Debug, thiserror::Error)]
 pub enum ModeError {
     /// The profile has no such mode.
-    #[error("`{0}` is no mode of this profile")]
+    #[error("`{0}` is not a mode of this profile")]
     Unknown(String),
     /// The store failed.
     #[error(transparent)]

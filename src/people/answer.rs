@@ -144,9 +144,8 @@ pub enum Change {
 
 const NO_APPROVAL: &str = "This is a question: choose an answer, or decline to answer.";
 /// How a person is asked for words.
-const REASON: &str = "Why not? The agent reads your words as they are.";
-const EDIT: &str =
-    "What should it be instead? Send the whole text. You see the change before it counts.";
+const REASON: &str = "Reason, sent to the agent word for word:";
+const EDIT: &str = "New text (replaces all of it). You confirm the diff next.";
 pub const NO_EDIT: &str = "There is no command or new text here that could be changed.";
 const NOTE: &str = "What should the agent know? Your text approves the call, once.";
 
@@ -239,7 +238,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             Ok(progress) => step(progress),
             Err(malformed) => unfit(&malformed.0),
         },
-        Action::Answers(_) => unfit("This is no question: approve it or deny it."),
+        Action::Answers(_) => unfit("This is not a question: approve or deny it."),
         Action::Choose { question, option } => {
             let asked = current(ask, question)?;
             let Some(choice) = asked.options.get(option) else {
@@ -541,7 +540,7 @@ mod tests {
         let approved = unfit(&questions(), Action::Approve { scope: Scope::Once });
         assert!(approved.starts_with("This is a question"), "{approved}");
         let answered = unfit(&permission(false), Action::Answers(Map::new()));
-        assert_eq!(answered, "This is no question: approve it or deny it.");
+        assert_eq!(answered, "This is not a question: approve or deny it.");
         let chosen = unfit(&permission(false), Action::Choose { question: 0, option: 0 });
         assert_eq!(chosen, "There is no such question.");
     }

@@ -52,7 +52,7 @@ impl Answerers {
     #[must_use]
     pub fn of(approvers: &Approvers, required: &[Requirement], absent: &AbsentPeople) -> Self {
         let sentences: Vec<String> = required.iter().map(required_by).collect();
-        let anybody = "No answer rule fits: one approval or denial of anybody decides.";
+        let anybody = "No answer rule applies: the first answer counts.";
         let named = approvers.people.named.iter();
         let named = named.map(|person| named_person(approvers, person, required, absent));
         Self {
@@ -84,7 +84,7 @@ fn list(targets: &[PlannedTarget]) -> String {
 /// `push: shown at room (chat), Ana (mail); where one fails, at Ben (chat).`
 fn shown(routes: &Routes, plan: Option<&RoutePlan>) -> String {
     match plan {
-        None if routes.list.is_empty() => "Every target shows it.".to_owned(),
+        None if routes.list.is_empty() => "Shown in every connected chat.".to_owned(),
         None => "No route fits: every target shows it.".to_owned(),
         Some(plan) if plan.targets.is_empty() && plan.everywhere => {
             format!("{} may fit: every target shows it.", plan.route)
@@ -194,7 +194,7 @@ fn named_person(
     let (counts, why) = match refused(&person.groups) {
         None if absent.away.contains(&person.name) => (AnswerCounts::Yes, "away".to_owned()),
         None if absent.snoozed.contains(&person.name) => {
-            (AnswerCounts::Yes, "wants quiet now".to_owned())
+            (AnswerCounts::Yes, "has quiet hours now".to_owned())
         }
         None => (AnswerCounts::Yes, String::new()),
         Some(_) if refused(&at_most).is_none() => {
@@ -284,7 +284,7 @@ mod tests {
                say whose machine asks ([[people]] hosts).";
         assert_eq!(answerers.problems, [few]);
         let anybody = Answerers::of(&team(), &[], &there);
-        let expected = "No answer rule fits: one approval or denial of anybody decides.";
+        let expected = "No answer rule applies: the first answer counts.";
         assert_eq!((&anybody.required, anybody.problems.len()), (&vec![expected.to_owned()], 0));
         assert!(anybody.people.iter().all(|it| it.counts == AnswerCounts::Yes), "{anybody:?}");
     }

@@ -35,7 +35,7 @@ pub fn claude_settings(text: &str) -> Result<String, ImportError> {
         let Some(value) = permissions.get(list) else { continue };
         let strings = value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
         if !strings {
-            return Err(ImportError::Shape(format!("permissions.{list} is no list of strings")));
+            return Err(ImportError::Shape(format!("permissions.{list} is not a list of strings")));
         }
         lists.insert(list.to_owned(), value.clone());
     }
@@ -88,7 +88,7 @@ fn opencode_value(tool: &str, value: &Value) -> Result<Value, ImportError> {
             let mut rules = Map::new();
             for (pattern, action) in patterns {
                 let word = action.as_str().ok_or_else(|| {
-                    ImportError::Shape(format!("permission.{tool}.{pattern} is no action"))
+                    ImportError::Shape(format!("permission.{tool}.{pattern} is not a valid action"))
                 })?;
                 // opencode's trailing ` *` includes the bare command.
                 if let Some(bare) = pattern.strip_suffix(" *").filter(|bare| !bare.contains('*')) {
@@ -104,7 +104,9 @@ fn opencode_value(tool: &str, value: &Value) -> Result<Value, ImportError> {
 
 fn known(word: &str) -> Result<&'static str, ImportError> {
     Verdict::from_word(word).map(Verdict::word).ok_or_else(|| {
-        ImportError::Shape(format!("{word:?} is no action; the actions are allow, ask and deny"))
+        ImportError::Shape(format!(
+            "{word:?} is not a valid action; the actions are allow, ask and deny"
+        ))
     })
 }
 
@@ -180,7 +182,8 @@ mod tests {
         assert_eq!(
             opencode(r#"{ "permission": { "bash": "sometimes" } }"#),
             Err(ImportError::Shape(
-                "\"sometimes\" is no action; the actions are allow, ask and deny".to_owned()
+                "\"sometimes\" is not a valid action; the actions are allow, ask and deny"
+                    .to_owned()
             ))
         );
         assert!(claude_settings("{}").is_err());

@@ -30,7 +30,7 @@ pub enum BackupError {
     )]
     Server,
     /// The target exists; nothing is overwritten.
-    #[error("{} is there already; name a file that is not", .0.display())]
+    #[error("{} already exists; name another file", .0.display())]
     There(PathBuf),
     /// There is no store to copy.
     #[error("there is no store at {} yet", .0.display())]

@@ -311,7 +311,7 @@ fn postgres(code: &str, database: &Database) -> Option<(String, String)> {
         "42501" => ("refuses us", "grant this user the schema and its tables".to_owned()),
         "57014" => ("takes too long", "look at what else runs on the server".to_owned()),
         _ if code.starts_with("28") => {
-            ("lets us not in", "correct user or password in [store] url".to_owned())
+            ("refused the login", "correct user or password in [store] url".to_owned())
         }
         _ if code.starts_with("57P") || code.starts_with("08") => {
             ("is not serving", reach(database))

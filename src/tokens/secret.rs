@@ -107,7 +107,7 @@ impl Token {
             Some(hex) if hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
                 Ok(Self::Hashed(TokenHash(hex.to_ascii_lowercase())))
             }
-            Some(_) => Err("after `sha256:` wants 64 hex digits".into()),
+            Some(_) => Err("must have 64 hex digits after `sha256:`".into()),
             // FAIL-CLOSED: an empty token would admit anybody.
             None if text.trim().is_empty() => {
                 Err("is empty; `countersign init` makes a fresh one".into())
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_hash_of_the_wrong_form_and_an_empty_token_are_refused() {
-        let form = Err("after `sha256:` wants 64 hex digits".into());
+        let form = Err("must have 64 hex digits after `sha256:`".into());
         assert_eq!(Token::parse("sha256:12"), form);
         assert_eq!(Token::parse(&format!("sha256:{}", "g".repeat(64))), form);
         assert_eq!(Token::parse(" "), Err("is empty; `countersign init` makes a fresh one".into()));

@@ -1,12 +1,10 @@
-//! `/v1/asks`: lists, reads, awaits, answers and cancels asks.
+//! `/v1/calls` and `/v1/asks`: an agent submits a call; asks are listed, read, awaited, answered and
+//! cancelled.
 
-use super::{
-    error::{ApiError, json},
-    handle::Handle,
-    reader::AskReader,
+use crate::{
+    error::{ApiError, json, unreadable},
+    handle::{AskReader, Handle},
     state::Api,
-    view::{edit_view, state, view, view_for_agent},
-    wait::longest,
 };
 use axum::{
     Extension, Json,
@@ -18,20 +16,31 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_domain::wire::{
-    AnswerReply, AnswerRequest, AskView, AsksPage, AsksQuery, CancelReason, CancelRequest,
-    WaitQuery,
+use countersign_domain::{
+    call::Call,
+    owner::Owner,
+    wire::{
+        AheadQuery, AheadReply, AnswerReply, AnswerRequest, AnswerView, AskState, AskView,
+        AsksPage, AsksQuery, CallReply, CallVerdict, CancelReason, CancelRequest, EditView,
+        RequirementView, ReviewView, SubmitRequest, WaitQuery,
+    },
 };
 use countersign_gate::{
-    Told,
-    ask::{Ask, Decision, Scope},
+    Gate, SubmitOutcome, Take, Told,
+    ask::{
+        self, Answer, Ask, Decision, Scope, edit::ProposedEdit, requirement::Requirement,
+        review::CallReview, votes::Vote,
+    },
 };
 use countersign_people::{
     answer::{Action, EditStep, TextPurpose},
     approvers::Who,
 };
+use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::OnDeny;
 use countersign_store::{ListCursor, Listed};
+use countersign_tokens::clock;
+use std::time::Duration;
 
 pub(super) async fn list(
     State(api): State<Api>,
@@ -42,7 +51,7 @@ pub(super) async fn list(
     let state = query.state.as_deref().unwrap_or("open");
     if !["open", "answered", "expired", "cancelled"].contains(&state) {
         return Err(ApiError::bad_request(format!(
-            "`{state}` is no state; say open, answered, expired or cancelled"
+            "`{state}` is not a valid state; use open, answered, expired or cancelled"
         )));
     }
     let after = match &query.after {
@@ -284,4 +293,248 @@ pub(super) async fn find(api: &Api, id: &str, reader: &AskReader) -> Result<Ask,
 
 pub(super) fn no_such(id: &str) -> ApiError {
     ApiError::not_found(format!("there is no ask `{id}`"))
+}
+
+// `POST /v1/calls`: an agent submits a call.
+
+pub(super) async fn submit(
+    State(api): State<Api>,
+    Extension(owner): Extension<Owner>,
+    query: Result<Query<WaitQuery>, QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let (Query(query), body) = (query?, body?);
+    let call = owned(&api, &owner, &body).await?;
+    let longest = longest(&query);
+    let (ask, caller) = match api.gate.submit(call.clone(), !longest.is_zero()).await? {
+        SubmitOutcome::Ruled(ruling) => {
+            let message = api.gate.text_for_denial(&call, &ruling);
+            return Ok(Json(decided(&ruling, message)).into_response());
+        }
+        SubmitOutcome::Asked(ask, caller) => (ask, caller),
+    };
+    // No wait was requested, so nobody is attached and the open ask is returned at once.
+    let Some(mut caller) = caller else { return Ok(reply(&api, &ask)) };
+    let id = std::mem::take(&mut { ask }.id);
+    let waited = caller.wait(longest).await;
+    // An error is a response too: the caller submits again with the same key, so this is no cancel.
+    caller.leave();
+    let ask = waited?.ok_or_else(|| ApiError::not_found(format!("there is no ask `{id}`")))?;
+    Ok(reply(&api, &ask))
+}
+
+pub(super) async fn ahead(
+    State(api): State<Api>,
+    Extension(owner): Extension<Owner>,
+    query: Result<Query<AheadQuery>, QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<AheadReply>, ApiError> {
+    let (Query(query), body) = (query?, body?);
+    let call = owned(&api, &owner, &body).await?;
+    let take = if query.spend { Take::Spend } else { Take::Look };
+    let approved = api.gate.approved_ahead(call, take).await?;
+    Ok(Json(AheadReply { approved }))
+}
+
+/// Reads a submitted call, and whose it is.
+async fn owned(api: &Api, owner: &Owner, body: &Bytes) -> Result<Call, ApiError> {
+    // A large body is parsed outside the runtime's workers, so that it does not delay other
+    // requests.
+    let read = api.gate.beside(body.len(), || read(body)).await;
+    let SubmitRequest { mut call, session_secret } = read?;
+    // The handle's owner, narrowed by the session's secret: without the secret, any process with
+    // the agent's token could use the session's grants.
+    call.owner = Some(session_secret.map_or(owner.clone(), |secret| owner.clone().with(&secret)));
+    Ok(call)
+}
+
+/// Parses a submitted call. Its session's secret limits that session's grants to holders of it.
+fn read(body: &[u8]) -> Result<SubmitRequest, ApiError> {
+    let request = SubmitRequest::from_json(body).map_err(|error| unreadable(&error))?;
+    let count = request.session_secret.as_ref().map_or(16, |secret| secret.chars().count());
+    match (16..=200).contains(&count) {
+        true => Ok(request),
+        false => Err(ApiError::bad_request(format!(
+            "`session_secret` has {count} characters; it is a random text of 16 to 200, the same \
+             for every call of a session"
+        ))),
+    }
+}
+
+fn reply(api: &Api, ask: &Ask) -> Response {
+    let status = if ask.is_open() { StatusCode::ACCEPTED } else { StatusCode::OK };
+    (status, Json(asked(&api.gate, ask))).into_response()
+}
+
+// Asks and decisions in the API's types.
+
+/// The ask. `verdict` and `reason` are set once it is closed.
+#[must_use]
+pub fn view(ask: &Ask) -> AskView {
+    let body = &ask.body;
+    let answer = ask.answer();
+    AskView {
+        id: ask.id.clone(),
+        state: state(&ask.state),
+        call: body.call.clone(),
+        digest: ask.digest.clone(),
+        why: body.why.clone(),
+        created: clock::rfc3339(ask.created_at),
+        deadline: ask.deadline_at.map(clock::rfc3339),
+        meta: body.call.meta.clone(),
+        always: body.always.iter().map(ToString::to_string).collect(),
+        effects: body.effects.clone(),
+        verdict: answer.map(verdict),
+        reason: answer.map(|answer| reason(ask, answer)),
+        edit: ask.progress.edit.as_ref().filter(|_| ask.is_open()).map(edit_view),
+        needs: body.requirements.iter().map(|it| requirement_view(it, &ask.votes)).collect(),
+        answer: answer.map(answer_view),
+        message: None,
+        card: None,
+        review: body.review.as_deref().map(review_view),
+    }
+}
+
+/// The call that an ask reviews.
+fn review_view(review: &CallReview) -> ReviewView {
+    ReviewView {
+        agent: review.agent.clone(),
+        session: review.session.clone(),
+        at: clock::rfc3339(review.at),
+        through: review.through.clone(),
+        tightens: review.tightening.promise(),
+    }
+}
+
+/// The ask with the text for the agent's model.
+pub(super) fn view_for_agent(gate: &Gate, ask: &Ask) -> AskView {
+    AskView { message: gate.text_for_model(ask), ..view(ask) }
+}
+
+/// The reply to a call that policy decided.
+pub(super) fn decided(ruling: &policy::Decision, message: Option<String>) -> CallReply {
+    let verdict = match ruling.verdict {
+        Verdict::Allow => CallVerdict::Allow,
+        Verdict::Ask => CallVerdict::Ask,
+        Verdict::Deny => CallVerdict::Deny,
+    };
+    CallReply {
+        verdict,
+        reason: Some(ruling.reason.clone()),
+        rule: ruling.rule.clone(),
+        ask: None,
+        state: None,
+        answer: None,
+        message,
+    }
+}
+
+/// The reply to a call that became an ask.
+pub(super) fn asked(gate: &Gate, ask: &Ask) -> CallReply {
+    let answer = ask.answer();
+    CallReply {
+        verdict: answer.map_or(CallVerdict::Ask, verdict),
+        reason: answer.map(|answer| reason(ask, answer)),
+        rule: None,
+        ask: Some(ask.id.clone()),
+        state: Some(state(&ask.state)),
+        answer: answer.map(answer_view),
+        message: answer.and_then(|_| gate.text_for_model(ask)),
+    }
+}
+
+pub(super) fn state(state: &ask::State) -> AskState {
+    match state {
+        ask::State::Open => AskState::Open,
+        ask::State::Answered(_) => AskState::Answered,
+        ask::State::Expired(_) => AskState::Expired,
+        ask::State::Cancelled(_) => AskState::Cancelled,
+    }
+}
+
+/// Names who decided, for the agent; "the user" appears only if a user decided.
+pub(super) fn reason(ask: &Ask, answer: &Answer) -> String {
+    let why = answer.reason.as_deref().filter(|reason| !reason.trim().is_empty());
+    match (&ask.state, answer.decision) {
+        (ask::State::Expired(_), _) if ask.body.review.is_some() => "nobody reviewed it".to_owned(),
+        (ask::State::Answered(_), decision) if ask.body.review.is_some() => {
+            let said = if decision == Decision::Deny { "should have asked" } else { "fine" };
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            format!("{said}, says {}{why}", answer.deciders())
+        }
+        (ask::State::Expired(_), _) if ask.takes_next_try() => {
+            let ended = why.unwrap_or("nobody answered in time");
+            format!("{ended}; a person may still approve the next try of exactly this call")
+        }
+        (ask::State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
+        (ask::State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
+        (_, Decision::Answer) => format!("answered by {}", answer.deciders()),
+        (_, Decision::Edit) => format!("approved with a change by {}", answer.deciders()),
+        (_, Decision::Approve) => match why {
+            Some(note) => format!("approved by {}: {note}", answer.deciders()),
+            None => format!("approved by {}", answer.deciders()),
+        },
+        (_, Decision::Deny) => match why {
+            Some(why) => format!("denied by {}: {why}", answer.deciders()),
+            None => format!("denied by {}", answer.deciders()),
+        },
+    }
+}
+
+fn verdict(answer: &Answer) -> CallVerdict {
+    match answer.decision {
+        Decision::Approve => CallVerdict::Allow,
+        // SECURITY: never `allow`, so that no client takes the answer to a question for permission
+        // to run.
+        Decision::Answer => CallVerdict::Answered,
+        // SECURITY: nor is a changed call allowed as it was submitted.
+        Decision::Edit => CallVerdict::Edited,
+        Decision::Deny => CallVerdict::Deny,
+    }
+}
+
+pub(super) fn edit_view(edit: &ProposedEdit) -> EditView {
+    let ProposedEdit { args, digest, by, effects, critical, .. } = edit.clone();
+    EditView { args, digest, by, effects, critical }
+}
+
+fn answer_view(answer: &Answer) -> AnswerView {
+    AnswerView {
+        decision: answer.decision,
+        scope: answer.scope,
+        reason: answer.reason.clone(),
+        stop: answer.then == OnDeny::Stop,
+        explain: answer.then == OnDeny::Explain,
+        answers: answer.answers.clone(),
+        updated_input: answer.updated.as_ref().map(|updated| updated.args.clone()),
+        updated_digest: answer.updated.as_ref().map(|updated| updated.digest.clone()),
+        by: answer.by.clone(),
+        with: answer.with.clone(),
+        at: clock::rfc3339(answer.at),
+        overtaken: answer.overtaken_at.map(clock::rfc3339),
+    }
+}
+
+/// Whose answers an ask needs, and who has voted.
+fn requirement_view(requirement: &Requirement, votes: &[Vote]) -> RequirementView {
+    let tally = requirement.tally(votes);
+    let names = |votes: &[&Vote]| votes.iter().map(|vote| vote.name()).collect();
+    RequirementView {
+        rule: requirement.rule.clone(),
+        group: requirement.group.clone(),
+        approvals: requirement.needed(),
+        approved: names(&tally.approved),
+        denials: requirement.denials(),
+        denied: names(&tally.denied),
+    }
+}
+
+// `?wait=S`: the time that a request waits for the answer of its ask.
+
+/// The longest wait of one request, in seconds. Clients repeat the request.
+const LONGEST_WAIT: u64 = 60;
+
+/// The wait that a request asks for, limited.
+pub(super) fn longest(query: &WaitQuery) -> Duration {
+    Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT))
 }

@@ -1,6 +1,6 @@
 //! `GET /v1/digest`: what was asked in a time, and which rules would have saved asks.
 
-use super::{error::ApiError, handle::Handle, rules, state::Api};
+use crate::{error::ApiError, handle::Handle, rules, state::Api};
 use axum::{
     Extension,
     extract::{Query, State, rejection::QueryRejection},
@@ -32,7 +32,7 @@ pub(super) async fn get(
     let since = match query?.0.since {
         None => until - WEEK_MS,
         Some(text) => clock::from_rfc3339(&text).ok_or_else(|| {
-            let why = "`since` is no time; write it as in RFC 3339, such as 2026-11-22T18:00:00Z";
+            let why = "`since` is not a valid time; use RFC 3339, such as 2026-11-22T18:00:00Z";
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why)
         })?,
     };

@@ -1,10 +1,9 @@
 //! `/v1/asks/{id}/token` and `/v1/executions`: execution bound to the answer.
 
-use super::{
+use crate::{
     asks::find,
     error::{ApiError, json},
-    handle::Handle,
-    reader::AskReader,
+    handle::{AskReader, Handle},
     state::Api,
 };
 use axum::{

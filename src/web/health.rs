@@ -1,14 +1,15 @@
-//! `/healthz`, `/readyz`: the daemon's health.
+//! `/healthz`, `/readyz`: the daemon's health; `/v1/reload`.
 
-use super::{pause, state::Api};
+use crate::{error::ApiError, handle::Handle, sessions, state::Api};
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
 use countersign_domain::wire::{
-    ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey, ReadyReply, ReadyState, ReadyWaiting, Up,
+    ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey, ReadyReply, ReadyState, ReadyWaiting,
+    ReloadReply, Up,
 };
 use countersign_port::{NamedAdapter, Receiving};
 use countersign_store::{LateCards, Leader, SHOWN_WITHIN_MS, StoreError, Trouble};
@@ -66,7 +67,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
             .map_or(up, |problem| ReadyState::Down { problem, fix: None }),
         adapters: adapters(&api, &leaders),
         problems,
-        paused: paused.as_ref().map(pause::view),
+        paused: paused.as_ref().map(sessions::pause_view),
         paused_agents,
         late: late.iter().map(told_late).collect(),
         notes,
@@ -136,4 +137,17 @@ async fn late(api: &Api) -> Vec<LateCards> {
 fn told_late(late: &LateCards) -> ReadyLate {
     let LateCards { adapter, target, cards, since } = late.clone();
     ReadyLate { adapter, target, cards, since: clock::rfc3339(since) }
+}
+
+// `/v1/reload`: puts a changed config in force.
+
+// SECURITY: an agent's handle does not reload. The approver's does, even where it may not answer: a
+// reload grants nothing to its caller, and it must work after local answering was switched off.
+pub(super) async fn reload(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+) -> Result<Json<ReloadReply>, ApiError> {
+    handle.answerer()?;
+    let reloaded = (api.reload)().await;
+    reloaded.map(Json).map_err(|why| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why))
 }

@@ -1,13 +1,10 @@
 //! `/v1/history`: closed asks, and one ask in whole.
 
-mod filter;
-
-use super::{
-    asks,
+use crate::{
+    asks::{self, reason, view},
     error::ApiError,
-    reader::AskReader,
+    handle::AskReader,
     state::Api,
-    view::{reason, view},
 };
 use axum::{
     extract::{Path, Query, State as Shared, rejection::QueryRejection},
@@ -18,9 +15,9 @@ use countersign_domain::wire::{
     AskRecord, AskView, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
 use countersign_gate::ask::{Answer, Ask, By, Decision, State};
-use countersign_store::{Delivery, Found};
+use countersign_store::{Delivery, Found, HistoryRange, ListCursor};
 use countersign_tokens::clock;
-use filter::Filter;
+use serde_json::Value;
 
 /// Lists closed asks: approvers see all, agents those of their own handle.
 pub(super) async fn list(
@@ -118,4 +115,211 @@ fn delivery(delivery: Delivery) -> DeliveryView {
 
 fn unprocessable(sentence: String) -> ApiError {
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+}
+
+// What a reader of the history looks for.
+
+/// How many asks a page has, where the query does not say.
+const USUAL: usize = 50;
+/// How many it may ask for.
+const MOST: usize = 200;
+
+/// What a reader looks for.
+#[derive(Debug)]
+pub(super) struct Filter {
+    /// The part of it that the store looks at.
+    pub(super) range: HistoryRange,
+    /// How many asks the page has at most.
+    pub(super) limit: usize,
+    verdict: Option<HistoryVerdict>,
+    folder: Option<String>,
+    tool: Option<String>,
+    /// These three in small letters.
+    person: Option<String>,
+    rule: Option<String>,
+    text: Option<String>,
+}
+
+impl Filter {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// A sentence that names the field whose value is wrong.
+    // FAIL-CLOSED: a value that is not understood is refused; without it the list would be another.
+    pub(super) fn read(query: HistoryQuery) -> Result<Self, String> {
+        let verdict = query.verdict.as_deref().map(str::parse::<HistoryVerdict>).transpose();
+        let verdict = verdict.map_err(|wrong| format!("`verdict`: {wrong}"))?;
+        let state = match verdict {
+            Some(HistoryVerdict::Cancelled) => Some("cancelled"),
+            Some(HistoryVerdict::Expired) => Some("expired"),
+            Some(HistoryVerdict::Deny) => Some("answered"),
+            // Silence approves too, in the state `expired`.
+            Some(HistoryVerdict::Allow) | None => None,
+        };
+        let range = HistoryRange {
+            agent: named("agent", query.agent)?,
+            session: named("session", query.session)?,
+            state,
+            since: time("since", query.since)?,
+            until: time("until", query.until)?,
+            behind: position(query.before)?,
+        };
+        Ok(Self {
+            range,
+            limit: limit(query.limit)?,
+            verdict,
+            folder: named("folder", query.folder)?,
+            tool: named("tool", query.tool)?,
+            person: named("person", query.person)?.map(|part| part.to_lowercase()),
+            rule: named("rule", query.rule)?.map(|part| part.to_lowercase()),
+            text: named("text", query.text)?.map(|part| part.to_lowercase()),
+        })
+    }
+
+    /// Whether a closed ask is what is looked for.
+    pub(super) fn fits(&self, ask: &Ask, entry: &HistoryEntry) -> bool {
+        let all = |filter: &Option<String>, fits: &dyn Fn(&str) -> bool| {
+            filter.as_deref().is_none_or(fits)
+        };
+        self.verdict.is_none_or(|verdict| verdict == entry.verdict)
+            && all(&self.folder, &|folder| is_in(entry.cwd.as_deref().unwrap_or_default(), folder))
+            && all(&self.tool, &|tool| entry.tool.eq_ignore_ascii_case(tool))
+            && all(&self.person, &|part| is_by(&entry.by, part))
+            && all(&self.rule, &|part| has_rule(ask, entry, part))
+            && all(&self.text, &|part| says(ask, entry, part))
+    }
+}
+
+/// A value, which may not be empty.
+fn named(field: &str, value: Option<String>) -> Result<Option<String>, String> {
+    match value {
+        Some(value) if value.trim().is_empty() => {
+            Err(format!("`{field}` is empty; leave it out to look for any"))
+        }
+        value => Ok(value),
+    }
+}
+
+fn time(field: &str, value: Option<String>) -> Result<Option<i64>, String> {
+    let read = |text: String| {
+        clock::from_rfc3339(&text).ok_or_else(|| {
+            format!("`{field}` is not a valid time; use RFC 3339, such as 2026-11-22T18:00:00Z")
+        })
+    };
+    value.map(read).transpose()
+}
+
+fn position(value: Option<String>) -> Result<Option<ListCursor>, String> {
+    let read = |text: String| {
+        ListCursor::read(&text)
+            .ok_or_else(|| "`before` is not a valid position; use the `next` of a page".to_owned())
+    };
+    value.map(read).transpose()
+}
+
+fn limit(value: Option<String>) -> Result<usize, String> {
+    let Some(text) = value else { return Ok(USUAL) };
+    let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+    number.ok_or_else(|| format!("`limit` is a number from 1 to {MOST}"))
+}
+
+/// Whether a folder is this one or lies in it. A name without a `/` at its start is the end of one.
+fn is_in(folder: &str, wanted: &str) -> bool {
+    let (folder, wanted) = (folder.trim_end_matches('/'), wanted.trim_end_matches('/'));
+    let ends_there = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    match wanted.starts_with('/') || wanted.is_empty() {
+        true => folder.strip_prefix(wanted).is_some_and(ends_there),
+        false => folder.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('/')),
+    }
+}
+
+fn is_by(by: &By, part: &str) -> bool {
+    match by {
+        By::Person { id, name, .. } => {
+            id.eq_ignore_ascii_case(part) || name.to_lowercase().contains(part)
+        }
+        By::Policy { .. } | By::Timeout | By::NoApprover | By::Caller => false,
+    }
+}
+
+fn has_rule(ask: &Ask, entry: &HistoryEntry, part: &str) -> bool {
+    let asked = ask.body.rule.iter();
+    asked.chain(&entry.stored).any(|rule| rule.to_lowercase().contains(part))
+}
+
+fn says(ask: &Ask, entry: &HistoryEntry, part: &str) -> bool {
+    let call = &ask.body.call;
+    let texts = [call.reason.as_ref(), call.description.as_ref(), entry.note.as_ref()];
+    let own = [&entry.title, &entry.reason, &entry.tool, &ask.body.why];
+    own.into_iter()
+        .chain(texts.into_iter().flatten())
+        .chain(entry.cwd.as_ref())
+        .any(|text| text.to_lowercase().contains(part))
+        || holds(&call.args, part)
+}
+
+/// Whether a text within the arguments has this part.
+// No deeper than arguments may be: the gate takes no others.
+fn holds(value: &Value, part: &str) -> bool {
+    match value {
+        Value::String(text) => text.to_lowercase().contains(part),
+        Value::Array(list) => list.iter().any(|value| holds(value, part)),
+        Value::Object(map) => map.values().any(|value| holds(value, part)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_found_by_its_path_by_one_above_it_and_by_the_end_of_its_name() {
+        let shop = "/home/ana/shop";
+        for wanted in [shop, "/home/ana/shop/", "/home/ana", "/", "shop", "ana/shop"] {
+            assert!(is_in(shop, wanted), "{wanted}");
+        }
+        for wanted in ["/home/ana/sho", "/home/an", "hop", "ana", "/shop", "/home/ana/shop/src"] {
+            assert!(!is_in(shop, wanted), "{wanted}");
+        }
+        assert!(!is_in("", "shop") && !is_in("", "/home"));
+    }
+
+    #[test]
+    fn a_value_that_is_not_understood_is_refused_by_the_name_of_its_field() {
+        let some = |text: &str| Some(text.to_owned());
+        let query = HistoryQuery::default;
+        let cases = [
+            (
+                HistoryQuery { verdict: some("maybe"), ..query() },
+                "`verdict`: `maybe` is not a valid verdict",
+            ),
+            (HistoryQuery { since: some("yesterday"), ..query() }, "`since` is not a valid time"),
+            (HistoryQuery { until: some("12:00"), ..query() }, "`until` is not a valid time"),
+            (
+                HistoryQuery { before: some("page 2"), ..query() },
+                "`before` is not a valid position",
+            ),
+            (HistoryQuery { limit: some("0"), ..query() }, "`limit` is a number from 1 to 200"),
+            (HistoryQuery { limit: some("201"), ..query() }, "`limit` is a number from 1 to 200"),
+            (HistoryQuery { limit: some("ten"), ..query() }, "`limit` is a number from 1 to 200"),
+            (HistoryQuery { agent: some(""), ..query() }, "`agent` is empty"),
+            (HistoryQuery { text: some(" "), ..query() }, "`text` is empty"),
+        ];
+        for (query, says) in cases {
+            let refused = Filter::read(query).unwrap_err();
+            assert!(refused.starts_with(says), "{refused}");
+        }
+        assert_eq!(Filter::read(query()).unwrap().limit, USUAL);
+    }
+
+    #[test]
+    fn a_text_is_found_in_every_text_of_the_arguments_and_in_no_name_of_them() {
+        let args =
+            serde_json::json!({"command": "git push", "list": [{"deep": "Deploy.SH"}], "n": 7});
+        assert!(holds(&args, "push") && holds(&args, "deploy.sh"));
+        assert!(!holds(&args, "command") && !holds(&args, "7"));
+    }
 }

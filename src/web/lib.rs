@@ -4,12 +4,10 @@
 //! There are three handles: an agent's may open asks and read their answers; the approver's may
 //! answer; the inbox's page reads, and answers as the inbox where that may.
 
-mod agent;
-mod approvers;
 mod asks;
 mod authenticate;
-mod calls;
 pub mod connections;
+mod connectonion;
 mod digest;
 mod error;
 mod events;
@@ -19,25 +17,18 @@ mod handle;
 mod health;
 mod history;
 mod inbox;
-mod live;
 mod log;
 mod mcp;
 mod metrics;
-mod pairings;
-mod passkeys;
-mod pause;
-mod reader;
-mod reload;
+mod molf;
+mod people;
 mod rules;
 mod sessions;
 mod state;
-mod token_proof;
 mod tokens;
 mod turns;
-mod view;
-mod wait;
-mod wires;
 
+pub use asks::view;
 pub use error::ApiError;
 pub use handle::{Handle, Keys, NamedAgent, Surface};
 pub use inbox::{
@@ -46,7 +37,6 @@ pub use inbox::{
 };
 pub use state::{Api, Reload};
 pub use turns::LargeReplies;
-pub use view::view;
 
 use axum::{
     Extension, Router,
@@ -65,9 +55,7 @@ pub fn on_socket(api: Api) -> Router {
 /// The routes of the TCP listener: the API, and the inbox with what its page reads.
 pub fn on_tcp(api: Api, inbox: &Inbox) -> Router {
     let read = inbox.guarded(page_routes().with_state(api.clone()));
-    let pages = inbox.router().merge(read);
-    let pages = pages.layer(middleware::from_fn(connections::prove_by_inbox));
-    routes_of(api, Surface::Tcp).merge(pages)
+    routes_of(api, Surface::Tcp).merge(inbox.router()).merge(read)
 }
 
 /// What the inbox's page reads: routes of the API under `/inbox/api`.
@@ -80,8 +68,8 @@ fn page_routes() -> Router<Api> {
         .route("/inbox/api/grants", get(grants::list))
         .route("/inbox/api/grants/{id}", delete(grants::revoke))
         .route("/inbox/api/rules/explain", post(rules::explain))
-        .route("/inbox/api/approvers/explain", post(approvers::explain))
-        .route("/inbox/api/asks/{id}/approvers", get(approvers::of_ask))
+        .route("/inbox/api/approvers/explain", post(people::approvers))
+        .route("/inbox/api/asks/{id}/approvers", get(people::approvers_of_ask))
         .route("/inbox/api/rules/try", post(rules::try_rule))
         .route("/inbox/api/rules/save", post(rules::save))
         .route("/inbox/api/sessions", get(sessions::list))
@@ -92,8 +80,8 @@ fn page_routes() -> Router<Api> {
 /// The routes of the API on one surface.
 fn routes_of(api: Api, surface: Surface) -> Router {
     let guarded = Router::new()
-        .route(routes::CALLS, post(calls::submit))
-        .route(routes::AHEAD, post(calls::ahead))
+        .route(routes::CALLS, post(asks::submit))
+        .route(routes::AHEAD, post(asks::ahead))
         .route(routes::ASKS, get(asks::list))
         .route(routes::ASK, get(asks::get))
         .route(routes::ANSWER, post(asks::answer))
@@ -109,26 +97,27 @@ fn routes_of(api: Api, surface: Surface) -> Router {
         .route(routes::LOG_KEY, post(log::change_key))
         .route(routes::SESSIONS, get(sessions::list))
         .route(routes::SESSION, post(sessions::act))
-        .route(routes::PAUSE, post(pause::pause))
-        .route(routes::RESUME, post(pause::resume))
-        .route(routes::RELOAD, post(reload::reload))
+        .route(routes::PAUSE, post(sessions::pause))
+        .route(routes::RESUME, post(sessions::resume))
+        .route(routes::RELOAD, post(health::reload))
         .route(routes::EXPLAIN, post(rules::explain))
-        .route(routes::APPROVERS, post(approvers::explain))
-        .route(routes::ASK_APPROVERS, get(approvers::of_ask))
+        .route(routes::APPROVERS, post(people::approvers))
+        .route(routes::ASK_APPROVERS, get(people::approvers_of_ask))
         .route(routes::TRIAL, post(rules::try_rule))
-        .route(routes::PAIRINGS, post(pairings::begin))
-        .route(routes::PAIRING, get(pairings::get))
+        .route(routes::PAIRINGS, post(people::begin_pairing))
+        .route(routes::PAIRING, get(people::pairing))
         .route(routes::GRANTS, get(grants::list))
         .route(routes::GRANT, delete(grants::revoke))
         .route(routes::TOKENS, get(tokens::list).post(tokens::add))
         .route(routes::TOKEN, delete(tokens::revoke))
         .route(routes::ROTATE_TOKEN, post(tokens::rotate))
         .route(routes::RESUME_TOKEN, post(tokens::resume))
-        .route(routes::PASSKEYS, get(passkeys::list))
-        .route(routes::PASSKEY, delete(passkeys::remove))
+        .route(routes::PASSKEYS, get(people::passkeys))
+        .route(routes::PASSKEY, delete(people::remove_passkey))
         .route(routes::MCP, post(mcp::receive).delete(mcp::end))
         .layer(Extension(Arc::new(mcp::WaitingTools::default())))
-        .merge(wires::routes())
+        .merge(connectonion::routes())
+        .merge(molf::routes())
         // Inside the guard: without a token, an unknown route is 401 like any other.
         .route("/v1/{*rest}", axum::routing::any(no_such_route))
         .route_layer(middleware::from_fn_with_state(
@@ -136,7 +125,7 @@ fn routes_of(api: Api, surface: Surface) -> Router {
             authenticate::authenticate,
         ));
     guarded
-        .route(routes::NONCE, get(token_proof::nonce))
+        .route(routes::NONCE, get(authenticate::nonce))
         .route(routes::HEALTHZ, get(health::healthz))
         .route(routes::READYZ, get(health::readyz))
         .route(routes::METRICS, get(metrics::metrics))

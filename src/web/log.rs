@@ -1,6 +1,6 @@
 //! `GET /v1/log`: the log as an export has it, page by page; and the key that signs it.
 
-use super::{
+use crate::{
     error::{ApiError, json},
     handle::Handle,
     state::Api,

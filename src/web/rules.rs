@@ -1,7 +1,7 @@
 //! `/v1/rules/…`: explains a call by the rules in force, and tries a rule before it is saved; the
 //! inbox's page saves it.
 
-use super::{
+use crate::{
     error::{ApiError, json},
     grants,
     handle::Handle,
@@ -107,7 +107,7 @@ fn asked(body: &Bytes) -> Result<Rule, ApiError> {
     let TrialRequest { tool, pattern, verdict } = json(body)?;
     for (field, text) in [("tool", &tool), ("pattern", &pattern)] {
         if text.trim().is_empty() || text.len() > LONGEST {
-            let why = format!("`{field}` wants between 1 and {LONGEST} bytes");
+            let why = format!("`{field}` must have between 1 and {LONGEST} bytes");
             return Err(ApiError::bad_request(why));
         }
     }

@@ -1,6 +1,7 @@
-//! `/v1/sessions`: lists sessions; sets one's mode, aborts it, or ends it.
+//! `/v1/sessions`: lists sessions; sets one's mode, aborts it, or ends it; `/v1/pause` and
+//! `/v1/resume`.
 
-use super::{
+use crate::{
     error::{ApiError, json},
     handle::Handle,
     state::Api,
@@ -12,10 +13,14 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_domain::wire::{
-    CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
+use countersign_domain::{
+    pause::Pause,
+    wire::{
+        CancelledReply, ModeReply, ModeRequest, PauseReply, PauseRequest, PauseView,
+        SessionRequest, SessionView, SessionsPage,
+    },
 };
-use countersign_gate::{ModeError, ModeSet, SESSION_ENDED, call::is_name};
+use countersign_gate::{ModeError, ModeSet, PauseOutcome, SESSION_ENDED, call::is_name};
 use countersign_store::{KnownSession, Store, StoreError};
 use countersign_tokens::clock;
 
@@ -97,4 +102,38 @@ pub(super) async fn act(
         }
         _ => Err(ApiError::not_found("a session can be sent `mode`, `abort` and `end`")),
     }
+}
+
+// `/v1/pause` and `/v1/resume`: the kill switch, for approvers.
+
+// SECURITY: an agent's handle neither pauses nor resumes.
+pub(super) async fn pause(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<PauseReply>, ApiError> {
+    let (who, body) = (handle.answerer()?, body?);
+    let PauseRequest { mode } =
+        if body.is_empty() { PauseRequest::default() } else { json(&body)? };
+    reply(api.gate.pause(mode, who).await?)
+}
+
+pub(super) async fn resume(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+) -> Result<Json<PauseReply>, ApiError> {
+    reply(api.gate.resume(handle.answerer()?).await?)
+}
+
+fn reply(outcome: PauseOutcome) -> Result<Json<PauseReply>, ApiError> {
+    match outcome {
+        PauseOutcome::Switched(message) => Ok(Json(PauseReply { switched: true, message })),
+        PauseOutcome::Unchanged(message) => Ok(Json(PauseReply { switched: false, message })),
+        PauseOutcome::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
+    }
+}
+
+/// A pause as the API shows it.
+pub(super) fn pause_view(pause: &Pause) -> PauseView {
+    PauseView { mode: pause.mode, by: pause.by.clone(), since: clock::rfc3339(pause.since) }
 }

@@ -1,6 +1,6 @@
 //! The state that the routes share.
 
-use super::{handle::Keys, turns::LargeReplies};
+use crate::{handle::Keys, turns::LargeReplies};
 use countersign_domain::wire::ReloadReply;
 use countersign_gate::{Gate, ask::Ask};
 use countersign_port::NamedAdapter;

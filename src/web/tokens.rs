@@ -1,6 +1,6 @@
 //! `/v1/tokens`: makes, lists, rotates and revokes the tokens of agents.
 
-use super::{
+use crate::{
     error::{ApiError, json},
     handle::Handle,
     state::Api,

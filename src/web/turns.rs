@@ -1,8 +1,7 @@
 //! Limits how many large replies exist at once, from their creation until they are written, so that
 //! slow readers cannot use up the daemon's memory. Later requests wait for a turn.
 
-use super::error::ApiError;
-use crate::connections::KeptUntilWritten;
+use crate::{connections::KeptUntilWritten, error::ApiError};
 use axum::{
     Json,
     body::HttpBody,

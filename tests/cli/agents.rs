@@ -154,7 +154,7 @@ async fn a_denial_that_stops_ends_the_turn_where_the_agent_can() {
 #[tokio::test]
 async fn without_a_daemon_or_an_answer_the_agents_own_prompt_decides_or_the_call_is_blocked() {
     let mut daemon = Daemon::start("[policy]\ntimeout = \"2s\"\n").await;
-    for recorded in RECORDED {
+    for recorded in RECORDED.iter().filter(|recorded| recorded.agent != "copilot") {
         let (hook, _) = recorded.asking(&daemon).await;
         recorded.undecided(&hook.ends().await);
     }
@@ -167,6 +167,24 @@ async fn without_a_daemon_or_an_answer_the_agents_own_prompt_decides_or_the_call
         "parameters": {"command": "ls"}}});
     let cline = start(&daemon, &["hook", "cline"]).input(&event.to_string()).await.ends().await;
     assert_eq!(printed(&cline)["cancel"], true);
+}
+
+#[tokio::test]
+async fn copilot_is_denied_what_nobody_answers_because_a_model_of_its_own_would_decide_then() {
+    let daemon = Daemon::start("[policy]\ntimeout = \"2s\"\n").await;
+    let [copilot, ..] = RECORDED;
+    let denied = |why: &str| {
+        let message = format!("countersign asked a person, and {why}, so this call is denied.");
+        (copilot.deny)(&message)
+    };
+    let (hook, id) = copilot.asking(&daemon).await;
+    assert_eq!(printed(&hook.ends().await), denied("nobody answered in time"));
+    assert_eq!(daemon.read(&id).await["state"], "expired");
+    // The same at a limit of its own, which ends before the deadline.
+    let words = ["hook", "copilot", "--limit", "1"];
+    let hook = start(&daemon, &words).input(&copilot.stdin()).await;
+    let why = "nobody answered in time: Copilot CLI waits 1 s at most";
+    assert_eq!(printed(&hook.ends().await), denied(why));
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ async fn who_could_answer_a_call_is_told_with_the_reason_for_each_who_could_not(
                  deploys: shown at Ben (discord); where one fails, at Ana (telegram).\n";
     assert_eq!(told.short(), (Some(0), lines), "{told:?}");
     let told = explain(home.path(), &["--", "make", "all"]).await;
-    let lines = "No answer rule fits: one approval or denial of anybody decides.\n\
+    let lines = "No answer rule applies: the first answer counts.\n\
                  ✓ Ana (telegram)\n✓ Ben (discord)\n✓ Cid (telegram)\n\
                  No route fits: every target shows it.\n";
     assert_eq!(told.short(), (Some(0), lines), "{told:?}");

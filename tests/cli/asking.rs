@@ -74,6 +74,34 @@ async fn a_critical_call_is_not_approved_in_one_step_and_the_answer_names_it() {
 }
 
 #[tokio::test]
+async fn the_only_ask_needs_no_id_and_is_shown_before_it_is_approved() {
+    let daemon = Daemon::start("").await;
+    let none = run(&daemon, &["approve"]).await;
+    assert_eq!(
+        (none.code, none.stderr.as_str()),
+        (Some(2), "error: nothing waits for an answer\n")
+    );
+    let id = daemon.ask(&shell("git push")).await;
+    let unseen = run(&daemon, &["approve"]).await;
+    assert_eq!(unseen.code, Some(2), "nobody can be asked: {unseen:?}");
+    assert!(unseen.stderr.contains("git push"), "{unseen:?}");
+    assert_eq!(daemon.read(&id).await["state"], "open");
+    let mut terminal = Terminal::start(&daemon, &["approve"], 100);
+    terminal.until("Approve this call? [y/N]").await;
+    terminal.types("y\r");
+    terminal.until("Approved once.").await;
+    assert_eq!(terminal.ends().await, Some(0));
+    let ids = [daemon.ask(&shell("git pull")).await, daemon.ask(&shell("git fetch")).await];
+    let several = run(&daemon, &["deny"]).await;
+    assert_eq!(several.code, Some(2), "{several:?}");
+    assert!(several.stderr.contains("2 asks wait"), "{several:?}");
+    assert!(ids.iter().all(|id| several.stderr.contains(id.as_str())), "{several:?}");
+    assert_eq!(run(&daemon, &["deny", &ids[0]]).await.code, Some(0));
+    assert_eq!(run(&daemon, &["deny"]).await.code, Some(0));
+    assert_eq!(daemon.read(&ids[1]).await["answer"]["decision"], "deny");
+}
+
+#[tokio::test]
 async fn nobody_answering_ends_with_5() {
     let daemon = Daemon::start("").await;
     let ended = run(&daemon, &["ask", "--expires", "1s", "--", "git", "push"]).await;
@@ -130,13 +158,13 @@ async fn a_question_prints_the_answer() {
     let id = ask.waits_for().await;
     let approved = run(&daemon, &["approve", &id]).await;
     assert_ne!(approved.code, Some(0), "questions are never approved without answers");
-    let shown = run(&daemon, &["pending"]).await.stdout;
+    let shown = run(&daemon, &["pending", "--full"]).await.stdout;
     let options = format!(
         "    options    SQLite\n               Postgres\n    answer     countersign answer {id} OPTION\n"
     );
     assert!(shown.ends_with(&options), "{shown}");
     let refused = run(&daemon, &["answer", &id, "Oracle"]).await;
-    let said = "error: `Oracle` is no option; the options are: SQLite, Postgres. Add --text to send \
+    let said = "error: `Oracle` is not an option; the options are: SQLite, Postgres. Add --text to send \
                 your own words\n";
     assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), said));
     assert_eq!(run(&daemon, &["answer", &id, "SQLite"]).await.code, Some(0));
@@ -242,7 +270,10 @@ async fn over_http_a_token_is_needed_and_a_wrong_one_ends_with_4() {
     let wrong = ask(Some("made-up")).await;
     assert_eq!(
         (wrong.code, wrong.stderr.as_str()),
-        (Some(4), "error: this token is not known here\n")
+        (
+            Some(4),
+            "error: the daemon does not know this token: compare [client] token with the daemon's config\n"
+        )
     );
     assert_eq!(ask(None).await.code, Some(4));
 }
@@ -273,7 +304,10 @@ async fn pending_shows_what_waits() {
     let daemon = Daemon::start("").await;
     assert_eq!(run(&daemon, &["pending"]).await.short(), (Some(0), "Nothing waits.\n"));
     let id = daemon.ask(&shell("git push")).await;
-    let shown = run(&daemon, &["pending"]).await.stdout;
+    let short = run(&daemon, &["pending"]).await.stdout;
+    assert_eq!(short.lines().count(), 1, "{short}");
+    assert!(short.starts_with(&id) && short.contains("left  git push  tester · shop"), "{short}");
+    let shown = run(&daemon, &["pending", "--full"]).await.stdout;
     let head = format!("{id}  git push\n    tester · shop");
     assert!(shown.starts_with(&head), "{shown}");
     for part in [

@@ -20,6 +20,7 @@ mod acp;
 mod agents;
 mod agents_real;
 mod agents_table;
+mod appeal;
 mod approvers;
 mod ask_lines;
 mod asking;

@@ -35,7 +35,9 @@ async fn a_token_is_typed_unseen_a_qr_code_is_shown_and_a_yes_adds_the_person() 
     let (_, link) = terminal.text.split_once("?start=").unwrap();
     let code = link.split_whitespace().next().unwrap().to_owned();
     telegram.say(ANA.id, &format!("/start {code}"), ANA);
-    terminal.until("May Ana answer requests, which are shown there? [y/N] ").await;
+    terminal.until("stop answering. Keep them? [y/N] ").await;
+    terminal.types("n\n");
+    terminal.until("Let Ana approve and deny requests in this chat? [y/N] ").await;
     let before = fs::read_to_string(daemon.config()).unwrap();
     assert!(!before.contains(&ANA.id.to_string()), "nothing is granted before the yes");
     terminal.types("y\n");
@@ -74,10 +76,13 @@ async fn no_at_the_terminal_adds_nobody_and_ctrl_c_while_it_waits_leaves_a_confi
     let (_, link) = terminal.text.split_once("?start=").unwrap();
     let code = link.split_whitespace().next().unwrap().to_owned();
     telegram.say(ANA.id, &format!("/start {code}"), ANA);
-    terminal.until("[y/N] ").await;
+    terminal.until("Keep them? [y/N] ").await;
+    terminal.types("y\n");
+    terminal.until("in this chat? [y/N] ").await;
     terminal.types("n\n");
     terminal.until("Nobody was added.").await;
     assert_eq!(terminal.ends().await, Some(0));
     let config = fs::read_to_string(daemon.config()).unwrap();
     assert!(!config.contains(&ANA.id.to_string()) && config.contains(TOKEN), "{config}");
+    assert!(!config.contains("\ninbox = true"), "nothing is kept where nobody is added: {config}");
 }

@@ -162,7 +162,7 @@ async fn status_is_six_lines_where_all_is_well_and_fails_where_something_is_not(
     assert!(lines[0].ends_with(&format!(", version {}", env!("CARGO_PKG_VERSION"))), "{good:?}");
     let rest = [
         "waiting   nothing",
-        "agents    none waits for an answer at this daemon",
+        "agents    none connected",
         "chats     inbox up",
         "store     SQLite, up",
         "problems  none",
@@ -201,7 +201,7 @@ async fn a_mode_that_asks_nobody_and_a_rule_that_is_void_are_told_in_status_doct
     let doctor = run(&daemon, &["doctor"]).await;
     // A question asks in every mode.
     let ask = daemon.ask(&question()).await;
-    let card = run(&daemon, &["pending"]).await;
+    let card = run(&daemon, &["pending", "--full"]).await;
     for shown in [&status.stdout, &doctor.stdout, &card.stdout] {
         for words in
             ["mode = \"yolo\" is in force", "no tool is called \"shel_exec\"; did you mean"]

@@ -113,7 +113,7 @@ async fn the_form_of_the_file_comes_back_even_where_an_edit_cannot_tell_it() {
         let args = ["connect", "claude-code", "--yes", "--settings", name];
         let connected = countersign(home.path(), &args).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
-        let kept = format!("Kept what was there as {name}.1.bak.");
+        let kept = format!("Saved a backup: {name}.1.bak.");
         assert!(connected.stdout.contains(&kept), "{connected:?}");
         assert_eq!(fs::read_to_string(format!("{name}.1.bak")).unwrap(), theirs);
         let args = ["disconnect", "claude-code", "--yes", "--settings", name];
@@ -144,4 +144,30 @@ async fn nothing_is_written_where_something_unexpected_is_in_the_place_of_the_fi
     }
     assert!(!at("nowhere").exists());
     assert_eq!(fs::read_to_string(at("fixed")).unwrap(), "{}");
+}
+
+#[tokio::test]
+async fn a_lost_phone_goes_out_of_the_config_and_the_rest_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".config/countersign");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("countersign.toml");
+    let both = "# mine\n[telegram]\ntoken = \"1:a\"\ntargets = [{ chat = 5 }, { chat = 7 }]\n\n\
+                [approvers]\ntelegram = [5, 6]\n";
+    fs::write(&file, both).unwrap();
+    let gone =
+        countersign(home.path(), &["disconnect", "telegram", "--person", "5", "--yes"]).await;
+    assert_eq!(gone.code, Some(0), "{gone:?}");
+    let one = "# mine\n[telegram]\ntoken = \"1:a\"\ntargets = [{ chat = 7 }]\n\n\
+               [approvers]\ntelegram = [6]\n";
+    assert_eq!(fs::read_to_string(&file).unwrap(), one);
+    assert!(gone.stdout.contains("Removed 5 from ") && !gone.stdout.contains("1:a"), "{gone:?}");
+    let again =
+        countersign(home.path(), &["disconnect", "telegram", "--person", "5", "--yes"]).await;
+    assert!(again.stdout.starts_with("5 is not connected in "), "{again:?}");
+    let refused = countersign(home.path(), &["disconnect", "telegram"]).await;
+    assert_eq!(refused.code, Some(2), "nobody can be asked: {refused:?}");
+    let all = countersign(home.path(), &["disconnect", "telegram", "--yes"]).await;
+    assert_eq!(all.code, Some(0), "{all:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n\n[approvers]\ntelegram = []\n");
 }

@@ -28,7 +28,7 @@ async fn init_says_what_it_made_and_never_writes_over_it() {
     assert_eq!((made.code, made.stdout.lines().next()), (Some(0), Some(said.as_str())));
     let before = fs::read_to_string(&config).unwrap();
     let again = Process::start(at_home(home.path(), &["init"])).ends().await;
-    let refused = format!("error: {} is there already; --force replaces it\n", config.display());
+    let refused = format!("error: {} already exists; --force replaces it\n", config.display());
     assert_eq!((again.code, again.stderr), (Some(1), refused));
     assert_eq!(fs::read_to_string(&config).unwrap(), before);
 }

@@ -18,7 +18,7 @@ const TEAM: &str = "[[people]]\nname = \"Ana\"\noidc = [\"ana-7\", \"ana-8\"]\n\
                     [[people]]\nname = \"Ben\"\noidc = \"ben-8\"\n";
 const REFUSED: &str = "This passkey lets nobody in here (any more). Write /login to the bot for a \
                        link instead.";
-const NO_PASSKEY: &str = "What the browser brought is no passkey for this inbox. Try again.";
+const NO_PASSKEY: &str = "The browser's passkey is not valid for this inbox. Try again.";
 
 /// With an identity provider passkeys have to be meant.
 const MEANT: &str = "passkeys = true\n";
@@ -345,7 +345,11 @@ async fn a_sign_in_counts_once_in_the_browser_that_began_it_and_with_its_own_per
     // Not what the page sends.
     for body in [json!({}), json!({"browser": 1}), json!({"browser": "", "passkey": {}})] {
         let told = Browser::default().post(&daemon, "/inbox/passkey/finish", &body).await;
-        assert_eq!(told.err().as_deref(), Some("This is no answer of a passkey."), "{body}");
+        assert_eq!(
+            told.err().as_deref(),
+            Some("This is not a valid reply of a passkey."),
+            "{body}"
+        );
     }
 }
 

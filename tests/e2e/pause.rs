@@ -51,7 +51,7 @@ async fn a_pause_from_a_chat_holds_what_rules_allow_and_stops_deadlines_until_it
     telegram
         .until("the card says so", || {
             let cards = telegram.open_cards(GROUP);
-            let said = cards.iter().filter(|card| card.text.contains("Time stands still")).count();
+            let said = cards.iter().filter(|card| card.text.contains("Deadline paused")).count();
             (said == 2).then_some(())
         })
         .await;

@@ -119,7 +119,7 @@ async fn without_a_name_nobody_answers_in_the_inbox_and_nobody_gets_a_link() {
     assert!(told.starts_with("People answer by name here"), "{told}");
     assert!(nobody.command("login").await.starts_with("People answer by name here"));
     // In a group, and as a reply to a card there, the bot asks to be written to in private.
-    let private = "The link is for you alone, so write /login to me in a private chat.";
+    let private = "The link is private: write /login to me in a private chat.";
     let asked = telegram.say(GROUP, "/login", ANA);
     assert_eq!(telegram.answer_to(GROUP, asked).await, private);
     let chat = telegram.card(GROUP).await;

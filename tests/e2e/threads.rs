@@ -236,7 +236,7 @@ async fn without_the_right_to_manage_topics_cards_go_to_the_group_and_doctor_and
     assert_eq!(chat.card("make one").await.thread, None);
     let status = daemon.until("/readyz", |it| it["notes"].is_array()).await;
     let note = status["notes"][0].as_str().unwrap();
-    assert!(note.contains("takes no topics: switch Topics on"), "{note}");
+    assert!(note.contains("does not accept topics: switch Topics on"), "{note}");
     assert_eq!(status["problems"], json!([]), "{status}");
     let doctor = daemon.command(&["doctor", "--json"]).output().await.unwrap();
     let doctor: Value = serde_json::from_slice(&doctor.stdout).unwrap();

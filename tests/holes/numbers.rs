@@ -83,7 +83,7 @@ async fn row_8_everyday_numbers_are_on_the_card_and_in_the_reply_to_their_last_d
         let read = text(&daemon, &format!("/v1/asks/{id}?card=true")).await;
         assert!(read.contains(&format!("\"amount\":{kept}}}")), "{sent}: {read}");
         assert!(read.contains(&format!("amount: {kept}")), "the card of {sent}: {read}");
-        let pending = run(&daemon, &["pending"]).await;
+        let pending = run(&daemon, &["pending", "--full"]).await;
         assert!(pending.stdout.contains(&format!("amount: {kept}")), "{pending:?}");
         assert_eq!(daemon.answer(id, &json!({"decision": "approve"})).await.0, 200);
         // The same key again is the same call, and with another amount it is none.

@@ -119,7 +119,7 @@ fn mistakes_are_named_with_line_column_and_a_way_to_mend_them() {
     let problems = Rules::parse(text, "permissions.jsonc", HOME).unwrap_err();
     assert_eq!(
         said(&problems),
-        "permissions.jsonc:2:17: error: \"alow\" is no action; the actions are \"allow\", \
+        "permissions.jsonc:2:17: error: \"alow\" is not a valid action; the actions are \"allow\", \
          \"ask\" and \"deny\". Did you mean \"allow\"?\n\
          permissions.jsonc:3:18: error: the extglob `@(` is not supported; write `{a,b}` for \
          alternatives\n"

@@ -50,7 +50,7 @@ impl World {
         let posted = self.discord.until(|message| !message.is_over()).await;
         let visitor = Visitor::enter(&self.daemon.inbox).await;
         let inbox = visitor.follow().await.card(|card| card["card"]["ask"] == ask).await;
-        let terminal = run(&self.daemon, &["pending"]).await;
+        let terminal = run(&self.daemon, &["pending", "--full"]).await;
         assert_eq!(terminal.code, Some(0), "{terminal:?}");
         Shown {
             telegram: card.text.clone(),

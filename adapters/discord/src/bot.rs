@@ -163,7 +163,7 @@ impl DiscordBot {
                     tracing::debug!(%problem, "the message of a thread that is none stays");
                 }
                 Err(SendError::Refused(format!(
-                    "Discord channel {channel} takes no threads: {problem}; give the bot Create \
+                    "Discord channel {channel} does not accept threads: {problem}; give the bot Create \
                      Public Threads and Send Messages in Threads in the channel's settings"
                 )))
             }

@@ -76,7 +76,7 @@ pub(crate) async fn check_threads(
         }
         _ => {
             return Err(CheckError::Other(format!(
-                "channel {id} is no text channel, so sessions get no threads there; target a text \
+                "channel {id} is not a text channel, so sessions get no threads there; target a text \
                  channel"
             )));
         }

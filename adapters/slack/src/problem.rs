@@ -160,7 +160,7 @@ pub(crate) fn gone(error: &str) -> Option<&'static str> {
             "it is archived; unarchive it, or correct `[slack] targets`"
         }
         "messages_tab_disabled" => {
-            "the app takes no direct messages; switch on Messages Tab under App Home of the app on \
+            "the app does not accept direct messages; switch on Messages Tab under App Home of the app on \
              https://api.slack.com/apps"
         }
         "ekm_access_denied" => "the workspace's administrators have locked it",

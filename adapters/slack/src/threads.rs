@@ -165,7 +165,7 @@ impl SlackBot {
         thread: &SessionThread,
         ending: &str,
     ) -> Result<(), SendError> {
-        let gone = || SendError::ThreadGone(format!("`{}` is no thread in Slack", place.0));
+        let gone = || SendError::ThreadGone(format!("`{}` is not a thread in Slack", place.0));
         let (channel, ts) = ids::thread(place).ok_or_else(gone)?;
         let mut body = head(channel, thread, ending);
         put(&mut body, "ts", ts.into());

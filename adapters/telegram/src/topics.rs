@@ -81,7 +81,7 @@ impl CardSender {
         match made {
             Ok(made) => Ok(Chat { topic: Some(made.message_thread_id), ..chat }.target()),
             Err(failure) if says(&failure, &NO_TOPICS) => {
-                let why = format!("Telegram chat {} takes no topics: {HOW}", chat.id);
+                let why = format!("Telegram chat {} does not accept topics: {HOW}", chat.id);
                 Err(SendError::Refused(why))
             }
             Err(failure) => Err(self.heeded(failure, chat)),

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
-use super::{call::AcpCall, form::Form, permission::PermissionOptions};
+use crate::acp::{call::AcpCall, form::Form, request::PermissionOptions};
 use countersign_client::{Decided, Ending};
 use countersign_domain::Decision;
 use serde_json::{Value, json};

@@ -1,11 +1,12 @@
 //! Claude Code's events: those that this hook serves, and those that only inform it.
 
-use crate::misplaced::misplaced_message;
+use crate::hook_call::misplaced_message;
 use countersign_port::line;
 
 /// The events that this hook serves; the first is the one that it decides.
 pub(super) const SERVED: &[&str] = &[
     "PermissionRequest",
+    "PermissionDenied",
     "PostToolUse",
     "PostToolUseFailure",
     "Stop",
@@ -22,7 +23,6 @@ pub(super) const TELLING: &[&str] = &[
     "InstructionsLoaded",
     "MessageDisplay",
     "Notification",
-    "PermissionDenied",
     "PostCompact",
     "PostModelSwitch",
     "PostToolBatch",

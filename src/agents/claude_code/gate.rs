@@ -86,7 +86,12 @@ fn in_words_of_the_gate(decision: &Value, reason: &str) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "tests fail by panicking"
+    )]
     use super::*;
     use countersign_client::Ending;
     use countersign_domain::Decision;
@@ -134,6 +139,24 @@ mod tests {
             let read = read(garbage.as_bytes());
             let blocks = matches!(read, Err(_) | Ok(HookEvent::Misplaced { .. }));
             assert!(blocks, "{garbage}: {read:?}");
+        }
+    }
+
+    // Claude Code lets a deferred call run in a terminal, loses it in a subagent, and keeps only the
+    // last of two in one reply (seen with 2.1.330).
+    #[test]
+    fn no_decision_is_deferred() {
+        let endings = || {
+            let answer = crate::answered::by_ana(Decision::Approve, |_| {});
+            [Ending::Ruled(None), Ending::Expired, Ending::Cancelled, Ending::Answered(answer)]
+        };
+        for decision in [Decision::Approve, Decision::Deny, Decision::Answer, Decision::Edit] {
+            for ending in endings() {
+                let said = reply(&Decided { ending, ..ruled(decision) });
+                let HookReply::Print(said) = said else { continue };
+                let verdict = &said["hookSpecificOutput"]["permissionDecision"];
+                assert!(verdict == "allow" || verdict == "deny", "{said}");
+            }
         }
     }
 

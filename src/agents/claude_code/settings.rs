@@ -12,8 +12,14 @@ const EVENTS: [&str; 5] =
     ["PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"];
 /// The event of every call, before it runs.
 const GATE: &str = "PreToolUse";
-/// The option of the hook of that event.
+/// The option of the hook of that event where it decides, and where it only lets a retry run that
+/// a person released.
 const GATE_OPTION: &str = " --gate";
+const AHEAD_OPTION: &str = " --ahead";
+/// The event of a call that auto mode blocked, and the option of the hook that does not hold up a
+/// terminal while a person thinks about it. Of both hooks one ends at once.
+const BLOCKED: &str = "PermissionDenied";
+const WAKE_OPTION: &str = " --wake";
 
 const SETTINGS: JsonSettings = JsonSettings {
     name: super::NAME,
@@ -28,14 +34,22 @@ const SETTINGS: JsonSettings = JsonSettings {
 /// # Errors
 /// A sentence with line and column, if the text is not valid for Claude Code.
 pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, String> {
-    let gate = Some(GATE).filter(|_| mode == HookMode::EveryCall);
-    let entry = |event| HookEntry {
+    let entry = |event, handler| HookEntry {
         event,
         // Events without a tool take no matcher.
         matcher: Some("*").filter(|_| !matches!(event, "Stop" | "SessionEnd")),
-        handler: handler(event, command),
+        handler,
     };
-    let entries: Vec<_> = EVENTS.into_iter().chain(gate).map(entry).collect();
+    let mut entries: Vec<_> = EVENTS.map(|event| entry(event, handler(event, command))).into();
+    entries.push(entry(BLOCKED, appeals(command)));
+    entries.push(entry(BLOCKED, wakes(command)));
+    entries.push(entry(
+        GATE,
+        match mode {
+            HookMode::EveryCall => gate(command),
+            HookMode::Prompts => ahead(command),
+        },
+    ));
     SETTINGS.connect(text, &entries)
 }
 
@@ -53,14 +67,15 @@ pub fn disconnect(text: &str) -> Result<String, String> {
 /// As [`connect`].
 pub fn installed(text: &str) -> Result<Option<Hooks>, String> {
     let hooks = SETTINGS.hooks(text)?;
-    let complete = EVENTS.iter().all(|event| hooks.iter().any(|(there, _)| there == event));
-    let gates = hooks.iter().any(|(there, _)| there == GATE);
+    let all = EVENTS.into_iter().chain([BLOCKED, GATE]);
+    let complete = all.into_iter().all(|event| hooks.iter().any(|(there, _)| there == event));
+    let commands = || hooks.iter().filter_map(|(_, hook)| hook.get("command")?.as_str());
+    let gates = commands().any(|command| command.ends_with(GATE_OPTION));
     let mode = if gates { HookMode::EveryCall } else { HookMode::Prompts };
-    let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
-    Ok(command.map(|command| Hooks {
-        command: command.strip_suffix(GATE_OPTION).unwrap_or(command).to_owned(),
-        mode,
-        complete,
+    Ok(commands().next().map(|command| {
+        let options = [GATE_OPTION, AHEAD_OPTION, WAKE_OPTION];
+        let bare = options.iter().find_map(|option| command.strip_suffix(option));
+        Hooks { command: bare.unwrap_or(command).to_owned(), mode, complete }
     }))
 }
 
@@ -83,17 +98,44 @@ fn handler(event: &str, command: &str) -> Value {
             "timeout": A_DAY_S,
             "statusMessage": "Waiting for countersign",
         }),
-        // Without `onFailure` a call runs whose hook was killed or took too long.
-        GATE => json!({
-            "type": "command",
-            "command": format!("{command}{GATE_OPTION}"),
-            "timeout": A_DAY_S,
-            "onFailure": "block",
-            "statusMessage": "Waiting for countersign",
-        }),
         // `async`: these events only inform, and Claude must not wait for them.
         _ => json!({"type": "command", "command": command, "async": true}),
     }
+}
+
+fn gate(command: &str) -> Value {
+    json!({
+        "type": "command",
+        "command": format!("{command}{GATE_OPTION}"),
+        "timeout": A_DAY_S,
+        // Without it a call runs whose hook was killed or took too long.
+        "onFailure": "block",
+        "statusMessage": "Waiting for countersign",
+    })
+}
+
+/// Ends at once: it only looks whether a person released this call.
+fn ahead(command: &str) -> Value {
+    json!({"type": "command", "command": format!("{command}{AHEAD_OPTION}"), "timeout": 10})
+}
+
+fn appeals(command: &str) -> Value {
+    json!({
+        "type": "command",
+        "command": command,
+        "timeout": A_DAY_S,
+        "statusMessage": "Asking countersign about what auto mode blocked",
+    })
+}
+
+fn wakes(command: &str) -> Value {
+    json!({
+        "type": "command",
+        "command": format!("{command}{WAKE_OPTION}"),
+        "timeout": A_DAY_S,
+        "async": true,
+        "asyncRewake": true,
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use countersign_client::{AnswerView, Decided, Ending};
 use countersign_domain::{Decision, Scope, call::Call, wire::AskView};
 use serde_json::json;
 
-fn read(stdin: &str) -> Result<HookEvent<PermissionRequest>, String> {
+fn read(stdin: &str) -> Result<HookEvent<Wanted>, String> {
     read_bytes(stdin.as_bytes())
 }
 
@@ -26,7 +26,7 @@ fn frame(golden: &Value, index: usize) -> &Value {
 
 fn request(golden: &Value) -> PermissionRequest {
     match read(&frame(golden, 0).to_string()) {
-        Ok(HookEvent::Wants(request)) => request,
+        Ok(HookEvent::Wants(Wanted::Prompt(request))) => request,
         other => panic!("{other:?}"),
     }
 }
@@ -186,7 +186,9 @@ fn questions_that_cannot_be_shown_are_not_handed_in() {
         ),
     ] {
         stdin["tool_input"] = input;
-        let Ok(HookEvent::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
+        let Ok(HookEvent::Wants(Wanted::Prompt(request))) = read(&stdin.to_string()) else {
+            panic!("no request")
+        };
         assert_eq!(request.call("k".into(), None), Err(why.into()));
     }
 }
@@ -206,7 +208,9 @@ fn an_approved_plan_is_allowed_with_its_input_because_a_bare_allow_is_ignored() 
     assert_eq!(request(&golden).decision(&approved).as_ref(), Some(frame(&golden, 1)));
     let mut stdin = frame(&golden, 0).clone();
     stdin["tool_input"] = json!({"plan": "1. Build", "planFilePath": "/p.md"});
-    let Ok(HookEvent::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
+    let Ok(HookEvent::Wants(Wanted::Prompt(request))) = read(&stdin.to_string()) else {
+        panic!("no request")
+    };
     let decision = &request.decision(&approved).unwrap()["hookSpecificOutput"]["decision"];
     assert_eq!(*decision, json!({"behavior": "allow", "updatedInput": stdin["tool_input"]}));
 }
@@ -216,7 +220,9 @@ fn a_plan_that_was_approved_in_the_terminal_closes_its_ask_though_its_text_is_no
     let golden = golden("08_exit_plan_mode");
     let mut stdin = frame(&golden, 0).clone();
     stdin["tool_input"] = json!({"plan": "1. Build"});
-    let Ok(HookEvent::Wants(asked)) = read(&stdin.to_string()) else { panic!("no request") };
+    let Ok(HookEvent::Wants(Wanted::Prompt(asked))) = read(&stdin.to_string()) else {
+        panic!("no request")
+    };
     let open = [open_ask("plan", &asked.call("k".into(), None).unwrap())];
     stdin["hook_event_name"] = "PostToolUse".into();
     stdin["tool_input"] = json!({});

@@ -1,16 +1,17 @@
 //! The server: what it answers at once, and the tool calls that wait for a decision.
 
-use super::{
-    ask_human::{self, HumanQuestion},
-    message::{INVALID_PARAMS, NO_METHOD, RpcMessage, error_reply, result_reply},
-    tools,
+use crate::{
+    PermissionPrompt,
+    mcp::{INVALID_PARAMS, NO_METHOD, RpcMessage, error_reply, result_reply},
 };
-use crate::PermissionPrompt;
-use countersign_client::{Decided, Submitted};
+use countersign_client::{Decided, Ending, Submitted};
 use countersign_domain::{
+    Decision,
     call::{Call, is_name},
+    question::{Choice, Question},
     wire::CallReply,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// The versions of MCP that it speaks; the last is offered to clients of any other.
@@ -110,7 +111,7 @@ impl McpServer {
         Handled::Reply(match method {
             "initialize" => result_reply(&id, &self.initialize(&params)),
             "ping" => result_reply(&id, &json!({})),
-            "tools/list" => result_reply(&id, &tools::list()),
+            "tools/list" => result_reply(&id, &tools()),
             "tools/call" => return self.tool(id, params),
             // `server/discover` of the version 2026-07-28 too: its clients fall back to
             // `initialize`.
@@ -144,13 +145,13 @@ impl McpServer {
             Some(_) => Err("`arguments` is not an object".to_owned()),
         };
         let asked = match name.as_ref().and_then(Value::as_str) {
-            Some(tools::APPROVE) => {
+            Some(APPROVE) => {
                 arguments.and_then(|given| self.approve(given)).map_err(|why| {
                     // Claude Code reads a denial from the text alone.
                     tool_text(&PermissionPrompt::denial(&why).to_string(), false)
                 })
             }
-            Some(tools::ASK_HUMAN) => arguments
+            Some(ASK_HUMAN) => arguments
                 .and_then(|given| self.ask_human(&given))
                 .map_err(|why| tool_text(&why, true)),
             _ => {
@@ -195,7 +196,7 @@ impl McpServer {
             cwd,
             questions: vec![asked.question()],
             reason: asked.reason,
-            ..Call::new(self.agent(), session, ask_human::TOOL, json!({}))
+            ..Call::new(self.agent(), session, TOOL, json!({}))
         };
         call.check().map_err(|error| error.to_string())?;
         Ok((call, PendingKind::AskHuman))
@@ -220,7 +221,7 @@ impl PendingTool {
                 let why = format!("countersign could not decide: {why}");
                 tool_text(&PermissionPrompt::denial(&why).to_string(), false)
             }
-            (PendingKind::AskHuman, Ok(decided)) => match ask_human::answer(decided) {
+            (PendingKind::AskHuman, Ok(decided)) => match answer(decided) {
                 Ok(answer) => tool_text(&answer, false),
                 Err(why) => tool_text(&why, true),
             },
@@ -253,4 +254,161 @@ impl PendingTool {
 
 fn tool_text(text: &str, is_error: bool) -> Value {
     json!({"content": [{"type": "text", "text": text}], "isError": is_error})
+}
+
+// The tool `ask_human`: its arguments as a question, and the answer as text for the model.
+
+/// The tool that the question is submitted as: it asks and does nothing else.
+pub(super) const TOOL: &str = "ask_user";
+
+/// The arguments.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HumanQuestion {
+    question: String,
+    #[serde(default)]
+    options: Vec<HumanOption>,
+    #[serde(default)]
+    multiple: bool,
+    #[serde(default)]
+    pub(super) reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum HumanOption {
+    Label(String),
+    Described {
+        label: String,
+        #[serde(default)]
+        description: Option<String>,
+    },
+}
+
+impl HumanQuestion {
+    /// Reads the arguments of the tool.
+    pub(super) fn read(arguments: &Map<String, Value>) -> Result<Self, String> {
+        let read = Self::deserialize(Value::Object(arguments.clone()));
+        read.map_err(|error| format!("the arguments of `ask_human` cannot be read: {error}"))
+    }
+
+    /// The question as people see it.
+    pub(super) fn question(&self) -> Question {
+        let choice = |option: &HumanOption| match option {
+            HumanOption::Label(label) => {
+                Choice { label: label.clone(), description: None, preview: None }
+            }
+            HumanOption::Described { label, description } => {
+                Choice { label: label.clone(), description: description.clone(), preview: None }
+            }
+        };
+        Question {
+            question: self.question.clone(),
+            header: None,
+            multi_select: self.multiple,
+            options: self.options.iter().map(choice).collect(),
+        }
+    }
+}
+
+/// The person's answer, one line for each choice; otherwise why there is none.
+// FAIL-CLOSED: only an answered question is an answer.
+pub(super) fn answer(decided: &Decided) -> Result<String, String> {
+    match (decided.decision, &decided.ending) {
+        (Decision::Answer, Ending::Answered(answer)) => {
+            let answers = answer.answers.iter().flatten().map(|(_, said)| answer_words(said));
+            let text: Vec<String> = answers.collect();
+            if text.iter().all(String::is_empty) {
+                Err("The question has no answer.".to_owned())
+            } else {
+                Ok(text.join("\n"))
+            }
+        }
+        _ => Err(sentence(&decided.reason)),
+    }
+}
+
+fn answer_words(said: &Value) -> String {
+    match said {
+        Value::String(text) => text.clone(),
+        Value::Array(labels) => {
+            let labels: Vec<&str> = labels.iter().filter_map(Value::as_str).collect();
+            labels.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The reason as a sentence of its own.
+pub(super) fn sentence(reason: &str) -> String {
+    let mut letters = reason.chars();
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => "Nobody answered.".to_owned(),
+    }
+}
+
+// The tools of the server, as `tools/list` describes them.
+
+/// Claude Code's permission prompt.
+pub(super) const APPROVE: &str = "approve";
+
+/// A question to a person.
+const ASK_HUMAN: &str = "ask_human";
+
+/// The reply to `tools/list`.
+pub(super) fn tools() -> Value {
+    let text = |about: &str| json!({"type": "string", "description": about});
+    json!({"tools": [
+        {
+            "name": ASK_HUMAN,
+            "title": "Ask a person",
+            "description": "Asks a person a question and waits for the answer, which may take \
+                minutes. Use it where only a person can decide. They can always answer in their \
+                own words.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "question": text("The whole question, with all that is needed to answer it"),
+                    "options": {
+                        "type": "array",
+                        "maxItems": 20,
+                        "description": "What to choose from; leave it out for an open question",
+                        "items": {"anyOf": [
+                            {"type": "string"},
+                            {
+                                "type": "object",
+                                "properties": {
+                                    "label": text("What is answered when it is chosen"),
+                                    "description": text("What it means"),
+                                },
+                                "required": ["label"],
+                            },
+                        ]},
+                    },
+                    "multiple": {
+                        "type": "boolean",
+                        "description": "Whether several options may be chosen",
+                    },
+                    "reason": text("Why you ask"),
+                },
+                "required": ["question"],
+            },
+        },
+        {
+            "name": APPROVE,
+            "title": "Ask for permission",
+            "description": "For `claude -p --permission-prompt-tool`; not for the model. Decides \
+                by rules, or asks a person, whether a tool may run.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "tool_name": text("The tool that wants to run"),
+                    "input": {"type": "object", "description": "Its arguments"},
+                    "tool_use_id": text("The id of the call"),
+                },
+                "required": ["tool_name", "input"],
+            },
+        },
+    ]})
 }

@@ -4,6 +4,7 @@
     clippy::panic,
     reason = "tests fail by panicking"
 )]
+
 use super::*;
 use crate::answered::answered;
 use countersign_client::{Decided, Ending};

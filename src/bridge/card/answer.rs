@@ -79,7 +79,12 @@ pub(super) fn outcome(ask: &Ask, answer: &Answer) -> String {
         .undone
         .as_ref()
         .map(|undone| format!(" · undone by {}, {}", who(&undone.by), clock::short(undone.at)));
-    ended(ask, answer) + &ran(answer) + overtaken(answer) + &undone.unwrap_or_default()
+    let next = answer.next_try.as_ref().map(|next| {
+        let (by, until) = (who(&next.by), clock::short(next.until));
+        format!(" · the next try may run once, says {by}, until {until}")
+    });
+    let later = undone.or(next).unwrap_or_default();
+    ended(ask, answer) + &ran(answer) + overtaken(answer) + &later
 }
 
 /// What the agent claims about an answer that did not count there.

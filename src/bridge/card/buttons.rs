@@ -25,6 +25,7 @@ pub(super) fn of_open(ask: &Ask, origin: Origin<'_>) -> Buttons {
             None => Buttons::default(),
         },
         (None, None) if ask.body.critical => critical(ask, maker),
+        (None, None) if ask.body.call.appeal.is_some() => appeal(ask, maker),
         (None, None) => permission(ask, maker),
     };
     if ask.stopped.is_some() {
@@ -69,11 +70,29 @@ fn options(ask: &Ask, maker: Maker<'_>) -> Vec<Vec<Button>> {
     rows
 }
 
-/// The button of a closed ask: what its answer stored can be revoked for some time.
+/// The button of a closed ask: what its answer stored can be revoked for some time; and what nobody
+/// answered in time can be approved for when it comes again.
 pub(super) fn of_closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
+    let maker = maker(ask, origin);
     let can = ask.answer().is_some_and(|answer| answer.stored.undo_until.is_some());
-    let undo = maker(ask, origin).button("Undo", ButtonStyle::Choice, Pressed::Undo);
-    undo.filter(|_| can).map(|undo| vec![undo]).into_iter().collect()
+    let button = if can {
+        maker.button("Undo", ButtonStyle::Choice, Pressed::Undo)
+    } else if ask.takes_next_try() {
+        maker.button("Approve the next try (24 h)", ButtonStyle::Choice, Pressed::Next)
+    } else {
+        None
+    };
+    button.map(|button| vec![button]).into_iter().collect()
+}
+
+/// No first: a machine has blocked this call. Either answer is for this one time.
+fn appeal(ask: &Ask, maker: Maker<'_>) -> Buttons {
+    let first = row([
+        maker.button("Leave it blocked", ButtonStyle::Deny, Pressed::Deny),
+        maker.button("Let it run once", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
+    ]);
+    let more = permission(ask, maker).more.into_iter().filter(denies).collect();
+    Buttons { rows: vec![first], more }
 }
 
 /// Yes, always and no in one row; all else behind *More…*.
@@ -203,7 +222,7 @@ pub fn review(ask: &Ask, origin: Origin<'_>) -> Card {
     }
     card.blocks.retain(|block| !matches!(block, Block::Details { .. }));
     card.blocks.iter_mut().for_each(shorten);
-    let text = "Approve this, once? There is no second question.".to_owned();
+    let text = "Approve once? This is the last confirmation.".to_owned();
     card.blocks.push(Block::Note { text });
     (card.buttons, card.more) = (confirm(ask, origin), Vec::new());
     card

@@ -248,7 +248,9 @@ pub(super) fn draw_proposal(ask: &Ask, edit: &ProposedEdit, sheet: &mut Sheet) {
         sheet.note(format!("The changed call touches: {}", effects.join("; ")));
     }
     if !takes_edits(ask) {
-        sheet.note("This agent takes no changed call: it is told no, with the text as the reason.");
+        sheet.note(
+            "This agent cannot run an edited call. It gets a denial with your text as the reason.",
+        );
     }
 }
 

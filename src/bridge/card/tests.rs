@@ -7,7 +7,8 @@
 
 use super::*;
 use countersign_gate::{
-    ask::{Answer, Body, By, Scope, StoppedClock},
+    ask::{Answer, Body, By, NextTry, Scope, StoppedClock},
+    call::Appeal,
     question::QuestionAnswer,
 };
 use countersign_policy::{Rule, Verdict};
@@ -448,9 +449,7 @@ fn while_everything_is_paused_only_buttons_that_deny_are_offered() {
     };
     let deny = ["Deny", "Deny with reason…"];
     let shown = draw(&paused(push()), CARD);
-    assert!(
-        text(&shown).contains("- Paused: nothing is approved until /resume. Time stands still")
-    );
+    assert!(text(&shown).contains("- Paused: nothing is approved until /resume. Deadline paused"));
     assert_eq!(labels(shown), deny);
     assert_eq!(labels(choice(&paused(push()), CARD, 1)), deny);
     let mut critical = push();
@@ -515,4 +514,48 @@ fn the_second_line_names_the_subagent_that_asks() {
     let named = origin(json!({"agent_id": "a7", "agent_type": "Explore\n\u{202e}x"}));
     assert_eq!(named, "claude-code › Explore ⏎ \\u{202e}x · shop on mill");
     assert_eq!(origin(json!({"agent_type": 5})), "claude-code · shop on mill");
+}
+
+fn labels(card: &Card) -> Vec<&str> {
+    card.buttons.iter().flatten().map(|button| button.label.as_str()).collect()
+}
+
+fn end(card: &Card) -> String {
+    match &card.blocks[0] {
+        Block::Outcome { text } => text.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_expired_card_keeps_one_button_for_a_late_yes_and_says_when_it_is_given() {
+    let late = answer(Decision::Deny, None, By::Timeout);
+    let expired = Ask { state: State::Expired(late.clone()), ..push() };
+    let card = draw(&expired, CARD);
+    assert_eq!(labels(&card), ["Approve the next try (24 h)"]);
+
+    let next = NextTry { by: ana(), at: 0, until: 86_400_000 };
+    let given = Answer { next_try: Some(next), ..late.clone() };
+    let card = draw(&Ask { state: State::Expired(given), ..push() }, CARD);
+    assert!(card.buttons.is_empty(), "{:?}", card.buttons);
+    assert!(end(&card).contains(" · the next try may run once, says Ana (telegram), until "));
+
+    let critical = Body { critical: true, ..push().body };
+    let critical = Ask { body: critical, state: State::Expired(late), ..push() };
+    assert!(draw(&critical, CARD).buttons.is_empty(), "its second step is taken at the time");
+}
+
+#[test]
+fn what_a_machine_has_blocked_stays_so_with_the_first_button_and_remembers_nothing() {
+    let mut ask = push();
+    let (against, reason) = ("Claude Code's auto mode".into(), "[Data Exfiltration] x".into());
+    ask.body.call.appeal = Some(Appeal { against, reason });
+    ask.body.why = "Claude Code's auto mode blocked this: [Data Exfiltration] x.".into();
+    (ask.body.always, ask.body.choices) = (Vec::new(), Vec::new());
+    let card = draw(&ask, CARD);
+    assert_eq!(labels(&card), ["Leave it blocked", "Let it run once"]);
+    let first = block_text(&card.blocks[0]);
+    assert_eq!(first, "- Why: Claude Code's auto mode blocked this: [Data Exfiltration] x.\n");
+    ask.body.critical = true;
+    assert_eq!(labels(&draw(&ask, CARD)), ["Deny", "Deny with reason…", "Review and approve…"]);
 }

@@ -1,12 +1,11 @@
 //! Adds our hooks to an agent's settings, or removes them, and lets the daemon watch its server.
 
-use super::{
-    agent_parser,
-    setup::{ConfigChange, Setup},
-};
+use super::setup::{ConfigChange, Setup};
 use crate::{
     cli::{
-        Context, Exit, Misused, files, policy,
+        Context, Exit, Misused,
+        doctor::start_of,
+        files, policy,
         prompt::confirmed,
         say::{self, Colour, paint},
         wait,
@@ -14,7 +13,7 @@ use crate::{
     config::{self, Config, SOCKET, Server, edit},
 };
 use anyhow::{Context as _, Result, anyhow, bail};
-use countersign_agents::{AgentTitle, HookAgent, HookFile, HookMode, Hooks};
+use countersign_agents::{AgentStart, AgentTitle, HookAgent, HookFile, HookMode, Hooks};
 use countersign_port::visible;
 use similar::{ChangeTag, TextDiff};
 use std::{
@@ -24,20 +23,13 @@ use std::{
 };
 use toml::Value;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Shows the change first, and keeps everything else in the file as it stands.")]
-pub(in crate::cli) struct HooksArgs {
-    /// Which agent
-    #[arg(value_parser = agent_parser())]
+/// Whose hooks, in which file.
+pub(super) struct HooksArgs {
     pub(super) agent: &'static dyn HookAgent,
-    /// The settings file [default: the agent's own of this user]
-    #[arg(long, value_name = "FILE")]
+    /// `None` is the agent's own file of this user.
     pub(super) settings: Option<PathBuf>,
-    /// Change it without asking
-    #[arg(short, long)]
+    /// Change it without asking.
     pub(super) yes: bool,
-    #[arg(skip)]
     pub(super) mode: HookMode,
 }
 
@@ -47,14 +39,14 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let command = hook_command(context, agent)?;
     let write = |file: &AgentFile, text: &str| {
         if let Some(copy) = file.back_up()? {
-            say::out(&format!("Kept what was there as {}.", copy.display()))?;
+            say::out(&format!("Saved a backup: {}.", copy.display()))?;
         }
         file.write(text)
     };
     let connected = change(args, |text, _| agent.connect(text, &command, mode), write)?;
     let rules = || match policy::outlook(context) {
         Ok(lines) => lines,
-        Err(error) => format!("What is asked cannot be told: {error:#}"),
+        Err(error) => format!("The rules cannot be read: {error:#}"),
     };
     let AgentTitle { name, connected: note, .. } = agent.title();
     let note = if agent.modes().first() == Some(&mode) {
@@ -81,10 +73,16 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
         Some(todo) if !matches!(connected, Changed::No) => say::out(&format!("\n{todo}"))?,
         _ => {}
     }
+    let start = wait(async { Ok(start_of(agent, mode).await) })?;
+    if let Some(AgentStart { mode, decides, advice, .. }) = start
+        && !matches!(connected, Changed::No)
+    {
+        say::out(format!("\n{name} {mode}.\n{decides}\n{advice}").trim_end())?;
+    }
     Ok(Exit::Good)
 }
 
-pub(in crate::cli) fn disconnect(context: &Context, args: &HooksArgs) -> Result<Exit> {
+pub(super) fn disconnect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let agent = args.agent;
     let without = |text: &str, file: &AgentFile| match agent.installed(text)? {
         // What was there before, where it is certain that nothing else has changed since.

@@ -3,18 +3,24 @@
 use super::setup::{ConfigChange, Setup};
 use crate::{
     cli::{
-        Context, Exit, Misused,
+        Context, Exit, Misused, grants,
         prompt::{self, confirmed},
-        say,
+        say, step,
     },
-    config::Config,
+    config::{
+        Config,
+        edit::{self, EditError},
+    },
     daemon,
-    platforms::Registered,
+    platforms::{BUILT_IN, Registered},
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::AGENTS;
 use countersign_client::{Client, ClientError, Decided, Ending, Submitted};
-use countersign_domain::wire::{PairingKnock, PairingProgress, ReadyReply};
+use countersign_domain::{
+    By,
+    wire::{GrantView, PairingKnock, PairingProgress, PasskeyView, ReadyReply},
+};
 use countersign_gate::{
     call::Call,
     question::{Choice, Question},
@@ -26,6 +32,7 @@ use countersign_port::{
 use qrcode::{EcLevel, QrCode, render::unicode::Dense1x2};
 use serde_json::json;
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, IsTerminal, Read},
     path::PathBuf,
@@ -121,21 +128,29 @@ async fn pair(
         say::out(&note)?;
     }
     let config = setup.config()?;
-    if keeps_local_off(&config) {
+    // Asked before anybody is added: afterwards this machine may not answer any more.
+    let stops = keeps_local_off(&config);
+    let keep = stops
+        && !yes
+        && confirmed(
+            "Then the inbox and `countersign approve` stop answering. Keep them?",
+            "--yes lets them stop",
+        )?;
+    if stops && yes {
         say::out(
-            "From then on only people in chats answer. [approvers] inbox = true lets this machine \
-             answer too.",
+            "Then the inbox and `countersign approve` stop answering; [approvers] inbox = true \
+             keeps them.",
         )?;
     }
-    if !yes
-        && !confirmed(
-            &format!("May {name} answer requests, which are shown there?"),
-            "--yes lets them",
-        )?
-    {
+    let question = format!("Let {name} approve and deny requests in this chat?");
+    if !yes && !confirmed(&question, "--yes lets them")? {
         return Ok(false);
     }
-    setup.write(&additions(&config, &phone, &by, &target))?;
+    let value = Value::Boolean(true);
+    let inbox = keep.then(|| ConfigChange::Set { section: "approvers", key: "inbox", value });
+    let mut changes = additions(&config, &phone, &by, &target);
+    changes.extend(inbox);
+    setup.write(&changes)?;
     // The environment may say otherwise than the file.
     let written = additions(&setup.config()?, &phone, &by, &target).is_empty();
     if !written {
@@ -143,6 +158,150 @@ async fn pair(
     }
     say::out(&format!("{name} may answer now."))?;
     Ok(true)
+}
+
+/// Takes a chat platform out of the config, or one person on it, and lists what they approved for
+/// longer than once.
+pub(super) async fn disconnect(
+    context: &Context,
+    chat: &'static Registered,
+    person: Option<&str>,
+    yes: bool,
+) -> Result<Exit> {
+    let file = Config::file(context.flag.as_deref())?;
+    if !file.exists() {
+        return say::out(&format!("{} is not connected.", chat.name)).map(|()| Exit::Good);
+    }
+    let mut setup = Setup::open(context)?;
+    let config = setup.config()?;
+    let before = setup.text()?;
+    let after = match person {
+        None => without_chat(&before, chat),
+        Some(person) => without_person(&before, &config, chat, person),
+    };
+    let after = after.with_context(|| file.display().to_string())?;
+    if after == before {
+        let who = person.map(say::literal).unwrap_or_else(|| chat.name.to_owned());
+        say::out(&format!("{who} is not connected in {}.", file.display()))?;
+        return Ok(Exit::Good);
+    }
+    let question = match person {
+        None => format!("Remove [{}], its targets and the people listed for it?", chat.name),
+        Some(person) => {
+            format!("Remove {} from {} in the config?", say::literal(person), chat.name)
+        }
+    };
+    if !yes && !confirmed(&question, "--yes removes it")? {
+        say::out("Nothing was changed.")?;
+        return Ok(Exit::Good);
+    }
+    setup.replace(&after)?;
+    let what = person.map_or_else(|| format!("[{}]", chat.name), say::literal);
+    say::out(&format!("Removed {what} from {}.", file.display()))?;
+    taken(context, &config, chat, person).await?;
+    Ok(Exit::Good)
+}
+
+/// The keys of a platform's lists of people and roles.
+fn lists(chat: &Registered) -> Vec<&'static str> {
+    let about = chat.platform.map(|platform| platform.description());
+    about.map_or(vec![chat.name], |about| about.approvers.iter().map(|list| list.key).collect())
+}
+
+fn without_chat(text: &str, chat: &Registered) -> Result<String, EditError> {
+    let mut text = edit::remove_section(text, chat.name)?;
+    for key in lists(chat) {
+        text = edit::remove_entries(&text, "approvers", key, |_| true)?;
+    }
+    Ok(text)
+}
+
+/// A person may have a name in `[[people]]`, an id in `[approvers]`, and a private chat that is a
+/// target.
+fn without_person(
+    text: &str,
+    config: &Config,
+    chat: &Registered,
+    person: &str,
+) -> Result<String, EditError> {
+    let ids = ids_of(config, chat, person);
+    let keys = lists(chat);
+    let chats = BUILT_IN.iter().flat_map(lists);
+    let identities: Vec<&str> = chats.chain(["oidc", "token"]).collect();
+    let mut text = edit::remove_identity(text, person, &keys, &identities)?;
+    let is_theirs = |value: &Value| match value {
+        Value::String(id) => ids.contains(id),
+        other => ids.contains(&other.to_string()),
+    };
+    for key in keys {
+        text = edit::remove_entries(&text, "approvers", key, is_theirs)?;
+    }
+    let Some(platform) = chat.platform else { return Ok(text) };
+    let Some(guide) = platform.guide() else { return Ok(text) };
+    let direct = ids.iter().filter_map(|id| platform.direct(id));
+    let entries: Vec<Value> = direct.map(|target| target_entry(guide, &target)).collect();
+    edit::remove_entries(&text, chat.name, "targets", |value| entries.contains(value))
+}
+
+/// The ids of a person on a platform: those under the name, or the id itself.
+fn ids_of(config: &Config, chat: &Registered, person: &str) -> BTreeSet<String> {
+    let mut named = config.approvers.people.named.iter().filter(|it| it.name == person);
+    let ids = named.next().and_then(|it| it.identities.get(chat.name)).cloned();
+    ids.unwrap_or_else(|| [person.to_owned()].into())
+}
+
+/// Puts it in force, and lists what is left of the people who were removed.
+async fn taken(
+    context: &Context,
+    before: &Config,
+    chat: &Registered,
+    person: Option<&str>,
+) -> Result<()> {
+    let reloaded = async {
+        let client = context.approver()?;
+        client.reload().await?;
+        Ok::<_, anyhow::Error>(client)
+    };
+    let client = match reloaded.await {
+        Ok(client) => client,
+        Err(error) => {
+            return say::out(&format!(
+                "No daemon has taken it yet ({}). One that runs takes it with `countersign reload`.",
+                say::literal(&format!("{error:#}"))
+            ));
+        }
+    };
+    say::out(
+        "The daemon has taken it: presses from there are refused, and whoever may no longer answer \
+         is signed out of the inbox.",
+    )?;
+    let ids = person.map(|person| ids_of(before, chat, person));
+    let is_theirs = |by: &By| match by {
+        By::Person { platform, id, name } => {
+            person.is_some_and(|person| person == name)
+                || platform == chat.name && ids.as_ref().is_none_or(|ids| ids.contains(id))
+        }
+        _ => false,
+    };
+    let grants: Vec<GrantView> =
+        client.grants().await?.into_iter().filter(|grant| is_theirs(&grant.by)).collect();
+    if !grants.is_empty() {
+        say::out("\nWhat they approved holds on; `countersign grants revoke ID` ends it:")?;
+        for grant in &grants {
+            say::out(&format!("  {}", grants::line(grant)))?;
+        }
+    }
+    let passkeys = client.passkeys().await?;
+    let passkeys: Vec<&PasskeyView> =
+        passkeys.iter().filter(|it| Some(it.person.as_str()) == person).collect();
+    if !passkeys.is_empty() {
+        say::out("\nTheir passkeys; `countersign passkeys remove ID` removes one:")?;
+        for passkey in passkeys {
+            let name = say::literal(&passkey.name);
+            say::out(&format!("  {}  {name}", say::literal(&passkey.id)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Who sent the code, once somebody has.
@@ -174,13 +333,17 @@ fn additions<'a>(
 ) -> Vec<ConfigChange<'a>> {
     let section = phone.name;
     let people = config.approvers.chats.get(section).map(|members| &members.people);
-    let is_person = people.is_some_and(|people| people.contains(&by.id));
+    // One person is listed once: somebody with a name in [[people]] needs no entry here.
+    let has_name = config
+        .approvers
+        .people
+        .named
+        .iter()
+        .any(|person| person.identities.get(section).is_some_and(|ids| ids.contains(&by.id)));
+    let is_person = has_name || people.is_some_and(|people| people.contains(&by.id));
     let chat = config.chats.iter().find(|chat| chat.name() == section);
     let is_target = chat.is_some_and(|chat| chat.targets.contains(target));
-    let entry = || {
-        let entry = phone.guide.entry(target);
-        Value::Table(entry.entries().map(|(key, it)| (key.to_owned(), toml_of(it))).collect())
-    };
+    let entry = || target_entry(phone.guide, target);
     let target =
         (!is_target).then(|| ConfigChange::Add { section, key: "targets", entry: entry() });
     let person = (!is_person).then(|| {
@@ -188,6 +351,12 @@ fn additions<'a>(
         ConfigChange::Add { section: "approvers", key: section, entry }
     });
     target.into_iter().chain(person).collect()
+}
+
+/// A target as an entry of the config.
+fn target_entry(guide: &dyn Guide, target: &Target) -> Value {
+    let entry = guide.entry(target);
+    Value::Table(entry.entries().map(|(key, it)| (key.to_owned(), toml_of(it))).collect())
 }
 
 /// An id as the config writes it: as a number where every program reads that exactly.
@@ -198,11 +367,11 @@ fn id(id: &str) -> Value {
 
 /// What a person does next.
 fn next() -> String {
-    let line = |name: &str, what: &str| format!("  countersign connect {name:<20}{what}");
-    let agents = AGENTS
-        .iter()
-        .map(|agent| line(agent.name(), &format!("let {} ask here", agent.title().name)));
-    let ask = "  countersign ask -- rm -rf build         ask from any script".to_owned();
+    let agents = AGENTS.iter().map(|agent| {
+        let what = format!("let {} ask here", agent.title().name);
+        step(&format!("connect {}", agent.name()), &what)
+    });
+    let ask = step("ask -- rm -rf build", "ask from any script");
     format!(
         "\nRequests reach you there from now on, while `countersign serve` runs. Next:\n{}",
         agents.chain([ask]).collect::<Vec<_>>().join("\n")
@@ -212,19 +381,19 @@ fn next() -> String {
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct PhoneOptions {
     /// Read the bot's token from a file, `-` for stdin
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "For a phone", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Show the cards in a group or a channel
-    #[arg(long)]
+    #[arg(long, help_heading = "For a phone")]
     group: bool,
     /// Add another person or chat where one is connected already
-    #[arg(long)]
+    #[arg(long, help_heading = "For a phone")]
     add: bool,
     /// Set another key of the platform's section too
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, help_heading = "For a phone", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Send no test card
-    #[arg(long)]
+    #[arg(long, help_heading = "For a phone")]
     no_test: bool,
 }
 

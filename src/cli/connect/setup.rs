@@ -88,7 +88,7 @@ impl<'a> Setup<'a> {
     fn back_up(&mut self) -> Result<()> {
         if !self.is_backed_up {
             if let Some(copy) = files::back_up(&self.file)? {
-                say::out(&format!("Kept the config as it was as {}.", copy.display()))?;
+                say::out(&format!("Saved a backup of the config: {}.", copy.display()))?;
             }
             self.is_backed_up = true;
         }

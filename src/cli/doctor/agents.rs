@@ -5,7 +5,7 @@
 use super::{DoctorCheck, Repair, fail, ok, warn};
 use crate::cli::{Context, say};
 use anyhow::{Context as _, Result, anyhow};
-use countersign_agents::{AGENTS, HookAgent, HookFile, HookMode, Hooks};
+use countersign_agents::{AGENTS, AgentStart, HookAgent, HookFile, HookMode, Hooks};
 use countersign_client::Client;
 use countersign_domain::wire::AskState;
 use futures::future::join_all;
@@ -57,11 +57,11 @@ fn hooks(
         Err(error) => return vec![warn(name, error, connect)],
     };
     let text = fs::read_to_string(&file).unwrap_or_default();
-    let version = version.map(|version| format!(", {version}")).unwrap_or_default();
+    let of_version = version.as_ref().map(|version| format!(", {version}")).unwrap_or_default();
     let hooks = match agent.installed(&text) {
         Err(why) => return vec![fail(name, format!("{}:{why}", file.display()), "edit it")],
         Ok(None) => {
-            let says = format!("{}{version} is not connected", title.name);
+            let says = format!("{}{of_version} is not connected", title.name);
             return vec![warn(name, says, connect)];
         }
         Ok(Some(hooks)) => hooks,
@@ -75,7 +75,7 @@ fn hooks(
         HookMode::EveryCall => "has every call decided here",
     };
     let program = program(&hooks.command).unwrap_or_default();
-    let says = format!("{what} through {program}{}{version}", named(context));
+    let says = format!("{what} through {program}{}{of_version}", named(context));
     let mut todo: Vec<_> = agent
         .still_to_do(&file)
         .map(|todo| warn(name, todo, "codex, then /hooks"))
@@ -93,6 +93,13 @@ fn hooks(
         let fix = format!("remove it; managed settings cannot be switched off like this ({DOCS})");
         todo.push(warn(name, off, fix));
     }
+    // Without its version nothing tells how it starts.
+    let start = version
+        .and_then(|version| agent.start(&file, &folder, Some(&version), hooks.mode))
+        .filter(|start| start.unseen);
+    if let Some(AgentStart { mode, decides, advice, .. }) = start {
+        todo.push(warn(name, format!("{} {mode}. {decides}", title.name), advice));
+    }
     let first = agent.others(&text).into_iter().map(|other| {
         let says =
             format!("`{}` may answer {} before a person does", say::literal(&other), title.name);
@@ -106,7 +113,7 @@ fn wrong(agent: &dyn HookAgent, file: &Path, text: &str, hooks: &Hooks) -> Optio
     let name = agent.title().name;
     let is_there = program(&hooks.command).is_some_and(|program| Path::new(&program).exists());
     if !is_there {
-        return Some(format!("`{}` is not there any more", hooks.command));
+        return Some(format!("`{}` no longer exists", hooks.command));
     }
     if !hooks.complete {
         return Some(format!("some hooks of {name} are missing"));
@@ -122,6 +129,29 @@ fn wrong(agent: &dyn HookAgent, file: &Path, text: &str, hooks: &Hooks) -> Optio
 
 fn program(command: &str) -> Option<String> {
     shlex::split(command)?.into_iter().next()
+}
+
+/// The mode in which an agent starts in this working directory, with hooks of this mode.
+pub(in crate::cli) async fn start_of(agent: &dyn HookAgent, hooks: HookMode) -> Option<AgentStart> {
+    let file = agent.settings_file().ok()?;
+    let folder = env::current_dir().ok()?;
+    // First without its version, which takes a moment to tell.
+    let start = agent.start(&file, &folder, None, hooks)?;
+    match version(agent).await {
+        Some(version) => agent.start(&file, &folder, Some(&version), hooks),
+        None => Some(start),
+    }
+}
+
+/// What the agents here that are connected would run without asking here, once they start.
+pub(in crate::cli) async fn unseen() -> Vec<String> {
+    let each = AGENTS.iter().map(|agent| async move {
+        let hooks = installed(*agent).ok()??;
+        on_path(agent.program()?)?;
+        let start = start_of(*agent, hooks.mode).await.filter(|start| start.unseen)?;
+        Some(format!("{} {}, so calls run without coming here", agent.title().name, start.mode))
+    });
+    join_all(each).await.into_iter().flatten().collect()
 }
 
 /// The version that the agent's program tells of itself.

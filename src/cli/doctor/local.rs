@@ -21,7 +21,7 @@ use std::{
 /// Checks the config, and which other users can read it.
 pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     let Some(file) = &config.path else {
-        let says = "there is none; defaults hold, and nobody has a token";
+        let says = "no config file; defaults apply, and nobody has a token";
         return vec![warn("config", says, "countersign init")];
     };
     let mut findings = vec![ok("config", file.display().to_string())];
@@ -29,7 +29,7 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     findings.extend(context.token_file().ok().and_then(|file| private(&file, 0o600)));
     findings.extend(private(&config.daemon.state_dir, 0o700));
     if findings.len() == 1 {
-        findings.push(ok("files", "config, token and store are for you alone"));
+        findings.push(ok("files", "config, token and store are private"));
     }
     let tokens = [
         ("agent_token", &config.daemon.agent_token, "agents beyond the socket"),
@@ -37,12 +37,12 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     ];
     for (key, token, what) in tokens {
         if token.is_none() && config.serves_here() {
-            let says = format!("[daemon] {key} is not set, so {what} cannot be let in");
+            let says = format!("[daemon] {key} is not set, so {what} cannot sign in");
             findings.push(warn("tokens", says, "countersign init --force, or set it"));
         }
     }
     if let Some(token) = &config.client.token {
-        findings.push(ok("tokens", format!("this machine's agents use {}", token.hint())));
+        findings.push(ok("tokens", format!("agent token {}", token.hint())));
     }
     findings
 }
@@ -90,7 +90,11 @@ pub(super) fn store(config: &Config) -> DoctorCheck {
     };
     let folder = file.parent().unwrap_or(Path::new("."));
     if !folder.exists() {
-        return warn("store", format!("{} is not there yet", file.display()), "countersign serve");
+        return warn(
+            "store",
+            format!("{} does not exist yet", file.display()),
+            "countersign serve",
+        );
     }
     // Opened for appending, which changes nothing, while the daemon may be writing to it.
     let writable = if file.exists() {

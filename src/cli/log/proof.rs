@@ -99,7 +99,7 @@ pub(super) fn witnessed(witness: &str) -> Result<Vec<LogHead>> {
         // FAIL-CLOSED: a line that says nothing is no witness of anything.
         let head = head_in(&line);
         heads.push(head.ok_or_else(|| {
-            anyhow!("--witness {witness}: line {} is no head and no line of a log", at + 1)
+            anyhow!("--witness {witness}: line {} is neither a head nor a line of a log", at + 1)
         })?);
     }
     if heads.is_empty() {

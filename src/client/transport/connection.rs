@@ -58,7 +58,7 @@ impl DaemonConnection {
             let named = |why: String| format!("[client] ca_file {}: {why}", file.display());
             let pem = std::fs::read(file).map_err(|error| set_up(named(error.to_string())))?;
             let authority = reqwest::Certificate::from_pem(&pem)
-                .map_err(|_| set_up(named("this is no certificate in PEM form".into())))?;
+                .map_err(|_| set_up(named("this is not a PEM certificate".into())))?;
             http = http.add_root_certificate(authority);
         }
         // The socket's peer is this user, so a token adds nothing, and a wrong one would be

@@ -264,7 +264,7 @@ fn text(data: &str, name: &str) -> String {
 impl fmt::Display for LogProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoHeader => write!(f, "line 1 is no header: this is no export of a log"),
+            Self::NoHeader => write!(f, "line 1 is not a header: this is not a log export"),
             Self::Origin => write!(f, "the header was changed: it does not fit the store's id"),
             Self::Line(line) => write!(f, "line {line} is not as countersign wrote it"),
             Self::Changed(row) => {

@@ -26,7 +26,7 @@ pub struct ExecutionToken {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedToken {
     /// The text is not a token.
-    #[error("this is no execution token")]
+    #[error("this is not a valid execution token")]
     Unreadable,
     /// Somebody else signed it, or it was changed.
     #[error("this token was not signed with the key of that daemon, or was changed")]

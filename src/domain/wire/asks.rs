@@ -298,7 +298,9 @@ impl std::str::FromStr for CancelReason {
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         let all = [Self::AnsweredElsewhere, Self::SessionEnded, Self::Aborted];
         all.into_iter().find(|reason| reason.word() == word).ok_or_else(|| {
-            format!("`{word}` is no reason; say answered_elsewhere, session_ended or aborted")
+            format!(
+                "`{word}` is not a valid reason; use answered_elsewhere, session_ended or aborted"
+            )
         })
     }
 }
@@ -523,8 +525,8 @@ impl std::str::FromStr for HistoryVerdict {
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         let all = [Self::Allow, Self::Deny, Self::Expired, Self::Cancelled];
-        all.into_iter()
-            .find(|verdict| verdict.word() == word)
-            .ok_or_else(|| format!("`{word}` is no verdict; say allow, deny, expired or cancelled"))
+        all.into_iter().find(|verdict| verdict.word() == word).ok_or_else(|| {
+            format!("`{word}` is not a valid verdict; use allow, deny, expired or cancelled")
+        })
     }
 }

@@ -208,7 +208,7 @@ impl RulesReader<'_> {
             self.error(
                 action.range,
                 format!(
-                    "{:?} is no action; the actions are \"allow\", \"ask\" and \"deny\".{hint}",
+                    "{:?} is not a valid action; the actions are \"allow\", \"ask\" and \"deny\".{hint}",
                     action.value
                 ),
             );
@@ -601,7 +601,7 @@ fn refused(name: &str) -> Option<String> {
         |c: char| c.is_whitespace() || c.is_control() || "/*?[]{}$`'\"\\|&;<>()~#=!".contains(c);
     (name.is_empty() || name.starts_with('-') || name.contains(odd)).then(|| {
         format!(
-            "{name:?} is no name of a program; write it without its folder and without patterns"
+            "{name:?} is not a valid program name; write it without its folder and without patterns"
         )
     })
 }

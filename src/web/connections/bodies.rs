@@ -1,6 +1,5 @@
-//! Bodies of requests have a time limit; bodies of responses keep their request in progress.
+//! Bodies of requests have a time limit; bodies of responses keep what their reply holds.
 
-use super::table::UnderWay;
 use axum::{Error, body::Body};
 use hyper::{
     Response,
@@ -52,12 +51,14 @@ pub(super) fn in_time(body: Incoming) -> Body {
     Body::new(InTime { body: Body::new(body), late: Box::pin(sleep(WHOLE)), room })
 }
 
-/// Wraps the body of a response; its request is in progress until it is written or dropped.
-pub(super) fn under_way(response: Response<Body>, under_way: UnderWay) -> Response<Body> {
+/// Wraps the body of a response that keeps something until it is written or dropped.
+pub(super) fn kept(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
-    let kept = parts.extensions.remove::<KeptUntilWritten>();
-    let body = Written { body, _under_way: under_way, _kept: kept };
-    Response::from_parts(parts, Body::new(body))
+    let body = match parts.extensions.remove::<KeptUntilWritten>() {
+        Some(kept) => Body::new(Written { body, _kept: kept }),
+        None => body,
+    };
+    Response::from_parts(parts, body)
 }
 
 /// A value that a response keeps until it is written; an extension of the response.
@@ -87,8 +88,7 @@ enum BodyRoom {
 
 struct Written {
     body: Body,
-    _under_way: UnderWay,
-    _kept: Option<KeptUntilWritten>,
+    _kept: KeptUntilWritten,
 }
 
 impl InTime {

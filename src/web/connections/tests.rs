@@ -1,10 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 //! Tests of connections in virtual time.
 
-use super::{
-    peer::{Peer, network},
-    *,
-};
+use super::*;
 use axum::{
     body::Bytes,
     routing::{get, post},
@@ -231,4 +228,63 @@ fn an_address_counts_with_all_that_its_peer_can_choose() {
     for (one, other) in [("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8:0:1::1")] {
         assert_ne!(network(one.parse().unwrap()), network(other.parse().unwrap()), "{one} {other}");
     }
+}
+
+fn peer(last: u8) -> Peer {
+    Peer::Address(IpAddr::from([10, 0, 0, last]))
+}
+
+fn places(connections: usize, per_peer: usize) -> Arc<Places> {
+    let limits = ConnectionLimits { connections, per_peer };
+    Arc::new(Places { limits, taken: Mutex::default() })
+}
+
+fn ended(connections: &[&Connection]) -> Vec<bool> {
+    connections.iter().map(|connection| connection.makes_way.is_cancelled()).collect()
+}
+
+#[test]
+fn the_oldest_without_a_token_makes_way_and_nobody_with_one() {
+    let places = places(3, 3);
+    let (known, first, second) = (
+        places.take(peer(1)).unwrap(),
+        places.take(peer(2)).unwrap(),
+        places.take(peer(3)).unwrap(),
+    );
+    known.mark_proven();
+    let third = places.take(peer(4)).unwrap();
+    assert_eq!(ended(&[&known, &first, &second, &third]), [false, true, false, false]);
+    (second.mark_proven(), third.mark_proven());
+    assert!(places.take(peer(5)).is_none());
+    drop(second);
+    assert!(places.take(peer(5)).is_some());
+    assert_eq!(ended(&[&known, &third]), [false, false]);
+}
+
+#[test]
+fn a_peer_that_has_its_share_displaces_its_own_connections_only() {
+    let places = places(10, 2);
+    let (other, mine) = (places.take(peer(1)).unwrap(), places.take(peer(2)).unwrap());
+    mine.mark_proven();
+    let (next, again) = (places.take(peer(2)).unwrap(), places.take(peer(2)).unwrap());
+    assert_eq!(ended(&[&other, &mine, &next, &again]), [false, false, true, false]);
+}
+
+#[test]
+fn a_connection_that_ends_frees_its_place_also_after_it_made_way() {
+    let places = places(1, 1);
+    let first = places.take(peer(1)).unwrap();
+    let second = places.take(peer(1)).unwrap();
+    drop(first);
+    assert_eq!(places.lock().peers.values().sum::<usize>(), 1);
+    drop(second);
+    assert!(places.lock().peers.is_empty() && places.lock().newcomers.is_empty());
+}
+
+#[test]
+fn connections_leave_files_to_the_store_and_the_chats() {
+    let wanted = ConnectionLimits { connections: 1000, per_peer: 750 };
+    assert_eq!(fitting(wanted, 2200), wanted);
+    assert_eq!(fitting(wanted, 1024), ConnectionLimits { connections: 412, per_peer: 412 });
+    assert_eq!(fitting(wanted, 64), ConnectionLimits { connections: 8, per_peer: 8 });
 }

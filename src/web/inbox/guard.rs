@@ -1,6 +1,7 @@
 //! What a request must be before a handler sees it.
 
 use crate::{
+    connections::Connection,
     handle::Handle,
     inbox::{
         InboxState,
@@ -83,6 +84,9 @@ pub(crate) async fn data(
         );
     }
     parts.extensions.insert(Proven(challenge));
+    if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
+        connection.mark_proven();
+    }
     parts.extensions.insert(Handle::Inbox(visitor.presser()));
     parts.extensions.insert(visitor.presser());
     parts.extensions.insert(visitor);

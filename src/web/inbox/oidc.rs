@@ -265,7 +265,7 @@ async fn finish(
     let fits = |it: &Brought| it.code.len() <= LONGEST && it.state.len() <= LONGEST;
     let Some(Brought { code, state, iss, browser }) = body.ok().map(|Json(it)| it).filter(fits)
     else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is no answer of a sign-in.");
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a reply of a sign-in.");
     };
     let Some(people) = inbox.people() else {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);

@@ -136,7 +136,10 @@ async fn finish(
         Err(refused) => return *refused,
     };
     let Ok(Json(Finish { browser, passkey })) = body else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is no answer of a passkey.");
+        return refusal(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "This is not a valid reply of a passkey.",
+        );
     };
     let (Some(gate), Some(_core)) = (passkeys.gate(), inbox.connected()) else {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);

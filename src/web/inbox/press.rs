@@ -74,7 +74,7 @@ impl PressBody {
     /// Itself, if it can be a press; else a sentence.
     fn checked(self) -> Result<Self, &'static str> {
         if !is_plain(&self.token, TOKEN_LIMIT) || !is_plain(&self.card, ID_LIMIT) {
-            return Err("This is no button of a card, so nothing was pressed. Reload the page.");
+            return Err("This is not a button of a card, so nothing was pressed. Reload the page.");
         }
         if self.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err("The answer is empty, so nothing was sent. Write something first.");

@@ -153,7 +153,7 @@ async fn subscribe(
 ) -> Response {
     let Some(push) = &inbox.push else { return off() };
     let Ok(Json(mut browser)) = body else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is no browser's subscription.");
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a valid push subscription.");
     };
     if let Err(sentence) = browser.parts() {
         return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence);

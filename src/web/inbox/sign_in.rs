@@ -176,7 +176,7 @@ fn brought<'a>(
         return refused(StatusCode::FORBIDDEN, FOREIGN);
     }
     let Ok(Json(BroughtCode { code })) = body else {
-        return refused(StatusCode::UNPROCESSABLE_ENTITY, "This is no sign-in code.");
+        return refused(StatusCode::UNPROCESSABLE_ENTITY, "This is not a valid sign-in code.");
     };
     match inbox.people() {
         Some(people) => Ok((people, code)),

@@ -55,7 +55,8 @@ fn every_path_of_the_repository_that_a_page_names_is_there() {
     let (mut missing, mut named) = (Vec::new(), 0);
     for (page, text) in &pages() {
         for word in prose(text).flat_map(|line| line.split('`').skip(1).step_by(2)) {
-            let is_path = ["src/", "tests/", "config/", ".ci/"].iter().any(|it| word.starts_with(it));
+            let is_path =
+                ["src/", "tests/", "config/", ".ci/"].iter().any(|it| word.starts_with(it));
             // In capitals: a name of the reader's.
             if is_path && !word.contains([' ', '*']) && !word.contains(char::is_uppercase) {
                 named += 1;

@@ -85,7 +85,7 @@ async fn a_channel_that_cannot_be_reached_is_gone_with_a_sentence() {
     for (code, words) in [(50001, "cannot see it"), (50013, "may not write"), (10003, "no such")] {
         fake.take_channel(CHANNEL, code);
         let error = adapter.post(&target(), &sample_card("ls"), Posting::First).await.unwrap_err();
-        // What is not there any more may have been a session's thread.
+        // What no longer exists may have been a session's thread.
         let why = match (&error, code) {
             (SendError::ThreadGone(why), 10003) | (SendError::TargetGone(why), 50001 | 50013) => {
                 why

@@ -74,7 +74,7 @@ async fn a_chat_out_of_reach_is_said_to_be_gone() {
         (Target(format!("{FORUM}/8")), "TOPIC_CLOSED"),
         (Target("@team".to_owned()), "`@team` is not a Telegram chat"),
     ] {
-        // What is not there any more may have been a session's topic.
+        // What no longer exists may have been a session's topic.
         let of_forum = target.0.starts_with(&FORUM.to_string());
         match (adapter.post(&target, &sample_card("ls"), Posting::First).await, of_forum) {
             (Err(SendError::TargetGone(why)), false) | (Err(SendError::ThreadGone(why)), true) => {

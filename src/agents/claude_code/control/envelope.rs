@@ -41,7 +41,7 @@ pub(super) fn of(line: &Map<String, Value>, has_host: bool) -> ControlRequest<'_
         (Some(request), Some(PROMPT), Some(id)) => {
             return ControlRequest::Prompt { id: id.clone(), request };
         }
-        (_, Some(PROMPT), _) => (true, "`request_id` is missing, or is no text".to_owned()),
+        (_, Some(PROMPT), _) => (true, "`request_id` is missing, or is not a string".to_owned()),
         (_, Some(_), _) if has_host => return ControlRequest::OfHost,
         (_, Some(other), _) => (false, format!("nobody is there who answers `{other}`")),
         (_, None, _) => (true, "it does not say what it asks".to_owned()),

@@ -194,7 +194,7 @@ export class Connection {
   }
 }
 
-/** JSON, or `undefined` where it is no JSON. */
+/** JSON, or `undefined` where it is not valid JSON. */
 export function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));

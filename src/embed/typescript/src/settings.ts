@@ -136,7 +136,7 @@ function urls(value: TomlValue | undefined): string[] {
 function section(root: TomlTable, name: string): TomlTable {
   const table = root[name] ?? {};
   if (typeof table !== "object" || Array.isArray(table) || table instanceof Date) {
-    throw new SetUp(`\`${name}\` wants a section, written as [${name}]`);
+    throw new SetUp(`\`${name}\` must be a section, written as [${name}]`);
   }
   return { ...table };
 }

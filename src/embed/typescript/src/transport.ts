@@ -100,7 +100,7 @@ export class Transport {
 
   #object(reply: RawReply): Json {
     const read = parsed(reply.body);
-    if (read === undefined) throw this.unreadable("it is no JSON");
+    if (read === undefined) throw this.unreadable("it is not valid JSON");
     if (!isObject(read)) throw this.unreadable("it is no object");
     return read;
   }

@@ -18,7 +18,7 @@ async function show(part) {
   const list = status === 200 ? body.grants : [];
   part.replaceChildren(el("div", { className: "wide" },
     pageHead("grants", "Grants"),
-    el("p", { className: "lead", textContent: "What agents may do without asking, because a person said so, and what asks since a review. Guardrails hold over all of it." }),
+    el("p", { className: "lead", textContent: "Approvals that outlast one call. Guardrails override them." }),
     status === 200 ? "" : sentence(body.error, "wrong"),
     el("div", { className: "said", role: "status" }),
     status === 200 && list.length === 0 ? sentence("No grant holds.") : "",
@@ -33,7 +33,6 @@ function draw(part, grant) {
     grant.last_call ? el("bdi", { className: "first", dir: "ltr", textContent: ` ${grant.last_call}` }) : "");
   return el("li", { className: "tile", "data-grant": grant.id, "aria-labelledby": title.id },
     el("div", { className: "tile-head" }, title, confirmed(part, grant)),
-    grant.missing ? el("p", { className: "warn", textContent: `Does not hold: ${grant.missing}` }) : "",
     facts([
       ["Scope", SCOPES[grant.scope] ?? grant.scope],
       ["Agent", grant.agent],

@@ -88,7 +88,7 @@ function draw() {
   const node = el("article", { className: "card several", tabIndex: 0, "data-settle": `several ${ids}`, "aria-labelledby": "t-several" },
     el("div", { className: "matter" },
       el("div", { className: "head" }, el("h2", { id: "t-several", textContent: title })),
-      done ? "" : el("p", { className: "note", textContent: "Each is answered by a press of its own. No rule is stored." }),
+      done ? "" : el("p", { className: "note", textContent: "Each is answered separately; nothing is remembered." }),
       el("ol", { className: "each" }, ...ids.map(drawOne))),
     el("div", { className: "bar" }, el("div", { className: "buttons" }, el("div", { className: "row" },
       ...(done ? [button("Done", "done", clearSelection)] : [

@@ -52,7 +52,7 @@ enum TokenAudience {
 pub(super) enum TokenRefusal {
     /// It is not a token for this sign-in; for the log.
     Invalid(&'static str),
-    /// It is, and the person cannot be let in by it; for them.
+    /// It is, and the person cannot sign in by it; for them.
     Person(&'static str),
 }
 
@@ -70,9 +70,9 @@ pub(super) fn person(
 }
 
 fn verified(keys: &ProviderKeys, token: &str) -> Result<Claims, &'static str> {
-    let (signed, signature) = token.rsplit_once('.').ok_or("it is no token")?;
-    let (header, claims) = signed.split_once('.').ok_or("it is no token")?;
-    let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| "it is no token")?;
+    let (signed, signature) = token.rsplit_once('.').ok_or("it is not a token")?;
+    let (header, claims) = signed.split_once('.').ok_or("it is not a token")?;
+    let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| "it is not a token")?;
     let header: Header = part(header).ok_or("it has no header")?;
     // RFC 7515, section 4.1.11: what is critical and not understood makes it invalid.
     if header.rest.contains_key("crit") {

@@ -58,8 +58,8 @@ impl Provider {
         if let Some(file) = &config.ca_file {
             let named = |why: &str| format!("[oidc] ca_file {}: {why}", file.display());
             let pem = fs::read(file).map_err(|error| named(&error.to_string()))?;
-            let authority = Certificate::from_pem(&pem)
-                .map_err(|_| named("this is no certificate in PEM form"))?;
+            let authority =
+                Certificate::from_pem(&pem).map_err(|_| named("this is not a PEM certificate"))?;
             client = client.add_root_certificate(authority);
         }
         let client = client.build().map_err(|error| error.to_string())?;
@@ -87,7 +87,7 @@ impl Provider {
         }
         let secure = |what, text: &str| {
             let url = Url::parse(text).ok().filter(|url| is_secure(url, issuer));
-            url.ok_or_else(|| format!("its {what} is no https address"))
+            url.ok_or_else(|| format!("its {what} is not an https address"))
         };
         let methods = &found.token_endpoint_auth_methods_supported;
         let takes = |method: &str| methods.iter().any(|it| it == method);
@@ -106,7 +106,7 @@ impl Provider {
         endpoints: &Endpoints,
     ) -> Result<ProviderKeys, ProviderTrouble> {
         let set = self.answer("its keys", self.client.get(endpoints.keys.clone())).await?;
-        ProviderKeys::read(&set).ok_or_else(|| "its keys are no key set".to_owned())
+        ProviderKeys::read(&set).ok_or_else(|| "its keys are not a key set".to_owned())
     }
 
     /// The ID token for a code.
@@ -162,7 +162,7 @@ impl Provider {
                 code.filter(|code| code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
             return Err(format!("asked for {what}: {status} {}", code.unwrap_or_default()));
         }
-        body.ok_or_else(|| format!("asked for {what}: its answer is no JSON"))
+        body.ok_or_else(|| format!("asked for {what}: its answer is not valid JSON"))
     }
 }
 

@@ -39,7 +39,7 @@ const NOT_RECENT: &str = "You signed in more than 10 minutes ago. Sign out and i
 const BAD_NAME: &str = "A passkey needs a name of 1 to 64 characters, such as “Ana's phone”.";
 const TAKEN: &str = "This passkey is registered here already.";
 const TOO_MANY: &str = "You have 20 passkeys, which is the most. Remove one first.";
-const REFUSED: &str = "What the browser brought is no passkey for this inbox. Try again.";
+const REFUSED: &str = "The browser's passkey is not valid for this inbox. Try again.";
 
 /// To be put behind the guard of the page.
 pub(crate) fn own_routes() -> Router<Arc<InboxState>> {
@@ -138,7 +138,7 @@ async fn add(
         Err(refused) => return *refused,
     };
     let Ok(Json(NewPasskey { browser, name, passkey: brought })) = body else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is no new passkey.");
+        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a valid new passkey.");
     };
     let name = name.trim();
     let fits = (1..=LONGEST_NAME).contains(&name.chars().count()) && line(name) == name;

@@ -79,7 +79,7 @@ impl Sender {
         let host = address.host_str().unwrap_or_default().to_owned();
         for _ in 0..TRIES {
             let Ok(body) = encrypt(&keys, note.text.to_string().as_bytes()) else {
-                return self.forget(browser, &host, "its key is no key");
+                return self.forget(browser, &host, "its key is not valid");
             };
             match self.deliver(&address, body, note.kept).await {
                 PushReply::Taken => return,

@@ -83,7 +83,7 @@ impl Subscribers {
         };
         let key = URL_SAFE_NO_PAD.decode(&begun.key).ok();
         let key = key.and_then(|key| SenderKey::read(&key));
-        let key = key.ok_or_else(|| io::Error::other("its `key` is no key"))?;
+        let key = key.ok_or_else(|| io::Error::other("its `key` is not valid"))?;
         Ok(Self { file: file.to_owned(), key, all: Mutex::new(begun) })
     }
 

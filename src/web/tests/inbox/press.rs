@@ -31,7 +31,7 @@ async fn a_malformed_press_gets_a_sentence_and_reaches_nobody() {
         let status = answer.status().as_u16();
         (status, answer.json::<Value>().await.unwrap()["error"].as_str().unwrap().to_owned())
     };
-    let no_button = "This is no button of a card, so nothing was pressed. Reload the page.";
+    let no_button = "This is not a button of a card, so nothing was pressed. Reload the page.";
     let long = "x".repeat(41);
     for (card, token) in [("one", ""), ("", "t"), ("one", &*long), ("../one", "t"), ("one", "a b")]
     {

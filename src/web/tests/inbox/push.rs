@@ -124,7 +124,7 @@ async fn what_is_no_subscription_is_refused_and_where_push_is_off_the_page_is_to
     short["keys"]["auth"] = json!("c2hvcnQ");
     let no_https = "This browser's push service has no https address, so it cannot be told.";
     for (body, sentence) in [
-        ("{}".to_owned(), "This is no browser's subscription."),
+        ("{}".to_owned(), "This is not a valid push subscription."),
         (plain, no_https),
         (short.to_string(), "This browser's keys cannot be read."),
     ] {

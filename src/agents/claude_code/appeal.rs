@@ -1,0 +1,173 @@
+//! The appeal against Claude Code's auto mode: PermissionDenied brings what its classifier blocked
+//! to a person, and PreToolUse lets exactly the retry of it run.
+//!
+//! SECURITY: neither decides anything else. What no person released goes on to the classifier.
+
+use super::request::{NAME, PLAN, PermissionRequest, QUESTIONS};
+use crate::agent::{Attendance, HookReply, HookRequest};
+use countersign_client::Decided;
+use countersign_domain::{
+    Decision,
+    call::{Appeal, Call},
+    exact_json,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The event of a call that the classifier blocked.
+pub(super) const EVENT: &str = "PermissionDenied";
+
+/// The event of every call, before it runs.
+const BEFORE: &str = "PreToolUse";
+
+/// Set for hooks: `0` where nobody sits at the terminal.
+const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
+
+/// Who blocks, as people read it.
+const AUTO_MODE: &str = "Claude Code's auto mode";
+
+/// A call that the classifier blocked.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct BlockedCall {
+    request: PermissionRequest,
+    reason: String,
+}
+
+/// Decodes PermissionDenied; `None` for a tool that asks a person by itself.
+///
+/// # Errors
+/// What cannot be read; the call stays blocked then.
+pub(super) fn read(event: &Value) -> Result<Option<BlockedCall>, serde_json::Error> {
+    let request = PermissionRequest::deserialize(event)?;
+    let reason = event.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let asks_itself = matches!(request.tool(), QUESTIONS | PLAN);
+    Ok((!asks_itself).then_some(BlockedCall { request, reason }))
+}
+
+impl HookRequest for BlockedCall {
+    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        let against = AUTO_MODE.to_owned();
+        let reason = match self.reason.trim() {
+            "" => "it gave no reason".to_owned(),
+            "Classifier unavailable" => "it could not be checked".to_owned(),
+            reason => reason.trim_end_matches('.').chars().take(2_000).collect(),
+        };
+        let call = self.request.call(key, host)?;
+        // A retry is the same call, and reads no reason.
+        Ok(Call { appeal: Some(Appeal { against, reason }), accepts: Vec::new(), ..call })
+    }
+
+    // FAIL-CLOSED: without a plain yes the call stays blocked.
+    fn reply(&self, decided: &Decided) -> HookReply {
+        if decided.decision != Decision::Approve {
+            return HookReply::Nothing;
+        }
+        let retry = json!({"hookSpecificOutput": {"hookEventName": EVENT, "retry": true}});
+        HookReply::Print(retry)
+    }
+
+    fn wakes(&self, decided: &Decided) -> Option<String> {
+        let released = decided.decision == Decision::Approve;
+        // What wakes Claude says that nothing in it is a person's word, so this is a fact.
+        released.then(|| {
+            format!(
+                "countersign: {}. The call of {} that auto mode blocked may run once; the gate \
+                 lets exactly the same call pass when it is made again.",
+                decided.reason,
+                self.request.tool()
+            )
+        })
+    }
+}
+
+/// Decodes PreToolUse; `None` for a tool that asks a person by itself.
+///
+/// # Errors
+/// A sentence.
+pub(super) fn retried(stdin: &[u8]) -> Result<Option<Call>, String> {
+    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
+    let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
+    let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
+    let is_before = whole.get("hook_event_name").and_then(Value::as_str) == Some(BEFORE);
+    if !is_before || matches!(request.tool(), QUESTIONS | PLAN) {
+        return Ok(None);
+    }
+    request.call(String::new(), None).map(|call| Some(Call { key: None, ..call }))
+}
+
+/// Whether a person sits at the terminal.
+pub(super) fn attendance() -> Attendance {
+    match std::env::var(ATTENDED).as_deref() {
+        Ok("0") => Attendance::Unattended,
+        Ok(_) => Attendance::Attended,
+        Err(_) => Attendance::Unknown,
+    }
+}
+
+/// Lets a retry run. At a terminal Claude asks for permission first, where our other hook answers:
+/// that passes by the classifier also where a flag of its maker makes it judge what hooks allow. A
+/// run without a terminal would deny what is asked for.
+pub(super) fn release(why: &str, attendance: Attendance) -> HookReply {
+    let decision = if attendance == Attendance::Attended { "ask" } else { "allow" };
+    HookReply::Print(json!({"hookSpecificOutput": {"hookEventName": BEFORE,
+        "permissionDecision": decision, "permissionDecisionReason": format!("{NAME}: {why}")}}))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use countersign_client::Ending;
+
+    fn event(name: &str, tool: &str) -> Value {
+        json!({"hook_event_name": name, "session_id": "s", "cwd": "/w", "tool_name": tool,
+            "tool_input": {"command": "scp a b:c", "description": "Copy"},
+            "permission_mode": "auto", "tool_use_id": "toolu_1",
+            "reason": "[Data Exfiltration] sends a file out."})
+    }
+
+    fn decided(decision: Decision) -> Decided {
+        let reason = "approved by Ana".to_owned();
+        Decided { decision, reason, message: None, ask: None, ending: Ending::Ruled(None) }
+    }
+
+    #[test]
+    fn what_auto_mode_blocked_comes_with_its_reason_and_its_yes_is_a_retry() {
+        let blocked = read(&event(EVENT, "Bash")).unwrap().unwrap();
+        let call = blocked.call("key".into(), None).unwrap();
+        let reason = "[Data Exfiltration] sends a file out".to_owned();
+        assert_eq!(call.appeal, Some(Appeal { against: AUTO_MODE.into(), reason }));
+        assert_eq!(call.agent_mode.as_deref(), Some("auto"));
+        let retry = json!({"hookSpecificOutput": {"hookEventName": EVENT, "retry": true}});
+        assert_eq!(blocked.reply(&decided(Decision::Approve)), HookReply::Print(retry));
+        for other in [Decision::Deny, Decision::Answer, Decision::Edit] {
+            assert_eq!(blocked.reply(&decided(other)), HookReply::Nothing);
+            assert_eq!(blocked.wakes(&decided(other)), None);
+        }
+        assert!(blocked.wakes(&decided(Decision::Approve)).unwrap().contains("approved by Ana"));
+    }
+
+    #[test]
+    fn a_retry_is_the_same_call_and_questions_and_plans_are_none() {
+        let blocked = read(&event(EVENT, "Bash")).unwrap().unwrap().call("k".into(), None).unwrap();
+        let stdin = event(BEFORE, "Bash").to_string();
+        let retry = retried(stdin.as_bytes()).unwrap().unwrap();
+        assert_eq!(retry.without_words().digest(), blocked.without_words().digest());
+        assert_eq!((retry.appeal, retry.key), (None, None));
+        for tool in [QUESTIONS, PLAN] {
+            assert_eq!(read(&event(EVENT, tool)).unwrap(), None);
+        }
+        let other = event("PostToolUse", "Bash").to_string();
+        assert_eq!(retried(other.as_bytes()).unwrap(), None);
+    }
+
+    #[test]
+    fn a_released_call_is_asked_for_at_a_terminal_and_allowed_without_one() {
+        let said = |attendance| match release("approved ahead by Ana", attendance) {
+            HookReply::Print(reply) => reply["hookSpecificOutput"]["permissionDecision"].clone(),
+            other => json!(format!("{other:?}")),
+        };
+        let all = [Attendance::Attended, Attendance::Unattended, Attendance::Unknown];
+        assert_eq!(all.map(said), [json!("ask"), json!("allow"), json!("allow")]);
+    }
+}

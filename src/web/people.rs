@@ -1,0 +1,189 @@
+//! The people who answer: who could answer a call and why (`/v1/approvers/explain`,
+//! `/v1/asks/{id}/approvers`), pairing an account (`/v1/pairings`), and the passkeys of all
+//! (`/v1/passkeys`).
+
+use crate::{
+    asks::{find, longest},
+    error::{ApiError, json},
+    handle::{AskReader, Handle},
+    rules::word,
+    state::Api,
+};
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
+    http::StatusCode,
+};
+use countersign_domain::wire::{
+    AnswerersReply, AnswerersRequest, CountsView, PairingKnock, PairingProgress, PairingReply,
+    PairingRequest, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
+    RemovedPasskeyReply, WaitQuery,
+};
+use countersign_gate::{Knocker, PairingState, PasskeyRemoval, call::Call};
+use countersign_people::answerers::{AnswerCounts, Answerers, PossibleAnswerer};
+use countersign_policy::Verdict;
+use countersign_port::{PAIRING_PREFIX, line};
+use countersign_store::StoredPasskey;
+use countersign_tokens::{clock, ids};
+
+pub(super) async fn approvers(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<AnswerersReply>, ApiError> {
+    approver(&handle)?;
+    let AnswerersRequest { tool, args, cwd, agent, session, host } = json(&body?)?;
+    let agent = agent.unwrap_or_else(|| "countersign".to_owned());
+    let session = session.unwrap_or_else(|| "rules".to_owned());
+    let call = Call { cwd, host, ..Call::new(agent, session, &tool, args) };
+    call.check().map_err(|wrong| ApiError::bad_request(wrong.0))?;
+    let (decision, answerers) = api.gate.could_answer(call).await?;
+    Ok(Json(reply(decision.verdict, decision.reason, answerers.unwrap_or_default())))
+}
+
+pub(super) async fn approvers_of_ask(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    reader: AskReader,
+    Path(id): Path<String>,
+) -> Result<Json<AnswerersReply>, ApiError> {
+    approver(&handle)?;
+    let ask = find(&api, &id, &reader).await?;
+    let Some(answerers) = api.gate.can_answer(&ask).await? else {
+        let closed = format!("`{}` is closed: nobody can answer it any more", ask.id);
+        return Err(ApiError::new(StatusCode::CONFLICT, closed));
+    };
+    Ok(Json(reply(Verdict::Ask, ask.body.why.clone(), answerers)))
+}
+
+// SECURITY: an agent that knows who could approve its call, who is away and whose machine it is
+// said to be on knows whom to deceive. A token that reads all asks is an agent's too.
+fn approver(handle: &Handle) -> Result<(), ApiError> {
+    match handle {
+        Handle::Approver | Handle::Person(_) | Handle::Inbox(_) => Ok(()),
+        Handle::Agent | Handle::Named(_) => {
+            Err(ApiError::forbidden("who could answer is told with the approver's token only"))
+        }
+    }
+}
+
+fn reply(verdict: Verdict, reason: String, answerers: Answerers) -> AnswerersReply {
+    let Answerers { required, people, problems, shown } = answerers;
+    let people = people.into_iter().map(possible_answerer).collect();
+    AnswerersReply { verdict: word(verdict), reason, required, people, problems, shown }
+}
+
+fn possible_answerer(
+    PossibleAnswerer { who, counts, why }: PossibleAnswerer,
+) -> PossibleAnswererView {
+    let counts = match counts {
+        AnswerCounts::Yes => CountsView::Yes,
+        AnswerCounts::No => CountsView::No,
+        AnswerCounts::ByRole => CountsView::ByRole,
+    };
+    PossibleAnswererView { who, counts, why }
+}
+
+// `/v1/pairings`: begins a pairing, and says who sent its code.
+
+pub(super) async fn begin_pairing(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<PairingReply>, ApiError> {
+    may_pair(handle)?;
+    let PairingRequest { platform } = json(&body?)?;
+    let known = api.adapters.borrow().iter().any(|it| it.name == platform && it.name != "inbox");
+    if !known {
+        let name = line(&platform);
+        return Err(ApiError::not_found(format!(
+            "no account on `{name}` is in force; write [{name}] into the config and reload it"
+        )));
+    }
+    let (id, code) = (ids::ask_id(), format!("{PAIRING_PREFIX}{}", ids::nonce()));
+    let until = api.gate.pairings.begin(&platform, &id, &code);
+    tracing::info!(platform, pairing = id, "a pairing has begun");
+    Ok(Json(PairingReply { id, code, expires: clock::rfc3339(until) }))
+}
+
+pub(super) async fn pairing(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Path(id): Path<String>,
+    query: Result<Query<WaitQuery>, QueryRejection>,
+) -> Result<Json<PairingView>, ApiError> {
+    may_pair(handle)?;
+    let Query(query) = query?;
+    let none = || ApiError::not_found("there is no such pairing (any more); begin another");
+    let state = api.gate.pairings.wait(&id, longest(&query)).await.ok_or_else(none)?;
+    let (state, by) = match state {
+        PairingState::Waiting => (PairingProgress::Waiting, None),
+        PairingState::Expired => (PairingProgress::Expired, None),
+        PairingState::Knocked(by) => (PairingProgress::Knocked, Some(knock(by))),
+    };
+    Ok(Json(PairingView { state, by }))
+}
+
+/// Whether a handle may make and read pairings.
+// SECURITY: the approver's token alone, even where local answering is off: as a reload, a pairing
+// grants nothing to its caller. An agent that read a code could send it to the bot itself.
+fn may_pair(handle: Handle) -> Result<(), ApiError> {
+    match handle {
+        Handle::Approver | Handle::Person(_) => Ok(()),
+        Handle::Agent | Handle::Named(_) | Handle::Inbox(_) => {
+            Err(ApiError::forbidden("pairing a phone needs the approver's token"))
+        }
+    }
+}
+
+fn knock(by: Knocker) -> PairingKnock {
+    let Knocker { id, name, target, place } = by;
+    PairingKnock { id, name, target, place }
+}
+
+// `/v1/passkeys`: lists and removes the passkeys of people.
+
+// SECURITY: for approvers: an agent does not learn who signs in with what, and when.
+pub(super) async fn passkeys(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+) -> Result<Json<PasskeysPage>, ApiError> {
+    let _ = handle.answerer()?;
+    let all = api.gate.passkeys().await?;
+    let all = all.into_iter().map(|(passkey, presser)| passkey_view(passkey, presser.is_some()));
+    Ok(Json(PasskeysPage { passkeys: all.collect() }))
+}
+
+pub(super) async fn remove_passkey(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Path(id): Path<String>,
+) -> Result<Json<RemovedPasskeyReply>, ApiError> {
+    let who = handle.answerer()?;
+    match api.gate.remove_passkey(&id, who).await? {
+        PasskeyRemoval::Done(passkey) => {
+            Ok(Json(RemovedPasskeyReply { removed: passkey_view(*passkey, false) }))
+        }
+        PasskeyRemoval::Unknown => {
+            Err(ApiError::not_found(format!("there is no passkey `{}`", line(&id))))
+        }
+        PasskeyRemoval::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
+    }
+}
+
+fn passkey_view(passkey: StoredPasskey, accepted: bool) -> PasskeyView {
+    PasskeyView {
+        id: passkey.id,
+        person: passkey.owner,
+        name: passkey.name,
+        identity: passkey.person,
+        host: passkey.host,
+        accepted,
+        created_at: clock::rfc3339(passkey.created_at),
+        last_used_at: passkey.used_at.map(clock::rfc3339),
+    }
+}
