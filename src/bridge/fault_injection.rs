@@ -98,14 +98,23 @@ pub struct Asked {
 
 impl Scenario {
     pub async fn open(store: &Store, place: &impl Place) -> Self {
-        Self::with_rules(store, place, None).await
+        Self::with(store, place, (Profile::Standard, None)).await
     }
 
-    pub async fn with_rules(store: &Store, place: &impl Place, rules: Option<&Path>) -> Self {
+    /// One of the profile whose system writes Always to its own file, this one.
+    pub async fn with_file(store: &Store, place: &impl Place, rules: &Path) -> Self {
+        Self::with(store, place, (Profile::Molf, Some(rules))).await
+    }
+
+    async fn with(
+        store: &Store,
+        place: &impl Place,
+        (profile, rules): (Profile, Option<&Path>),
+    ) -> Self {
         let still = Still::begin();
         let adapter = place.adapter();
         let target = place.target();
-        let policy = Policy::open(Profile::Standard, rules, None, Guardrail::default(), false);
+        let policy = Policy::open(profile, rules, None, Guardrail::default(), false);
         let settings = GateSettings {
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Wait,

@@ -7,6 +7,7 @@ use countersign_domain::{
     By,
     wire::{GrantReach, GrantView},
 };
+use countersign_policy::{Rule, file};
 use countersign_tokens::clock;
 use serde_json::json;
 
@@ -27,7 +28,7 @@ pub(super) struct GrantsArgs {
 #[cfg(test)]
 impl GrantsArgs {
     pub(super) fn revokes(&self) -> bool {
-        self.command.is_some()
+        matches!(self.command, Some(GrantsCommand::Revoke { .. }))
     }
 }
 
@@ -39,6 +40,8 @@ enum GrantsCommand {
         #[arg(value_name = "ID", add = complete::grants())]
         grant: String,
     },
+    /// Print what was approved for always as a rules file, in which the last match wins
+    Export,
 }
 
 pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
@@ -46,6 +49,9 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
         Some(GrantsCommand::Revoke { grant }) => {
             let gone = context.approver()?.revoke(&grant).await?;
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
+        }
+        Some(GrantsCommand::Export) => {
+            say::out(&exported(&token::reader(context)?.grants().await?)?)?;
         }
         None => {
             let mut grants = context.reader()?.grants().await?;
@@ -62,6 +68,13 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
         }
     }
     Ok(Exit::Good)
+}
+
+/// The grants for always as rules of a file.
+fn exported(grants: &[GrantView]) -> Result<String> {
+    let always = grants.iter().filter(|grant| grant.scope == GrantReach::Always);
+    let rules: Vec<Rule> = always.map(|grant| Rule::allow(&grant.tool, &grant.pattern)).collect();
+    Ok(file::append("{}", &rules)?)
 }
 
 /// The scopes by name.
@@ -100,12 +113,10 @@ fn show(grant: &GrantView, now_ms: i64) -> String {
         Some(at) => clock::relative(at, now_ms),
         None => created_at.clone(),
     };
-    let missing = grant.missing.as_ref().map(|why| format!(" — does not hold: {why}"));
     say::literal(&format!(
-        "{id}  {rule}  {scope}{session}{}, by {name} {given}{}{}",
+        "{id}  {rule}  {scope}{session}{}, by {name} {given}{}",
         until.unwrap_or_default(),
         used(grant, now_ms).unwrap_or_default(),
-        missing.unwrap_or_default()
     ))
 }
 

@@ -249,7 +249,7 @@ impl Gate {
         let approvers = &self.choices().approvers;
         match quorum::weigh(ask, approvers, by, answer) {
             Weighed::Answer(mut answer) => {
-                let grants = grants_for(ask, &answer, person(by));
+                let grants = grants_for(ask, &answer, person(by), &self.choices().policy);
                 answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
                 let end = State::Answered(*answer);
                 Ok(ControlFlow::Continue(self.store.close_ask(ask, &end, &grants).await?))
@@ -275,8 +275,7 @@ impl Gate {
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
     async fn applied(self: &Arc<Self>, ask: Ask) -> Reply {
-        // First the waiter: the rule holds from the commit on, its place in the file is for people
-        // to read.
+        // First the waiter: the rule holds from the commit on.
         self.closed(&ask);
         if let (Some(review), Some(answer)) = (&ask.body.review, ask.answer()) {
             let (review, answer) = (review.clone(), answer.clone());

@@ -147,6 +147,7 @@ pub(super) fn grant_of_next(ask: &Ask, next: &NextTry) -> Grant {
             Some(_) => call.without_words().digest(),
             None => ask.digest.clone(),
         }),
+        in_file: false,
     }
 }
 
@@ -181,6 +182,7 @@ pub(super) fn grants_of(ask: &Ask, budget: &Budget, answer: &Answer, by: &By) ->
         created_at: answer.at,
         expires_at: Some(answer.at.saturating_add(lasts)),
         digest: Some(call.digest()),
+        in_file: false,
     };
     let texts = budget.calls.iter().map(|call| call.text(whole.cwd.as_deref()));
     texts.zip(whole.ahead()).map(one).collect()

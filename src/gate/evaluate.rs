@@ -11,7 +11,7 @@ use super::{
         step::AskStep,
     },
     call::{Batch, Call, Malformed},
-    grants::{self, grants_of, is_of},
+    grants::{self, is_of},
     links,
     policy::Loaded,
     reviews,
@@ -300,9 +300,8 @@ impl Gate {
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
-                let (always, here) = grants_of(&self.store, call, grants);
-                let rules = file.current(&always);
-                let grants = Rules::from_grants(&here);
+                let rules = file.current();
+                let grants = rules.grantable(grants::rules_for(call, grants));
                 let layers = Layers {
                     agent: None,
                     rules: &rules.rules,
@@ -314,8 +313,7 @@ impl Gate {
                 Ok((by_rules(facts, &layers, mode), rules.problem.clone()))
             }
             Policy::Native(native) => {
-                let (always, here) = grants_of(&self.store, call, grants);
-                let granted: Vec<Rule> = always.into_iter().chain(here).collect();
+                let granted = grants::rules_for(call, grants);
                 let given = EvaluationContext {
                     mode: mode.as_deref(),
                     grants: &grants::as_kept(&granted),
@@ -446,7 +444,8 @@ impl Gate {
         Ok(Handling { plan, steps, ..handling })
     }
 
-    /// Prepares a trial of these rules, placed as Always would place them. Nothing is written.
+    /// Prepares a trial of these rules, each as the last line of its tool in the rules file. Nothing
+    /// is written.
     ///
     /// # Errors
     /// [`TrialError`]
@@ -463,15 +462,10 @@ impl Gate {
             grant.scope == GrantScope::Always && grants::is_literal(&grant.rule)
         };
         let always: Vec<Rule> = granted.into_iter().filter(holds).map(|grant| grant.rule).collect();
-        // As in the evaluation of calls: on a shared store the file holds no grants.
-        let (in_file, beside) =
-            if self.store.is_shared() { (vec![], always) } else { (always, vec![]) };
-        Ok(RuleTrial {
-            gate: self.clone(),
-            before: file.current(&in_file),
-            after: file.with(rules, &in_file).map_err(TrialError::Refused)?,
-            grants: Rules::from_grants(&beside),
-        })
+        let before = file.current();
+        let grants = before.grantable(always);
+        let after = file.with(rules).map_err(TrialError::Refused)?;
+        Ok(RuleTrial { gate: self.clone(), before, after, grants })
     }
 }
 

@@ -1,8 +1,9 @@
-//! Grants: made by an answer or saved by a person, kept in the store, written to the rules file
-//! where they are for ever; what they cover, and how often they let calls run.
+//! Grants: made by an answer or saved by a person, and kept in the store; what they cover, and how
+//! often they let calls run. Where the profile's system writes Always to its own file (molf), its
+//! rule is written there too, and taken out again.
 
 use super::{
-    Gate, Policy, SubmitError,
+    Gate, Policy, SubmitError, Workers,
     approvers::{Approver, Stranger, Who, person},
     ask::{Answer, Ask, By, Decision, Scope},
     budgets,
@@ -62,7 +63,7 @@ const CALL: usize = 200;
 pub enum Revoked {
     /// It no longer holds.
     Done(Box<Grant>),
-    /// The store forgot it, but the rule is still in the file, for this reason.
+    /// The store forgot it, but the rule is still in a rules file, for this reason.
     FileKeepsIt(Box<Grant>, String),
     /// There is no such grant in force.
     Unknown,
@@ -178,23 +179,31 @@ impl Gate {
         if let Err(problem) = self.remove_pending().await {
             return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
         }
-        Ok(Revoked::Done(Box::new(grant)))
+        // INVARIANT: nobody is told that a call asks which a line of the file still allows.
+        Ok(match self.choices().policy.still_allows(&grant.rule) {
+            Some(why) => Revoked::FileKeepsIt(Box::new(grant), why),
+            None => Revoked::Done(Box::new(grant)),
+        })
     }
 
-    /// Takes the rules of revoked grants out of the rules file, unless another grant in force has
+    /// Takes the rules of revoked grants out of the files of workers, unless another grant in force has
     /// the same rule. What cannot be taken out is tried again at the next revocation and the next
     /// start; why is returned.
     // INVARIANT: a rule that was revoked is out of the file in the end, though the process dies
     // between the commit and the file.
     pub(super) async fn remove_pending(&self) -> Result<(), String> {
-        if self.store.is_shared() {
+        let policy = self.choices().policy.clone();
+        let Some(workers) = policy.workers().filter(|_| !self.store.is_shared()) else {
             return Ok(());
-        }
+        };
         let _one_at_a_time = self.file.lock().await;
-        self.try_remove_pending().await.map_err(|error| error.to_string())?
+        self.try_remove_pending(workers).await.map_err(|error| error.to_string())?
     }
 
-    async fn try_remove_pending(&self) -> Result<Result<(), String>, StoreError> {
+    async fn try_remove_pending(
+        &self,
+        workers: &Workers,
+    ) -> Result<Result<(), String>, StoreError> {
         let mut kept = Ok(());
         let gone = self.store.unremoved_grants().await?;
         if gone.is_empty() {
@@ -204,16 +213,16 @@ impl Gate {
         for grant in gone {
             let worker = self.worker_of(&grant).await?;
             let mut needed = false;
-            for other in in_force.iter().filter(|other| other.scope == GrantScope::Always) {
+            for other in in_force.iter().filter(|other| other.in_file) {
                 needed |= other.rule == grant.rule && self.worker_of(other).await? == worker;
             }
             let removed = match needed {
-                true => None,
-                false => self.choices().policy.remove(worker.as_deref(), &grant.rule),
+                true => Ok(()),
+                false => workers.remove(worker.as_deref(), &grant.rule),
             };
             match removed {
-                None | Some(Ok(())) => self.store.grant_removed(&grant.id).await?,
-                Some(Err(problem)) => {
+                Ok(()) => self.store.grant_removed(&grant.id).await?,
+                Err(problem) => {
                     let grant = &grant.id;
                     tracing::warn!(%grant, problem, "a revoked rule is still in the file");
                     kept = Err(problem);
@@ -223,18 +232,6 @@ impl Gate {
         Ok(kept)
     }
 
-    /// For each of these grants why it does not hold, though nobody revoked it; `None` where it
-    /// holds: the rules file is what rules, and people edit it.
-    #[must_use]
-    pub fn missing_rules(&self, grants: &[Grant]) -> Vec<Option<String>> {
-        let shared = self.store.is_shared();
-        let in_file = |grant: &&Grant| grant.scope == GrantScope::Always && !shared;
-        let lacks = |grant: &Grant| {
-            Some(grant).filter(in_file).and_then(|grant| self.choices().policy.lacks(&grant.rule))
-        };
-        grants.iter().map(lacks).collect()
-    }
-
     /// Whether it is counted how often grants are used: decisions of other profiles do not name the
     /// grant behind them.
     #[must_use]
@@ -242,24 +239,23 @@ impl Gate {
         matches!(*self.choices().policy, Policy::Rules(..))
     }
 
-    /// Writes to the rules file what a crash kept from being written.
+    /// Writes to the files of workers what a crash kept from being written.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn write_pending_grants(&self) -> Result<(), StoreError> {
-        if self.store.is_shared() {
+        let policy = self.choices().policy.clone();
+        let Some(workers) = policy.workers().filter(|_| !self.store.is_shared()) else {
             return Ok(());
-        }
+        };
         // One that stays says why in the log; the next start tries again.
         let _ = self.remove_pending().await;
         let _one_at_a_time = self.file.lock().await;
         for grant in self.store.unwritten_grants().await? {
             let worker = self.worker_of(&grant).await?;
-            let policy = &self.choices().policy;
-            match policy.append(worker.as_deref(), std::slice::from_ref(&grant.rule)) {
-                None => return Ok(()),
-                Some(Ok(())) => self.store.grant_written(&grant.id).await?,
-                Some(Err(problem)) => {
+            match workers.append(worker.as_deref(), std::slice::from_ref(&grant.rule)) {
+                Ok(()) => self.store.grant_written(&grant.id).await?,
+                Err(problem) => {
                     tracing::warn!(grant = %grant.id, problem, "a grant is not written")
                 }
             }
@@ -272,38 +268,29 @@ impl Gate {
         Ok(self.store.ask(&grant.ask).await?.and_then(|ask| ask.body.call.worker))
     }
 
-    /// Writes the rules of an Always to the file, and rules on the call again. `Some` says in what
-    /// way the grant does not do what its button said.
+    /// Writes the rules of an Always to the file that keeps them, if one does, and rules on the call
+    /// again. `Some` says in what way the grant does not do what its button said.
     // INVARIANT: a grant that is committed holds, and no trouble after it is told as if it did not.
     pub(super) async fn store_always(&self, ask: &Ask) -> Result<Option<String>, String> {
         let Some(answer) = ask.answer() else { return Ok(None) };
         if answer.scope.is_none_or(|scope| scope == Scope::Once) {
             return Ok(None);
         }
-        if ask.body.lasts == GrantLifetime::Durable
-            && matches!(answer.scope, Some(Scope::Always | Scope::Exact))
-            && !self.store.is_shared()
-        {
-            let _one_at_a_time = self.file.lock().await;
-            let grants = match self.store.unwritten_grants().await {
-                Ok(grants) => grants,
-                Err(error) => return Ok(Some(unchecked(&error))),
-            };
-            let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
-            let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
-            let worker = ask.body.call.worker.as_deref();
-            match self.choices().policy.append(worker, &rules) {
-                None => {}
-                Some(Ok(())) => self.note_written(&ours).await,
-                Some(Err(problem)) => {
-                    tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
-                    for grant in &ours {
-                        let _ = self.store.revoke_grant(&grant.id, None, clock::now_ms()).await;
-                        let _ = self.store.grant_removed(&grant.id).await;
-                    }
-                    return Err(problem);
+        let policy = self.choices().policy.clone();
+        let kept = match policy.refuses(&ask.body.stored_rules(answer)) {
+            Some(problem) => Ok(Err(problem)),
+            None => self.write_always(ask, &policy).await,
+        };
+        match kept {
+            Ok(Ok(())) => {}
+            Ok(Err(problem)) => {
+                tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
+                if let Err(error) = self.take_back(|grant| grant.ask == ask.id).await {
+                    tracing::warn!(ask_id = %ask.id, %error, "its grants are still in the store");
                 }
+                return Err(problem);
             }
+            Err(error) => return Ok(Some(unchecked(&error))),
         }
         if answer.stored.parts.is_some() {
             // What was left out asks again, as its approver wants it.
@@ -321,32 +308,36 @@ impl Gate {
         }))
     }
 
-    /// Writes the rule of a grant without an ask to the file. Where it cannot be written the grant
-    /// is taken back; why is the error.
-    async fn write_saved(&self, grant: &Grant) -> Result<(), String> {
-        if self.store.is_shared() {
-            return Ok(());
-        }
+    async fn write_always(
+        &self,
+        ask: &Ask,
+        policy: &Policy,
+    ) -> Result<Result<(), String>, StoreError> {
+        let Some(workers) = policy.workers().filter(|_| !self.store.is_shared()) else {
+            return Ok(Ok(()));
+        };
         let _one_at_a_time = self.file.lock().await;
-        let rules = std::slice::from_ref(&grant.rule);
-        match self.choices().policy.append(None, rules) {
-            None => {}
-            Some(Ok(())) => self.note_written(std::slice::from_ref(grant)).await,
-            Some(Err(problem)) => {
-                tracing::warn!(grant = %grant.id, problem, "a rule could not be saved");
-                let _ = self.store.revoke_grant(&grant.id, None, clock::now_ms()).await;
-                let _ = self.store.grant_removed(&grant.id).await;
-                return Err(problem);
-            }
+        let mut ours = self.store.unwritten_grants().await?;
+        ours.retain(|grant| grant.ask == ask.id);
+        let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
+        if rules.is_empty() {
+            return Ok(Ok(()));
         }
-        Ok(())
+        let written = workers.append(ask.body.call.worker.as_deref(), &rules);
+        if written.is_ok() {
+            self.note_written(&ours).await;
+        }
+        Ok(written)
     }
 
-    /// Takes a grant back that does not do what it says.
-    async fn take_back(&self, grant: &Grant) -> Result<(), StoreError> {
-        self.store.revoke_grant(&grant.id, None, clock::now_ms()).await?;
-        // What is still in the file is taken out at the next start, and holds nothing meanwhile.
-        let _ = self.remove_pending().await;
+    /// Takes grants back that do not do what they say, and are in no file.
+    async fn take_back(&self, which: impl Fn(&Grant) -> bool) -> Result<(), StoreError> {
+        let mut grants = self.store.grants(clock::now_ms()).await?;
+        grants.retain(which);
+        for grant in grants {
+            self.store.revoke_grant(&grant.id, None, clock::now_ms()).await?;
+            self.store.grant_removed(&grant.id).await?;
+        }
         Ok(())
     }
 
@@ -428,24 +419,19 @@ impl Gate {
             created_at: clock::now_ms(),
             expires_at: None,
             digest: None,
+            in_file: false,
         };
         let (gate, new) = (self.clone(), grant.clone());
         // A page that goes away does not stop it half way.
-        let written = to_the_end(async move {
-            match gate.store.save_grant(&new).await? {
-                true => Ok(gate.write_saved(&new).await),
-                false => Ok(Err(PAUSED.to_owned())),
-            }
-        });
-        if let Err(why) = written.await? {
-            return Ok(RuleSaved::Refused(why));
+        if !to_the_end(async move { gate.store.save_grant(&new).await }).await? {
+            return Ok(RuleSaved::Refused(PAUSED.to_owned()));
         }
         let now = self.decide_anew(call).await?;
         if now.verdict == Verdict::Allow {
             tracing::info!(rule = %grant.rule, by = %grant.by, "a rule was saved");
             return Ok(RuleSaved::Saved(Box::new(grant)));
         }
-        self.take_back(&grant).await?;
+        self.take_back(|it| it.id == grant.id).await?;
         Ok(RuleSaved::Refused(format!(
             "The rule would not win, so it was not saved: {}",
             now.reason
@@ -457,23 +443,16 @@ fn unchecked(error: &dyn std::fmt::Display) -> String {
     format!("But it could not be checked that its rule holds: {error}")
 }
 
-/// The rules granted for always, and those granted to the session of this call.
-pub(super) fn grants_of(store: &Store, call: &Call, grants: &[Grant]) -> (Vec<Rule>, Vec<Rule>) {
+/// The rules granted for always, then those granted to the session of this call.
+pub(super) fn rules_for(call: &Call, grants: &[Grant]) -> Vec<Rule> {
     let is_always = |grant: &&Grant| grant.scope == GrantScope::Always;
     let is_here = |grant: &&Grant| !is_always(grant) && is_of(grant, call);
-    let rule = |grant: &Grant| grant.rule.clone();
-    let mut always: Vec<_> = grants.iter().filter(is_always).map(rule).collect();
-    let mut here: Vec<_> = grants.iter().filter(is_here).map(rule).collect();
-    if store.is_shared() {
-        // Every daemon has a rules file of its own; what is granted holds at all of them at
-        // once.
-        here.append(&mut always);
-    }
-    (always, here)
+    let here = grants.iter().filter(is_here);
+    grants.iter().filter(is_always).chain(here).map(|grant| grant.rule.clone()).collect()
 }
 
-/// The grants that an answer makes.
-pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
+/// The grants that an answer makes under this policy.
+pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By, policy: &Policy) -> Vec<Grant> {
     if let Some(budget) = &ask.body.call.budget {
         return budgets::grants_of(ask, budget, answer, &by);
     }
@@ -496,6 +475,9 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
             return vec![];
         }
     };
+    let in_file = policy.workers().is_some()
+        && scope == GrantScope::Always
+        && answer.scope != Some(Scope::Prefix);
     let call = &ask.body.call;
     let grant = |rule: &Rule| Grant {
         id: ids::ask_id(),
@@ -509,6 +491,7 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
         created_at: answer.at,
         expires_at,
         digest: None,
+        in_file,
     };
     ask.body.stored_rules(answer).into_iter().map(grant).collect()
 }

@@ -1,7 +1,12 @@
 //! The operator's policy: the rules file, a file for each worker, or another system's own
-//! configuration. Each is read again when it changes; what somebody says Always to is added to it.
+//! configuration. Each is read again when it changes. What somebody says Always to is added to the
+//! files of workers, as their system does, and to no other.
 
-use countersign_policy::{Decision, Guardrail, Rule, RuleProblem, Rules, file, tools::canonical};
+use countersign_policy::{
+    Decision, Guardrail, Rule, RuleProblem, Rules, Verdict,
+    file::{self, FileError},
+    tools::canonical,
+};
 use countersign_profiles::{EvaluationContext, Profile, System, WorkerFiles};
 use std::{
     collections::HashMap,
@@ -122,36 +127,31 @@ impl Policy {
         }
     }
 
-    /// Adds rules to the file that calls of this worker are ruled by; `None` where no file keeps
-    /// what is granted.
-    pub(super) fn append(
-        &self,
-        worker: Option<&str>,
-        rules: &[Rule],
-    ) -> Option<Result<(), String>> {
+    /// The files that keep what is granted for always, where the profile's system writes it to its
+    /// own file. Everywhere else the store alone keeps it.
+    pub(super) fn workers(&self) -> Option<&Workers> {
         match self {
-            Self::Rules(file, _) => Some(file.append(rules)),
-            Self::Workers(workers, _) => Some(workers.append(worker, rules)),
-            Self::Native(_) => None,
+            Self::Workers(workers, _) => Some(workers),
+            Self::Rules(..) | Self::Native(_) => None,
         }
     }
 
-    /// Why a granted rule does not hold any more; `None` where it does, where the store alone keeps
-    /// what is granted, and for the files of workers, which are not compared.
-    pub(super) fn lacks(&self, rule: &Rule) -> Option<String> {
-        match self {
-            Self::Rules(file, _) => file.lacks(rule),
-            Self::Workers(..) | Self::Native(_) => None,
-        }
+    /// Why these rules cannot be granted: the rules file denies what one of them allows.
+    pub(super) fn refuses(&self, rules: &[&Rule]) -> Option<String> {
+        let Self::Rules(file, _) = self else { return None };
+        let now = file.current();
+        let denied = rules.iter().find(|rule| now.denies(rule))?;
+        let (tool, pattern) = (denied.tool.clone(), denied.pattern.clone());
+        Some(FileError::Denied { tool, pattern }.to_string())
     }
 
-    /// Takes a rule out of that file.
-    pub(super) fn remove(&self, worker: Option<&str>, rule: &Rule) -> Option<Result<(), String>> {
-        match self {
-            Self::Rules(file, _) => Some(file.remove(rule)),
-            Self::Workers(workers, _) => Some(workers.remove(worker, rule)),
-            Self::Native(_) => None,
-        }
+    /// Says so if the rules file allows what a grant of this rule allowed.
+    pub(super) fn still_allows(&self, rule: &Rule) -> Option<String> {
+        let Self::Rules(file, _) = self else { return None };
+        let now = file.current();
+        let mut same = now.rules.iter().filter(|it| is_same(it, rule));
+        same.any(|it| it.verdict == rule.verdict)
+            .then(|| format!("a person wrote it to {}", name(&file.path)))
     }
 }
 
@@ -232,8 +232,6 @@ pub struct RulesFile {
     home: Option<String>,
     guardrail: Guardrail,
     last: Mutex<Arc<Loaded>>,
-    /// Two Always at once are written one after the other.
-    writing: Mutex<()>,
 }
 
 /// The rules in force.
@@ -245,9 +243,23 @@ pub struct Loaded {
     pub guardrail: Guardrail,
     /// What is wrong with the file, when these are older than it.
     pub problem: Option<String>,
-    /// Rules in the file that grants have put there.
-    granted: Vec<Rule>,
+    /// The denies among the rules, in force or outranked by a later line.
+    denies: Vec<Rule>,
     stamp: Stamp,
+}
+
+impl Loaded {
+    /// The granted rules, without those that the file denies by the same pattern.
+    // SECURITY: such a grant is void whenever it was made, also where a later line of the file
+    // outranks the deny.
+    pub(super) fn grantable(&self, mut granted: Vec<Rule>) -> Rules {
+        granted.retain(|rule| !self.denies(rule));
+        Rules::from_grants(&granted)
+    }
+
+    fn denies(&self, rule: &Rule) -> bool {
+        self.denies.iter().any(|deny| is_same(deny, rule))
+    }
 }
 
 /// Tells one state of a file from another.
@@ -264,30 +276,24 @@ impl RulesFile {
     /// When the file is there and cannot be read, is open to others, or holds an error.
     pub fn open(path: &Path, home: Option<String>, guardrail: Guardrail) -> Result<Self, String> {
         let stamp = stamp(path).map_err(|error| cannot_read(path, &error))?;
-        let loaded = load(path, home.as_deref(), stamp, guardrail.clone(), &[])?;
+        let loaded = load(path, home.as_deref(), stamp, guardrail.clone())?;
         let last = Mutex::new(Arc::new(loaded));
-        Ok(Self { path: path.to_owned(), home, guardrail, last, writing: Mutex::new(()) })
+        Ok(Self { path: path.to_owned(), home, guardrail, last })
     }
 
     /// The rules in force now: those of the file, or the last good ones with what is wrong.
-    /// `granted` are the rules in it that came from grants.
     #[must_use]
     // FAIL-CLOSED: a broken file never loosens anything; the last good rules stay, and every card
     // says so.
-    pub fn current(&self, granted: &[Rule]) -> Arc<Loaded> {
+    pub fn current(&self) -> Arc<Loaded> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match stamp(&self.path) {
-            Ok(found) if found == last.stamp && last.problem.is_none() => {
-                if last.granted == granted {
-                    return last.clone();
-                }
-                self.load(found, granted)
-            }
+            Ok(found) if found == last.stamp && last.problem.is_none() => return last.clone(),
             // The defaults may allow more than the file did.
             Ok(Stamp::Missing) if last.stamp != Stamp::Missing => {
                 Err(format!("{} is gone", self.path.display()))
             }
-            Ok(found) => self.load(found, granted),
+            Ok(found) => load(&self.path, self.home.as_deref(), found, self.guardrail.clone()),
             Err(error) => Err(cannot_read(&self.path, &error)),
         };
         *last = Arc::new(match found {
@@ -301,7 +307,7 @@ impl RulesFile {
                     rules: last.rules.clone(),
                     guardrail: last.guardrail.clone(),
                     problem: Some(problem),
-                    granted: last.granted.clone(),
+                    denies: last.denies.clone(),
                     stamp: last.stamp.clone(),
                 }
             }
@@ -309,49 +315,16 @@ impl RulesFile {
         last.clone()
     }
 
-    fn load(&self, stamp: Stamp, granted: &[Rule]) -> Result<Loaded, String> {
-        load(&self.path, self.home.as_deref(), stamp, self.guardrail.clone(), granted)
-    }
-
-    /// Why a rule that a grant wrote is not in force any more: people edit the file.
-    #[must_use]
-    pub fn lacks(&self, rule: &Rule) -> Option<String> {
-        let loaded = self.now();
-        let same =
-            |it: &&Rule| canonical(&it.tool) == canonical(&rule.tool) && it.pattern == rule.pattern;
-        let file = name(&self.path);
-        // The last one decides.
-        match loaded.rules.iter().filter(same).last() {
-            Some(found) if found.verdict == rule.verdict => None,
-            Some(found) => Some(format!("{file} was edited and says {} now", found.verdict.word())),
-            None => Some(format!("it is no longer in {file}")),
-        }
-    }
-
-    /// The rules in force now, with the same granted rules as before.
-    fn now(&self) -> Arc<Loaded> {
-        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
-        self.current(&granted)
-    }
-
     /// What is wrong with the file, if something is.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
-        self.now().problem.clone()
+        self.current().problem.clone()
     }
 
     /// The rules of the file that a person should look at.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.now().rules.warnings().iter().map(ToString::to_string).collect()
-    }
-
-    /// Adds rules at the end, keeping comments and layout. All or none are written.
-    ///
-    /// # Errors
-    /// A sentence; then the file is as it was.
-    pub fn append(&self, rules: &[Rule]) -> Result<(), String> {
-        self.edit(|text| file::append(text, rules).map_err(|error| error.to_string()))
+        self.current().rules.warnings().iter().map(ToString::to_string).collect()
     }
 
     /// The rules as they would be with these too, written by hand at the end of their tools.
@@ -359,29 +332,12 @@ impl RulesFile {
     ///
     /// # Errors
     /// A sentence that says why a rule cannot be in the file.
-    pub fn with(&self, rules: &[Rule], granted: &[Rule]) -> Result<Loaded, String> {
+    pub fn with(&self, rules: &[Rule]) -> Result<Loaded, String> {
         let stamp = stamp(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
         let text = self.text()?;
         let text = file::append(&text, rules).map_err(|it| it.to_string())?;
-        parsed(&text, &name(&self.path), self.home.as_deref(), self.guardrail.clone(), granted)
+        parsed(&text, &name(&self.path), self.home.as_deref(), self.guardrail.clone())
             .map(|loaded| Loaded { stamp, ..loaded })
-    }
-
-    /// Takes a rule out, keeping comments and layout.
-    ///
-    /// # Errors
-    /// A sentence; then the file is as it was.
-    pub fn remove(&self, rule: &Rule) -> Result<(), String> {
-        self.edit(|text| file::remove(text, rule).map_err(|error| error.to_string()))
-    }
-
-    fn edit(&self, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), String> {
-        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = change(&self.text()?)?;
-        Rules::parse(&changed, &name(&self.path), self.home.as_deref())
-            .map_err(|problems| say(&problems))?;
-        replace(&self.path, &changed)
-            .map_err(|error| format!("cannot write {}: {error}", self.path.display()))
     }
 
     /// The text of the file; that of the defaults where there is none.
@@ -401,7 +357,6 @@ fn load(
     home: Option<&str>,
     stamp: Stamp,
     guardrail: Guardrail,
-    granted: &[Rule],
 ) -> Result<Loaded, String> {
     let (text, name) = match &stamp {
         Stamp::Missing => {
@@ -409,7 +364,7 @@ fn load(
         }
         Stamp::File { .. } => (guarded(path, &stamp)?, name(path)),
     };
-    let loaded = parsed(&text, &name, home, guardrail, granted)?;
+    let loaded = parsed(&text, &name, home, guardrail)?;
     for warning in loaded.rules.warnings() {
         tracing::warn!("{warning}");
     }
@@ -421,16 +376,20 @@ fn parsed(
     name: &str,
     home: Option<&str>,
     guardrail: Guardrail,
-    granted: &[Rule],
 ) -> Result<Loaded, String> {
     let rules = Rules::parse(text, name, home).map_err(|problems| say(&problems))?;
-    let guardrail =
-        guardrail.with_denies(by_hand(text, name, home, granted).unwrap_or(rules.clone()));
-    let (problem, granted) = (None, granted.to_vec());
-    Ok(Loaded { rules, guardrail, problem, granted, stamp: Stamp::Missing })
+    // SECURITY: the file is evaluated alone too, so that no grant lifts a deny of it.
+    let guardrail = guardrail.with_denies(rules.clone());
+    let denies = rules.iter().filter(|rule| rule.verdict == Verdict::Deny).cloned().collect();
+    Ok(Loaded { rules, guardrail, problem: None, denies, stamp: Stamp::Missing })
 }
 
-/// The rules as a person wrote them, without those that grants have added.
+/// Whether two rules are about the same calls of the same tool.
+fn is_same(one: &Rule, other: &Rule) -> bool {
+    one.pattern == other.pattern && canonical(&one.tool) == canonical(&other.tool)
+}
+
+/// The rules of a worker's file as a person wrote them, without those that grants have added.
 // SECURITY: no grant lifts a deny that a person wrote, wherever it is in the file.
 fn by_hand(text: &str, name: &str, home: Option<&str>, granted: &[Rule]) -> Option<Rules> {
     let without = |text: String, rule| file::remove(&text, rule).ok();

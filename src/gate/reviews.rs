@@ -364,6 +364,7 @@ mod tests {
             created_at: 0,
             expires_at: None,
             digest: None,
+            in_file: false,
         }
     }
 

@@ -329,7 +329,7 @@ impl Store {
         let data = json!({"by": undone.by, "rules": seen.body.stored(&answer)});
         let revoke = sqlx::query(
             "UPDATE grants SET revoked_at = $2, undo_until = NULL, \
-             written = CASE WHEN scope = 'always' THEN 2 ELSE written END \
+             written = CASE WHEN written = 1 THEN 1 ELSE 3 END \
              WHERE ask = $1 AND revoked_at IS NULL",
         );
         let revoke = revoke.bind(seen.id.clone()).bind(undone.at);

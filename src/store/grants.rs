@@ -22,6 +22,10 @@ use std::collections::HashMap;
 /// For how long an answer that stored something can be undone; milliseconds.
 pub const UNDO_MS: i64 = 600_000;
 
+/// In the column `written`: the rule is to be written to a file, and belongs in none.
+const UNWRITTEN: i64 = 0;
+const NOWHERE: i64 = 1;
+
 /// A remembered approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grant {
@@ -51,6 +55,9 @@ pub struct Grant {
     /// SHA-256 of the one call that it covers, where it was approved ahead.
     #[serde(skip)]
     pub digest: Option<String>,
+    /// Whether its rule stands in a worker's rules file too, or is to be written there.
+    #[serde(skip)]
+    pub in_file: bool,
 }
 
 /// How far a grant goes.
@@ -61,7 +68,7 @@ pub enum GrantScope {
     Session,
     /// That session, until it expires.
     Timed,
-    /// Every session: it is in the rules file.
+    /// Every session.
     Always,
     /// Exactly one call, once, until it expires.
     Budget,
@@ -125,20 +132,20 @@ impl Store {
 
     /// Notes that a grant is in the rules file.
     pub async fn grant_written(&self, id: &str) -> Result<(), StoreError> {
-        let statement = sqlx::query("UPDATE grants SET written = 1 WHERE id = $1 AND written <> 2")
+        let statement = sqlx::query("UPDATE grants SET written = 2 WHERE id = $1 AND written = 0")
             .bind(id.to_owned());
         self.execute(statement).await.map(drop)
     }
 
     /// Revoked grants whose rules may still be in the rules file.
     pub async fn unremoved_grants(&self) -> Result<Vec<Grant>, StoreError> {
-        let unremoved = "SELECT * FROM grants WHERE written = 2 ORDER BY created_at, id";
+        let unremoved = "SELECT * FROM grants WHERE written = 3 ORDER BY created_at, id";
         self.all(sqlx::query(unremoved)).await?.iter().map(grant).collect()
     }
 
     /// Notes that the rule of a revoked grant is no longer in the rules file.
     pub async fn grant_removed(&self, id: &str) -> Result<(), StoreError> {
-        let statement = sqlx::query("UPDATE grants SET written = 1 WHERE id = $1 AND written = 2");
+        let statement = sqlx::query("UPDATE grants SET written = 1 WHERE id = $1 AND written = 3");
         self.execute(statement.bind(id.to_owned())).await.map(drop)
     }
 
@@ -314,6 +321,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
         digest: row.try_get("digest")?,
+        in_file: row.try_get::<i64, _>("written")? != NOWHERE,
     })
 }
 
@@ -333,7 +341,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(to_json("granted_by", &grant.by)?)
     .bind(grant.created_at)
     .bind(grant.expires_at)
-    .bind(i64::from(grant.scope != GrantScope::Always))
+    .bind(if grant.in_file { UNWRITTEN } else { NOWHERE })
     .bind(grant.owner.as_ref().map(|owner| owner.as_str().to_owned()))
     .bind(grant.created_at + UNDO_MS)
     .bind(&grant.digest)
@@ -346,7 +354,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
 async fn revoke(tx: &mut Tx, id: &str, at: i64, why: Value) -> Result<Option<Grant>, StoreError> {
     let revoke = sqlx::query(
         "UPDATE grants SET revoked_at = $2, \
-         written = CASE WHEN scope = 'always' THEN 2 ELSE written END \
+         written = CASE WHEN written = 1 THEN 1 ELSE 3 END \
          WHERE id = $1 AND revoked_at IS NULL RETURNING *",
     );
     let revoke = revoke.bind(id.to_owned()).bind(at);
@@ -443,6 +451,7 @@ async fn store_review(
         created_at: answer.at,
         expires_at: None,
         digest: None,
+        in_file: false,
     };
     insert(tx, &rule).await
 }

@@ -151,7 +151,8 @@ CREATE TABLE grants (
     expires_at   BIGINT,
     undo_until   BIGINT,            -- the answer that made it can be undone; NULL once it cannot any more
     revoked_at   BIGINT,
-    written      BIGINT NOT NULL,   -- 1: stands in the rules file, or belongs in none
+    written      BIGINT NOT NULL,   -- its rule in a worker's rules file: 0 to be written, 1 belongs in none,
+                                    -- 2 stands in it, 3 to be taken out
     used         BIGINT NOT NULL DEFAULT 0,  -- how often it let a call run
     last_used_at BIGINT,
     last_call    TEXT,

@@ -253,6 +253,7 @@ async fn grants_hold_until_they_expire_or_are_revoked() {
             created_at: 5,
             expires_at,
             digest: None,
+            in_file: scope == GrantScope::Always,
         };
         let grants = [
             grant("timed", GrantScope::Timed, Some(100)),
@@ -450,6 +451,7 @@ async fn an_answer_is_undone_with_exactly_its_own_grants_and_once() {
             created_at: 5,
             expires_at: None,
             digest: None,
+            in_file: scope == GrantScope::Always,
         };
         let card = NewCard { nonce: "n".into(), adapter: "x".into(), target: "t".into() };
         let mut asks = Vec::new();

@@ -27,22 +27,20 @@ pub(super) async fn list(
             || grant.scope == GrantScope::Always
             || grant.owner.as_ref().is_some_and(|of| of.is_of_handle(&owner))
     });
-    let missing = api.gate.missing_rules(&grants);
     // SECURITY: the last call of a grant for always may be another agent's.
     let uses = if handle.sees_all() { uses(&api).await? } else { None };
-    let one = |(grant, missing): (&Grant, _)| {
+    let one = |grant: &Grant| {
         let counts = grant.scope != GrantScope::Review;
         let used = uses.as_ref().filter(|_| counts).map(|uses| uses.get(&grant.id));
         let last = used.flatten();
         GrantView {
-            missing,
             used: used.map(|found| found.map_or(0, |found| found.used)),
             last_used_at: last.map(|last| clock::rfc3339(last.last_at)),
             last_call: last.map(|last| last.last_call.clone()),
             ..view(grant)
         }
     };
-    Ok(Json(GrantsPage { grants: grants.iter().zip(missing).map(one).collect() }))
+    Ok(Json(GrantsPage { grants: grants.iter().map(one).collect() }))
 }
 
 /// How often each grant was used until now; `None` where that is not counted.
@@ -96,7 +94,6 @@ pub(super) fn view(grant: &Grant) -> GrantView {
         created_at: clock::rfc3339(grant.created_at),
         expires_at: grant.expires_at.map(clock::rfc3339),
         rule: grant.rule.to_string(),
-        missing: None,
         used: None,
         last_used_at: None,
         last_call: None,

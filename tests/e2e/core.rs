@@ -182,8 +182,9 @@ async fn always_stores_the_rule_that_the_card_names_and_keeps_the_file_as_it_was
     let (_, reply) = daemon.answer(&id, &json!({"decision": "approve", "scope": "always"})).await;
     let rule = ask["always"][0].as_str().unwrap();
     assert_eq!(reply["message"], format!("Approved, and always from now on: {rule}."));
-    let stored = std::fs::read_to_string(&rules).unwrap();
-    assert!(stored.contains("// ours") && stored.contains("\"cargo build *\""), "{stored}");
+    assert_eq!(std::fs::read_to_string(&rules).unwrap(), "{\n  // ours\n  \"*\": \"ask\"\n}\n");
+    let (_, page) = daemon.get("/v1/grants", APPROVER).await;
+    assert_eq!((&page["grants"][0]["rule"], &page["grants"][1]), (&json!(rule), &Value::Null));
     let mut elsewhere = shell("cargo build -p shop");
     elsewhere["session"] = json!("two");
     assert_eq!(daemon.call(&elsewhere).await.1["verdict"], "allow");

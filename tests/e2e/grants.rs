@@ -9,6 +9,7 @@ use crate::{
     telegram_server::{ANA, EVE, GROUP, Message, Telegram},
 };
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// A daemon with both chats.
 struct World {
@@ -37,10 +38,16 @@ impl World {
     }
 }
 
-/// The text of the rules file beside the config.
-fn rules(daemon: &Daemon) -> String {
-    let path = daemon.config().parent().unwrap().join("permissions.jsonc");
-    std::fs::read_to_string(path).unwrap_or_default()
+/// Where the rules file of this daemon is, or would be.
+fn rules_path(daemon: &Daemon) -> PathBuf {
+    daemon.config().parent().unwrap().join("permissions.jsonc")
+}
+
+/// The rules of the grants in force.
+async fn rules(daemon: &Daemon) -> Vec<String> {
+    let (_, page) = daemon.get("/v1/grants", APPROVER).await;
+    let rule = |grant: &Value| grant["rule"].as_str().unwrap().to_owned();
+    page["grants"].as_array().unwrap().iter().map(rule).collect()
 }
 
 async fn verdict(daemon: &Daemon, command: &str) -> Value {
@@ -106,8 +113,8 @@ async fn a_part_of_always_that_is_left_out_is_not_stored() {
     }
     let (_, reply) = daemon.answer(&id, &answer(json!([1]))).await;
     assert_eq!(reply["message"], "Approved, and always from now on: shell: cargo test *.");
-    assert!(rules(&daemon).contains("cargo test *"), "{}", rules(&daemon));
-    assert!(!rules(&daemon).contains("git add"), "{}", rules(&daemon));
+    assert_eq!(rules(&daemon).await, ["shell: cargo test *"]);
+    assert!(!rules_path(&daemon).exists(), "Always writes no rules file");
     assert_eq!(verdict(&daemon, "cargo test --doc").await, "allow");
     assert_eq!(verdict(&daemon, "git add -A").await, "ask");
 }
@@ -123,9 +130,8 @@ async fn an_undo_takes_back_what_its_answer_stored_and_is_told_once() {
     let (status, _) = daemon.post(&format!("/v1/asks/{first}/undo"), AGENT, &json!({})).await;
     assert_eq!(status, 403, "an agent undoes nothing");
     // The file is edited by hand meanwhile, and the daemon dies.
-    let path = daemon.config().parent().unwrap().join("permissions.jsonc");
-    let edited = rules(&daemon) + "\n// by hand\n";
-    std::fs::write(&path, edited).unwrap();
+    let (path, by_hand) = (rules_path(&daemon), "{\"*\": \"ask\"}\n// by hand\n");
+    std::fs::write(&path, by_hand).unwrap();
     daemon.kill().await;
     daemon.run().await;
     let (status, reply) = undo(&daemon, &first).await;
@@ -133,8 +139,8 @@ async fn an_undo_takes_back_what_its_answer_stored_and_is_told_once() {
     let sentence = "Undone: shell: cargo build * no longer holds. A call that already runs is not \
                     stopped.";
     assert_eq!(reply["message"], sentence);
-    assert!(!rules(&daemon).contains("cargo build"), "{}", rules(&daemon));
-    assert!(rules(&daemon).contains("// by hand"), "{}", rules(&daemon));
+    assert!(!rules(&daemon).await.contains(&"shell: cargo build *".to_owned()));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), by_hand);
     assert_eq!(verdict(&daemon, "cargo build --lib").await, "ask");
     assert_eq!(verdict(&daemon, "cargo test --doc").await, "allow", "{other} still holds");
     let (_, again) = undo(&daemon, &first).await;
@@ -148,29 +154,53 @@ async fn an_undo_takes_back_what_its_answer_stored_and_is_told_once() {
 }
 
 #[tokio::test]
-async fn grants_say_which_of_them_hold_when_the_rules_file_was_edited() {
+async fn a_deny_that_is_written_later_outranks_a_grant_for_always() {
     let daemon = Daemon::start("").await;
     let always = json!({"decision": "approve", "scope": "always"});
-    for command in ["cargo build --release", "cargo test --lib", "cargo check --lib"] {
+    for command in ["cargo build --release", "cargo test --lib"] {
+        approved(&daemon, command, always.clone()).await;
+        assert_eq!(verdict(&daemon, command).await, "allow");
+    }
+    let write = |text: &str| std::fs::write(rules_path(&daemon), text).unwrap();
+    write(r#"{"*": "ask", "shell_exec": {"cargo test *": "deny"}}"#);
+    assert_eq!(verdict(&daemon, "cargo test --doc").await, "deny");
+    assert_eq!(verdict(&daemon, "cargo build --lib").await, "allow");
+    write(r#"{"shell_exec": {"cargo *": "deny"}, "*": "deny"}"#);
+    assert_eq!(verdict(&daemon, "cargo test --doc").await, "deny");
+    assert_eq!(verdict(&daemon, "cargo build --lib").await, "deny");
+    // A deny that a later line outranks: its file asks, and no grant makes more of that.
+    write(r#"{"shell_exec": {"cargo test *": "deny", "*": "ask"}}"#);
+    assert_eq!(verdict(&daemon, "cargo test --doc").await, "ask");
+    assert_eq!(verdict(&daemon, "cargo build --lib").await, "allow");
+    let id = daemon.ask(&shell("cargo test --doc")).await;
+    let (_, reply) = daemon.answer(&id, &always).await;
+    let said = reply["message"].as_str().unwrap();
+    assert!(said.starts_with("Approved once. The rule could not be stored: "), "{said}");
+    assert_eq!(verdict(&daemon, "cargo test --doc").await, "ask");
+}
+
+#[tokio::test]
+async fn grants_are_exported_as_a_rules_file_that_says_the_same() {
+    let daemon = Daemon::start("").await;
+    let always = json!({"decision": "approve", "scope": "always"});
+    for command in ["cargo build --release", "cargo test --lib"] {
         approved(&daemon, command, always.clone()).await;
     }
-    let path = daemon.config().parent().unwrap().join("permissions.jsonc");
-    let text = rules(&daemon);
-    assert!(text.contains("\"cargo test *\": \"allow\""), "{text}");
-    let text = text.replace("\"cargo test *\": \"allow\"", "\"cargo test *\": \"ask\"");
-    let text = text.replace("\"cargo check *\"", "\"cargo chuck *\"");
-    std::fs::write(&path, text).unwrap();
+    approved(&daemon, "rm -rf build", json!({"decision": "approve", "scope": "10m"})).await;
+    let output = daemon.command(&["grants", "export"]).output().await.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let wanted = "{\n  \"shell_exec\": {\n    \"cargo build *\": \"allow\",\n    \
+                  \"cargo test *\": \"allow\"\n  }\n}\n";
+    assert_eq!(text, wanted);
     let (_, page) = daemon.get("/v1/grants", APPROVER).await;
-    let told = |pattern: &str| {
-        let grants = page["grants"].as_array().unwrap();
-        let grant = grants.iter().find(|grant| grant["pattern"] == pattern).unwrap();
-        grant["missing"].clone()
-    };
-    assert_eq!(told("cargo build *"), Value::Null);
-    assert_eq!(told("cargo test *"), "permissions.jsonc was edited and says ask now");
-    assert_eq!(told("cargo check *"), "it is no longer in permissions.jsonc");
-    assert_eq!(verdict(&daemon, "cargo build --lib").await, "allow");
+    for grant in page["grants"].as_array().unwrap() {
+        let path = format!("{}/v1/grants/{}", daemon.url, grant["id"].as_str().unwrap());
+        let revoked = daemon.http.delete(path).bearer_auth(APPROVER).send().await.unwrap();
+        assert_eq!(revoked.status(), 200);
+    }
     assert_eq!(verdict(&daemon, "cargo test --doc").await, "ask");
+    std::fs::write(rules_path(&daemon), text).unwrap();
+    assert_eq!(verdict(&daemon, "cargo test --doc").await, "allow");
 }
 
 #[tokio::test]
@@ -215,7 +245,7 @@ async fn the_parts_of_always_are_chosen_on_the_card() {
     let told = world.press(shown.id, "Store this 1 rule").await;
     assert_eq!(told, "Approved, and always from now on: shell: cargo test *.");
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
-    assert!(!rules(&world.daemon).contains("git add"), "{}", rules(&world.daemon));
+    assert_eq!(rules(&world.daemon).await, ["shell: cargo test *"]);
     assert_eq!(verdict(&world.daemon, "cargo test --doc").await, "allow");
     assert_eq!(verdict(&world.daemon, "git add -A").await, "ask");
     world.is_clean();

@@ -22,6 +22,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
 const RULE: &str = "git push origin one.";
+/// What the system whose file is written stores of it.
+const WRITTEN: &str = "\"git push *\": \"allow\"";
 const UNDONE: &str = "Undone: shell: git push origin one. no longer holds. A call that already \
                       runs is not stopped.";
 
@@ -31,9 +33,22 @@ fn button(place: &impl Place) -> String {
 }
 
 /// A scenario whose only ask was approved with Always, and the token that undoes it.
-async fn stored(store: &Store, rules: &Path) -> (Arc<FakeChat>, Scenario, String) {
+async fn stored(store: &Store) -> (Arc<FakeChat>, Scenario, String) {
     let chat = Arc::new(FakeChat::default());
-    let scenario = Scenario::with_rules(store, &chat, Some(rules)).await;
+    let scenario = Scenario::open(store, &chat).await;
+    always(chat, scenario).await
+}
+
+/// The same where the rule is written to this file.
+async fn written(store: &Store, rules: &Path) -> (Arc<FakeChat>, Scenario, String) {
+    let chat = Arc::new(FakeChat::default());
+    let scenario = Scenario::with_file(store, &chat, rules).await;
+    let found = always(chat, scenario).await;
+    assert!(std::fs::read_to_string(rules).unwrap().contains(WRITTEN));
+    found
+}
+
+async fn always(chat: Arc<FakeChat>, scenario: Scenario) -> (Arc<FakeChat>, Scenario, String) {
     scenario.ask("one", None).await;
     scenario.quiet().await;
     let receipt = scenario.press(&button(&chat).replace(".0.a", ".0.w")).await;
@@ -67,8 +82,7 @@ async fn kinds(store: &Store, kind: &str) -> usize {
 #[tokio::test]
 async fn an_undo_whose_commit_fails_takes_nothing_back_and_the_next_press_does() {
     on_both(async |store| {
-        let folder = tempfile::tempdir().unwrap();
-        let (_chat, scenario, undo) = stored(&store, &folder.path().join("rules.jsonc")).await;
+        let (_chat, scenario, undo) = stored(&store).await;
         store.faults().next(CommitFault::Fails);
         assert_eq!(scenario.press(&undo).await.outcome, Outcome::Fault);
         assert!(holds(&scenario).await);
@@ -87,8 +101,7 @@ async fn an_undo_whose_commit_cannot_be_known_is_found_by_pressing_again() {
         if !store.is_shared() {
             return; // A file's commit has an outcome.
         }
-        let folder = tempfile::tempdir().unwrap();
-        let (_chat, scenario, undo) = stored(&store, &folder.path().join("rules.jsonc")).await;
+        let (_chat, scenario, undo) = stored(&store).await;
         store.faults().next(CommitFault::AnswerLost);
         assert_eq!(scenario.press(&undo).await.outcome, Outcome::Fault);
         assert!(!holds(&scenario).await, "the row is the truth");
@@ -105,7 +118,7 @@ async fn an_undo_of_a_daemon_that_died_before_the_rules_file_is_finished_by_the_
     let store = Store::open(&fresh.database).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("rules.jsonc");
-    let (chat, scenario, undo) = stored(&store, &rules).await;
+    let (chat, scenario, undo) = written(&store, &rules).await;
     let by_hand = std::fs::read_to_string(&rules).unwrap() + "// by hand\n";
     std::fs::write(&rules, &by_hand).unwrap();
     // The commit of an Undo, and nothing of what comes after it.
@@ -115,10 +128,10 @@ async fn an_undo_of_a_daemon_that_died_before_the_rules_file_is_finished_by_the_
     assert_eq!(std::fs::read_to_string(&rules).unwrap(), by_hand);
     killed(scenario, &store).await;
 
-    let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
+    let scenario = Scenario::with_file(&store, &chat, &rules).await;
     scenario.gate.write_pending_grants().await.unwrap();
     let text = std::fs::read_to_string(&rules).unwrap();
-    assert!(!text.contains(RULE) && text.contains("// by hand"), "{text}");
+    assert!(!text.contains(WRITTEN) && text.contains("// by hand"), "{text}");
     assert!(!holds(&scenario).await);
     assert_eq!(store.unremoved_grants().await.unwrap(), []);
     scenario.pass(SECOND * 40).await;
@@ -135,25 +148,23 @@ async fn an_undo_whose_rules_file_cannot_be_changed_says_so_and_the_next_start_f
     let store = Store::open(&fresh.database).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("rules.jsonc");
-    let (chat, scenario, undo) = stored(&store, &rules).await;
+    let (chat, scenario, undo) = written(&store, &rules).await;
     let good = std::fs::read_to_string(&rules).unwrap();
     std::fs::write(&rules, format!("{good}, and a mistake")).unwrap();
     let told = scenario.press(&undo).await.sentence;
     assert!(told.starts_with("Undone, but the rules file still has a rule of it: "), "{told}");
     std::fs::write(&rules, &good).unwrap();
     killed(scenario, &store).await;
-    let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
+    let scenario = Scenario::with_file(&store, &chat, &rules).await;
     scenario.gate.write_pending_grants().await.unwrap();
     let text = std::fs::read_to_string(&rules).unwrap();
-    assert!(good.contains(RULE) && !text.contains(RULE), "{text}");
+    assert!(good.contains(WRITTEN) && !text.contains(WRITTEN), "{text}");
     assert!(!holds(&scenario).await);
 }
 
 /// Presses Undo a moment before it is too late and a moment after it.
 async fn too_late(store: &Store, place: &impl Place) {
-    let folder = tempfile::tempdir().unwrap();
-    let rules = folder.path().join("rules.jsonc");
-    let scenario = Scenario::with_rules(store, place, Some(&rules)).await;
+    let scenario = Scenario::open(store, place).await;
     scenario.ask("one", None).await;
     scenario.pass(SECOND).await;
     scenario.press(&button(place).replace(".0.a", ".0.w")).await;

@@ -141,10 +141,6 @@ pub struct GrantView {
     pub expires_at: Option<String>,
     /// Its rule as people read it.
     pub rule: String,
-    /// Why it does not hold, though nobody revoked it: its rule was changed in the rules file, or
-    /// taken out of it. Absent where it holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
     /// How many calls it let run; for approvers, and absent under a profile that does not count
     /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

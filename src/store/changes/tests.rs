@@ -144,6 +144,7 @@ async fn a_change_of_which_one_part_fails_leaves_the_ask_its_cards_and_the_log_a
             created_at: 10,
             expires_at: None,
             digest: None,
+            in_file: false,
         };
         assert!(store.save_grant(&grant).await.unwrap());
         let before = store.cards_of("one").await.unwrap();

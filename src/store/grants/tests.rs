@@ -57,6 +57,7 @@ async fn granted(store: &Store, id: &str) -> Grant {
         created_at: 10,
         expires_at: Some(1_000),
         digest: Some("d1".to_owned()),
+        in_file: false,
     };
     let yes = answered(Decision::Approve, 10);
     let closed = store.close_ask(&ask, &yes, std::slice::from_ref(&grant)).await.unwrap();

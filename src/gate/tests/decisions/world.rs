@@ -18,7 +18,7 @@ use countersign_people::{
     routes::Routes,
     rules::{AnswerRule, AskConditions, VoteUnit},
 };
-use countersign_policy::{Guardrail, Ours, Rule as PolicyRule, Verdict, file, tools::canonical};
+use countersign_policy::{Guardrail, Ours, Rule as PolicyRule, Verdict, tools::canonical};
 use countersign_profiles::Profile;
 use countersign_store::{
     AgentLimits, AgentScope, AgentToken, Grant, GrantScope, Reads, Store, engines::Fresh,
@@ -97,7 +97,7 @@ impl World {
         for everywhere in
             [Everywhere::Nothing, Everywhere::Always, Everywhere::Revoked, Everywhere::Reviewed]
         {
-            let always = self.come_about(everywhere).await;
+            self.come_about(everywhere).await;
             for yolo in [false, true] {
                 for &rule in Rule::ALL {
                     let is_here = |at: &&Combination| {
@@ -108,7 +108,7 @@ impl World {
                     if here.is_empty() {
                         continue;
                     }
-                    self.adopt(rule, &always, yolo).await;
+                    self.adopt(rule, yolo).await;
                     for &pause in Pause::ALL {
                         self.submit_all(&here, pause, &mut cells).await;
                     }
@@ -316,14 +316,10 @@ impl World {
         assert!(matches!(revoked, Revoked::Done(_)), "{revoked:?}");
     }
 
-    /// Makes what holds for every session; the rules of Always in force.
-    async fn come_about(&self, everywhere: Everywhere) -> Vec<PolicyRule> {
-        let of_scope = async |scope: GrantScope| {
-            let grants = self.store.grants(clock::now_ms()).await.unwrap();
-            grants.into_iter().filter(|it| it.scope == scope).collect::<Vec<_>>()
-        };
+    /// Makes what holds for every session.
+    async fn come_about(&self, everywhere: Everywhere) {
         match everywhere {
-            Everywhere::Nothing => Vec::new(),
+            Everywhere::Nothing => {}
             Everywhere::Always => {
                 self.adopt_as("always", false, false).await;
                 for &kind in Kind::ALL {
@@ -333,18 +329,14 @@ impl World {
                         drop(self.approve(call, Scope::Always).await);
                     }
                 }
-                let grants = of_scope(GrantScope::Always).await;
-                let mut rules: Vec<_> = grants.into_iter().map(|grant| grant.rule).collect();
-                // They are all of one moment.
-                rules.sort_by_key(ToString::to_string);
-                rules
             }
             Everywhere::Revoked => {
                 self.adopt_as("always", false, false).await;
-                for grant in of_scope(GrantScope::Always).await {
-                    self.revoke(&grant.id).await;
+                for grant in self.store.grants(clock::now_ms()).await.unwrap() {
+                    if grant.scope == GrantScope::Always {
+                        self.revoke(&grant.id).await;
+                    }
                 }
-                Vec::new()
             }
             Everywhere::Reviewed => {
                 let tools = Kind::ALL.iter().map(|kind| call_of(*kind).tool);
@@ -354,14 +346,13 @@ impl World {
                     let grant = grant(rule, GrantScope::Review, &call_of(Kind::Change));
                     assert!(self.store.save_grant(&grant).await.unwrap());
                 }
-                Vec::new()
             }
         }
     }
 
     // --- choices ---
 
-    async fn adopt(&self, rule: Rule, always: &[PolicyRule], yolo: bool) {
+    async fn adopt(&self, rule: Rule, yolo: bool) {
         let text = match rule {
             Rule::Defaults | Rule::Two => countersign_policy::DEFAULT_RULES,
             Rule::Allow | Rule::AllowTwo => r#"{"*": "allow"}"#,
@@ -371,9 +362,7 @@ impl World {
             Rule::Ask => r#"{"*": "ask"}"#,
             Rule::Deny => r#"{"*": "deny"}"#,
         };
-        // As Always writes its rules, where it does: it never overwrites a deny.
-        let text = file::append(text, always).unwrap_or_else(|_| text.to_owned());
-        let policy = policy(&self.folder, &format!("{rule:?}"), &text);
+        let policy = policy(&self.folder, &format!("{rule:?}"), text);
         let two = matches!(rule, Rule::Two | Rule::AllowTwo).then(two_of_ops);
         self.gate.adopt(choices(policy, two, yolo, &["room"])).await;
     }
@@ -530,6 +519,7 @@ fn grant(rule: PolicyRule, scope: GrantScope, call: &Call) -> Grant {
         created_at: clock::now_ms(),
         expires_at: None,
         digest: None,
+        in_file: false,
     }
 }
 

@@ -33,7 +33,6 @@ function draw(part, grant) {
     grant.last_call ? el("bdi", { className: "first", dir: "ltr", textContent: ` ${grant.last_call}` }) : "");
   return el("li", { className: "tile", "data-grant": grant.id, "aria-labelledby": title.id },
     el("div", { className: "tile-head" }, title, confirmed(part, grant)),
-    grant.missing ? el("p", { className: "warn", textContent: `Does not hold: ${grant.missing}` }) : "",
     facts([
       ["Scope", SCOPES[grant.scope] ?? grant.scope],
       ["Agent", grant.agent],

@@ -117,7 +117,6 @@ async fn a_grant_is_revoked_after_a_second_press_and_a_refusal_is_shown() {
         "By\nBen (discord)",
         "Used\n3 times",
         "git push origin main",
-        "Does not hold: its line was edited",
     ] {
         assert!(text.contains(shown), "`{shown}` is on the page: {text}");
     }

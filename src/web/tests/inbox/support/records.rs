@@ -141,7 +141,7 @@ fn grants() -> Vec<Value> {
         }),
         json!({
             "id": "g2", "scope": "always", "by": by, "rule": "edit: src/**",
-            "created_at": "2026-11-21T10:00:00Z", "missing": "its line was edited",
+            "created_at": "2026-11-21T10:00:00Z",
         }),
     ]
 }
