@@ -51,7 +51,7 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
         }
         Some(GrantsCommand::Export) => {
-            say::out(&exported(&token::reader(context)?.grants().await?)?)?;
+            say::out(&exported(&context.reader()?.grants().await?)?)?;
         }
         None => {
             let mut grants = context.reader()?.grants().await?;
