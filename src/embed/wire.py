@@ -17,10 +17,11 @@ SCHEMAS = json.loads((HERE / "../../docs/openapi.json").read_text())["components
 
 # In an order in which each follows what it holds.
 NAMES = [
-    "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "SubmitRequest",
-    "CallVerdict", "AskState", "Decision", "Scope", "By", "AnswerView", "CallReply", "Call",
-    "EditView", "RequirementView", "ReviewView", "AskView", "AsksPage", "GrantReach", "GrantView",
-    "GrantsPage", "CancelReason", "CancelRequest", "SessionRequest", "NonceReply", "ErrorReply",
+    "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "Appeal",
+    "SubmitRequest", "CallVerdict", "AskState", "Decision", "Scope", "By", "AnswerView",
+    "CallReply", "Call", "EditView", "RequirementView", "ReviewView", "AskView", "AsksPage",
+    "GrantReach", "GrantView", "GrantsPage", "CancelReason", "CancelRequest", "SessionRequest",
+    "NonceReply", "ErrorReply",
 ]  # fmt: skip
 
 MADE = "Made by src/embed/wire.py from docs/openapi.json; do not edit."

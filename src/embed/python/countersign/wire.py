@@ -90,6 +90,15 @@ class Budget(TypedDict):
     calls: list[BudgetCall]
 
 
+class Appeal(TypedDict):
+    """The verdict of a machine, against which a call appeals."""
+
+    # Which machine, for people: `Claude Code's auto mode`.
+    against: str
+    # Why it blocked the call, in its own words.
+    reason: str
+
+
 class _SubmitRequest(TypedDict):
     """A call that an agent submits."""
 
@@ -153,6 +162,9 @@ class SubmitRequest(_SubmitRequest, total=False):
     claims: str | None
     # Calls that are asked for ahead, to run once each within a time; the tool is `budget` then.
     budget: Budget | None
+    # What blocked it: a machine that judges calls in a person's place. The ask is then whether the
+    # same call may run all the same, once.
+    appeal: Appeal | None
     # A random text of 16 to 200 characters, the same for every call of a session: what is granted
     # to the session covers only calls with it.
     session_secret: str | None
@@ -339,6 +351,9 @@ class Call(_Call, total=False):
     claims: str | None
     # Calls that are asked for ahead, to run once each within a time; the tool is `budget` then.
     budget: Budget | None
+    # What blocked it: a machine that judges calls in a person's place. The ask is then whether the
+    # same call may run all the same, once.
+    appeal: Appeal | None
 
 
 class _EditView(TypedDict):

@@ -55,6 +55,14 @@ export interface Budget {
   calls: BudgetCall[];
 }
 
+/** The verdict of a machine, against which a call appeals. */
+export interface Appeal {
+  /** Which machine, for people: `Claude Code's auto mode`. */
+  against: string;
+  /** Why it blocked the call, in its own words. */
+  reason: string;
+}
+
 /** A call that an agent submits. */
 export interface SubmitRequest {
   /** The caller's idempotency key: the same key of one agent and session is the same ask. */
@@ -113,6 +121,9 @@ export interface SubmitRequest {
   claims?: string | null;
   /** Calls that are asked for ahead, to run once each within a time; the tool is `budget` then. */
   budget?: Budget | null;
+  /** What blocked it: a machine that judges calls in a person's place. The ask is then whether
+   * the same call may run all the same, once. */
+  appeal?: Appeal | null;
   /** A random text of 16 to 200 characters, the same for every call of a session: what is
    * granted to the session covers only calls with it. */
   session_secret?: string | null;
@@ -272,6 +283,9 @@ export interface Call {
   claims?: string | null;
   /** Calls that are asked for ahead, to run once each within a time; the tool is `budget` then. */
   budget?: Budget | null;
+  /** What blocked it: a machine that judges calls in a person's place. The ask is then whether
+   * the same call may run all the same, once. */
+  appeal?: Appeal | null;
 }
 
 /** A proposed edit of a call. */
