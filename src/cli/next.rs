@@ -1,6 +1,6 @@
 //! `countersign` without a command: says how far it is set up on this machine, and what to do next.
 
-use super::{Context, Exit, VERSION, program, say};
+use super::{Context, Exit, VERSION, program, say, step};
 use crate::{
     config::{ClientSettings, Config, Server},
     platforms::guided,

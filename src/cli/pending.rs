@@ -65,7 +65,7 @@ pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
 
 /// An ask on one line: its id, the time left, what it is about and where it comes from.
 fn summary(card: &Card, now: i64) -> Vec<Cell> {
-    let left = card.deadline.map(|at| format!("{} left", clock::span((at - now).max(0))));
+    let left = card.deadline.map(|at| format!("{} left", clock::brief_span((at - now).max(0))));
     let title = match card.tone {
         Tone::Critical => Cell::coloured(Colour::Red, &format!("CRITICAL {}", card.title)),
         _ => Cell::plain(&card.title),

@@ -148,7 +148,7 @@ pub fn remove_identity(
     entry.retain(|key, _| !keys.contains(&key));
     let is_left = identities.iter().any(|key| entry.contains_key(*key));
     let without = if is_left {
-        let mut table = None;
+        let mut table: Option<(bool, usize)> = None;
         let is_gone = |line: &str| {
             let key = line.split_once('=').map(|(key, _)| key.trim());
             key.is_some_and(|key| keys.contains(&key))

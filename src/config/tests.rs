@@ -1096,8 +1096,8 @@ fn a_thread_for_each_session_is_a_key_of_a_target_that_can_have_threads() {
     for (more, why) in [
         ("chat = -42, topic = 7, per_session = true", "a topic has no topics of its own"),
         ("chat = 42, per_session = true", "a private chat has no topics"),
-        ("chat = -42, per_session = \"soon\"", "wants a length of time"),
-        ("chat = -42, per_session = 7", "wants true, false or a length of time"),
+        ("chat = -42, per_session = \"soon\"", "must be a duration"),
+        ("chat = -42, per_session = 7", "must be true, false or a duration"),
     ] {
         let said = mistakes(&with(more)).join("\n");
         assert!(said.contains(why), "{more}: {said}");
@@ -1114,6 +1114,6 @@ fn administrators_of_a_group_are_named_by_its_number() {
     }
     for id in ["42", "\"@team\"", "\"ops\""] {
         let said = mistakes(&named(id)).join("\n");
-        assert!(said.contains("wants numbers of groups such as -1001234567890"), "{id}: {said}");
+        assert!(said.contains("must be numbers of groups such as -1001234567890"), "{id}: {said}");
     }
 }

@@ -17,10 +17,10 @@ SCHEMAS = json.loads((HERE / "../../docs/openapi.json").read_text())["components
 
 # In an order in which each follows what it holds.
 NAMES = [
-    "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "SubmitRequest", "CallVerdict",
-    "AskState", "Decision", "Scope", "By", "AnswerView", "CallReply", "Call", "EditView",
-    "RequirementView", "ReviewView", "AskView", "AsksPage", "GrantReach", "GrantView", "GrantsPage",
-    "CancelReason", "CancelRequest", "SessionRequest", "NonceReply", "ErrorReply",
+    "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "SubmitRequest",
+    "CallVerdict", "AskState", "Decision", "Scope", "By", "AnswerView", "CallReply", "Call",
+    "EditView", "RequirementView", "ReviewView", "AskView", "AsksPage", "GrantReach", "GrantView",
+    "GrantsPage", "CancelReason", "CancelRequest", "SessionRequest", "NonceReply", "ErrorReply",
 ]  # fmt: skip
 
 MADE = "Made by src/embed/wire.py from docs/openapi.json; do not edit."
@@ -60,6 +60,9 @@ class Python:
 
     @staticmethod
     def record_type(name: str, about: str, fields: list[tuple[str, str, bool, str]]) -> str:
+        # Its first line begins with three quotes more, and its last ends with them.
+        about = textwrap.fill(about, 90).replace("\n", "\n    ")
+
         def part(title: str, wanted: bool) -> str:
             text = f'\n\nclass {title}:\n    """{about}"""\n\n'
             for field, kind, required, doc in fields:

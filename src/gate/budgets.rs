@@ -147,6 +147,7 @@ pub(super) fn grant_of_next(ask: &Ask, next: &NextTry) -> Grant {
             Some(_) => call.without_words().digest(),
             None => ask.digest.clone(),
         }),
+        in_file: false,
     }
 }
 

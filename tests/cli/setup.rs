@@ -244,7 +244,7 @@ async fn doctor_fix_closes_files_and_puts_missing_hooks_back_and_says_so() {
     let fixed = run(&daemon, &["doctor", "--fix", "--json"]).await;
     let report: Value = serde_json::from_str(&fixed.stdout).unwrap();
     let said = json!([
-        format!("Fixed: {} is for you alone.", daemon.config().display()),
+        format!("Fixed: {} is private now.", daemon.config().display()),
         "Fixed: Claude Code has all of its hooks.",
     ]);
     assert_eq!((fixed.code, &report["fixed"]), (Some(0), &said), "{report:#}");

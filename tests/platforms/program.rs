@@ -205,7 +205,7 @@ fn the_examples_own_keys_and_ids_are_held_to_its_registration() {
     assert!(!printed.contains("'keys'") && !printed.contains("\"keys\""), "{printed}");
     for (from, to, mistake) in [
         ("['UANA']", "['ana']", "[approvers] `example` wants member ids such as UANA"),
-        ("room = '#ops'", "room = 'ops'", "[example.targets] `room` wants a room such as \"#ops\""),
+        ("room = '#ops'", "room = 'ops'", "[example.targets] `room` must be a room such as \"#ops\""),
         ("token = 'keys'\n", "", "[example] has no `token`; the service's settings show it"),
         ("[example]", "[exmple]", "unknown section [exmple]; did you mean [example]?"),
         ("[approvers]\nexample", "[approvers]\nexampel", "did you mean `example`?"),

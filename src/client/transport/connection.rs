@@ -83,7 +83,7 @@ impl DaemonConnection {
         let mut request = self.request(asked)?;
         match (special.or(self.token.as_ref()), &self.server) {
             (None, Server::Http(url)) if url.scheme() != "https" => Err(ClientError::Refused(
-                format!("{} wants a token; set [client] token", self.server),
+                format!("{} needs a token; set [client] token", self.server),
             )),
             (None, _) => self.exchange(request).await.map(|(status, text, _)| (status, text)),
             (Some(token), Server::Http(url)) if url.scheme() == "https" => {

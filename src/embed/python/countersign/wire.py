@@ -64,14 +64,16 @@ Accepts: TypeAlias = Literal["stop", "updated_input"]
 
 
 class _BudgetCall(TypedDict):
-    """A call of a budget. It is made later with the agent, session, worker and host of the budget."""
+    """A call of a budget. It is made later with the agent, session, worker and host of the
+    budget."""
 
     # Its tool.
     tool: str
 
 
 class BudgetCall(_BudgetCall, total=False):
-    """A call of a budget. It is made later with the agent, session, worker and host of the budget."""
+    """A call of a budget. It is made later with the agent, session, worker and host of the
+    budget."""
 
     # Exactly what would be executed.
     args: Any
@@ -493,9 +495,6 @@ class GrantView(_GrantView, total=False):
 
     # When it ends, RFC 3339; absent where it does not end by itself.
     expires_at: str | None
-    # Why it does not hold, though nobody revoked it: its rule was changed in the rules file, or
-    # taken out of it. Absent where it holds.
-    missing: str | None
     # How many calls it let run; for approvers, and absent under a profile that does not count them.
     used: int | None
     # When it last let one run, RFC 3339.

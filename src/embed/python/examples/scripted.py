@@ -84,3 +84,46 @@ def pydantic_model() -> Any:
         return ModelResponse([ToolCallPart(WANTED["tool"], WANTED["args"], "call-1")])
 
     return FunctionModel(respond)
+
+
+def adk_model() -> Any:
+    """Answers with the call first, and with its result then."""
+    from google.adk.models import BaseLlm, LlmResponse
+    from google.genai.types import Content, FunctionCall, Part
+
+    class Scripted(BaseLlm):
+        async def generate_content_async(self, request: Any, stream: bool = False) -> Any:
+            result = request.contents[-1].parts[-1].function_response
+            if result is not None:
+                part = Part(text=f"done: {result.response}")
+            else:
+                call = FunctionCall(id="call-1", name=WANTED["tool"], args=WANTED["args"])
+                part = Part(function_call=call)
+            yield LlmResponse(content=Content(role="model", parts=[part]))
+
+    return Scripted(model="scripted")
+
+
+def agent_framework_model() -> Any:
+    """Answers with the call first, and with its result then."""
+    from agent_framework import (
+        BaseChatClient,
+        ChatMiddlewareLayer,
+        ChatResponse,
+        Content,
+        FunctionInvocationLayer,
+        Message,
+    )
+
+    class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
+        async def _inner_get_response(self, *, messages: Any, **options: Any) -> ChatResponse:
+            last = messages[-1].contents[-1]
+            if last.type == "function_result":
+                content = Content.from_text(f"done: {last.result}")
+            else:
+                content = Content.from_function_call(
+                    "call-1", WANTED["tool"], arguments=json.dumps(WANTED["args"])
+                )
+            return ChatResponse(messages=[Message("assistant", [content])])
+
+    return Scripted()

@@ -12,7 +12,10 @@ ASK = json.dumps({"tool": "ask_user", "args": {"question": QUESTION, "options": 
 
 def needs(package: str):
     """Skips a test where the framework is not installed; `tests/embed.sh` installs all."""
-    there = importlib.util.find_spec(package) is not None
+    try:
+        there = importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # Of the package around it.
+        there = False
     return unittest.skipUnless(there, f"{package} is not installed")
 
 
@@ -138,3 +141,14 @@ class LangGraph(ExampleCase):
         said = await self.answered("deny", reason="not on a Friday")
         self.assertRegex(said, "^not deployed: .*not on a Friday")
         self.assertEqual(self.ran(), "")
+
+
+@needs("google.adk")
+class GoogleAdk(Shared, Resumed, ExampleCase):
+    example = "google_adk_agent"
+
+
+@needs("agent_framework")
+class AgentFramework(Shared, Resumed, ExampleCase):
+    example = "agent_framework_agent"
+    edits = False

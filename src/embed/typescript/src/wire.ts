@@ -396,9 +396,6 @@ export interface GrantView {
   expires_at?: string | null;
   /** Its rule as people read it. */
   rule: string;
-  /** Why it does not hold, though nobody revoked it: its rule was changed in the rules file, or
-   * taken out of it. Absent where it holds. */
-  missing?: string | null;
   /** How many calls it let run; for approvers, and absent under a profile that does not count
    * them. */
   used?: number | null;
