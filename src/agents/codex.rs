@@ -76,7 +76,7 @@ impl HookAgent for Codex {
             let option = if event == GATE { GATE_OPTION } else { "" };
             let handler = json!({"type": "command", "command": format!("{command}{option}"),
                 "timeout": A_DAY_S, "statusMessage": "Waiting for countersign"});
-            HookEntry { event, matcher: Some("*"), handler }
+            HookEntry { event, matcher: Some("*"), handlers: vec![handler] }
         };
         let entries: Vec<_> = [PROMPT].into_iter().chain(gate).map(entry).collect();
         SETTINGS.connect(text, &entries)

@@ -67,7 +67,7 @@ impl HookAgent for Cursor {
             event,
             matcher: None,
             // Without `failClosed` a call runs whose hook was killed or took too long.
-            handler: json!({"command": command, "timeout": A_DAY_S, "failClosed": true}),
+            handlers: vec![json!({"command": command, "timeout": A_DAY_S, "failClosed": true})],
         };
         SETTINGS.connect(text, &EVENTS.map(entry))
     }

@@ -65,7 +65,10 @@ impl HookAgent for Gemini {
     fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
         let handler = json!({
             "name": "countersign", "type": "command", "command": command, "timeout": A_DAY_S * 1000});
-        SETTINGS.connect(text, &[HookEntry { event: EVENT, matcher: Some(".*"), handler }])
+        SETTINGS.connect(
+            text,
+            &[HookEntry { event: EVENT, matcher: Some(".*"), handlers: vec![handler] }],
+        )
     }
 
     fn disconnect(&self, text: &str) -> Result<String, String> {

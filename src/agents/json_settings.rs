@@ -49,8 +49,8 @@ pub(super) struct HookEntry {
     pub event: &'static str,
     /// The tools for which the agent runs it, where the event has any.
     pub matcher: Option<&'static str>,
-    /// The handler, with its command.
-    pub handler: Value,
+    /// The handlers, with their commands. More than one only where they stand in groups.
+    pub handlers: Vec<Value>,
 }
 
 impl JsonSettings {
@@ -74,7 +74,7 @@ impl JsonSettings {
             None => self.append(&without, &groups)?,
         };
         // A key that stands there twice: the agent reads the other one.
-        if self.hooks_in(&self.parse(&connected)?).len() == entries.len() {
+        if self.hooks_in(&self.parse(&connected)?).len() == self.wanted(entries).len() {
             Ok([mark, &connected].concat())
         } else {
             Err(format!("`hooks`, or an event in it, is there twice; {}", self.fix()))
@@ -149,15 +149,19 @@ impl JsonSettings {
 
     fn wanted(self, entries: &[HookEntry]) -> Vec<(String, Value)> {
         let each = entries.iter();
-        each.map(|entry| (entry.event.to_owned(), entry.handler.clone())).collect()
+        let named = |entry: &HookEntry| {
+            let event = entry.event.to_owned();
+            entry.handlers.clone().into_iter().map(move |handler| (event.clone(), handler))
+        };
+        each.flat_map(named).collect()
     }
 
     fn group(self, entry: &HookEntry) -> Value {
         match (self.nesting, entry.matcher) {
-            (HookNesting::Flat, _) => entry.handler.clone(),
-            (HookNesting::Groups, None) => json!({"hooks": [entry.handler]}),
+            (HookNesting::Flat, _) => entry.handlers.first().cloned().unwrap_or_default(),
+            (HookNesting::Groups, None) => json!({"hooks": entry.handlers}),
             (HookNesting::Groups, Some(matcher)) => {
-                json!({"matcher": matcher, "hooks": [entry.handler]})
+                json!({"matcher": matcher, "hooks": entry.handlers})
             }
         }
     }
@@ -446,7 +450,7 @@ mod tests {
         let entry = |event| HookEntry {
             event,
             matcher: Some(".*"),
-            handler: json!({"type": "command", "command": COMMAND, "timeout": 5}),
+            handlers: vec![json!({"type": "command", "command": COMMAND, "timeout": 5})],
         };
         vec![entry("Before"), entry("After")]
     }

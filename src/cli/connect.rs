@@ -72,7 +72,7 @@ pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
     match what {
         What::Agent(agent) => match phone.first_given() {
             Some(option) => Err(misused(option, "a chat platform")),
-            None => hooks::connect(context, &HooksArgs { agent, settings, yes, mode }),
+            None => wait(hooks::connect(context, &HooksArgs { agent, settings, yes, mode })),
         },
         What::Chat(_) if gate => Err(misused("--gate", "an agent")),
         What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
@@ -86,7 +86,7 @@ pub(super) fn disconnect(context: &Context, args: DisconnectArgs) -> Result<Exit
         What::Agent(_) if person.is_some() => Err(misused("--person", "a chat platform")),
         What::Agent(agent) => {
             let mode = HookMode::Prompts;
-            hooks::disconnect(context, &HooksArgs { agent, settings, yes, mode })
+            wait(hooks::disconnect(context, &HooksArgs { agent, settings, yes, mode }))
         }
         What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
         What::Chat(chat) => wait(phone::disconnect(context, chat, person.as_deref(), yes)),
@@ -94,9 +94,13 @@ pub(super) fn disconnect(context: &Context, args: DisconnectArgs) -> Result<Exit
 }
 
 /// Puts the hooks into the settings of an agent, for the calls that it would prompt for.
-pub(super) fn agent(context: &Context, agent: &'static dyn HookAgent, yes: bool) -> Result<Exit> {
+pub(super) async fn agent(
+    context: &Context,
+    agent: &'static dyn HookAgent,
+    yes: bool,
+) -> Result<Exit> {
     let args = HooksArgs { agent, settings: None, yes, mode: HookMode::Prompts };
-    hooks::connect(context, &args)
+    hooks::connect(context, &args).await
 }
 
 /// Connects a phone by its chat platform's name.

@@ -53,7 +53,7 @@ pub(super) async fn run(context: &Context, args: &UpArgs) -> Result<Exit> {
     daemon(context, &config, args).await?;
     let installed = Installed::look(context).await?;
     if !args.no_agents {
-        agents(context, &installed, args.yes)?;
+        agents(context, &installed, args.yes).await?;
     }
     phone(context, &installed, args.yes).await?;
     if args.yes {
@@ -115,14 +115,14 @@ async fn daemon(context: &Context, config: &Config, args: &UpArgs) -> Result<()>
 }
 
 /// Connects the agents that are here.
-fn agents(context: &Context, installed: &Installed, yes: bool) -> Result<()> {
+async fn agents(context: &Context, installed: &Installed, yes: bool) -> Result<()> {
     for agent in &installed.connected {
         say::out(&format!("agent     {} is connected", agent.title().name))?;
     }
     for agent in &installed.found {
         say::out(&format!("agent     {}:", agent.title().name))?;
         // One agent whose settings cannot be read does not keep the others away.
-        if let Err(error) = connect::agent(context, *agent, yes) {
+        if let Err(error) = connect::agent(context, *agent, yes).await {
             say::problem(&error);
         }
     }

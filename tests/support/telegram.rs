@@ -87,9 +87,12 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether nothing on it waits for an answer: a settled card may offer Undo.
+    /// Whether nothing on it waits for an answer: a settled card may offer Undo, or a late yes.
     pub fn is_over(&self) -> bool {
-        self.buttons.iter().flatten().all(|label| label == "Undo")
+        self.buttons
+            .iter()
+            .flatten()
+            .all(|label| label == "Undo" || label.starts_with("Approve the next"))
     }
 }
 

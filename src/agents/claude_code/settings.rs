@@ -34,20 +34,20 @@ const SETTINGS: JsonSettings = JsonSettings {
 /// # Errors
 /// A sentence with line and column, if the text is not valid for Claude Code.
 pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, String> {
-    let entry = |event, handler| HookEntry {
+    let entry = |event, handlers| HookEntry {
         event,
         // Events without a tool take no matcher.
         matcher: Some("*").filter(|_| !matches!(event, "Stop" | "SessionEnd")),
-        handler,
+        handlers,
     };
-    let mut entries: Vec<_> = EVENTS.map(|event| entry(event, handler(event, command))).into();
-    entries.push(entry(BLOCKED, appeals(command)));
-    entries.push(entry(BLOCKED, wakes(command)));
+    let told = EVENTS.map(|event| entry(event, vec![handler(event, command)]));
+    let mut entries = Vec::from(told);
+    entries.push(entry(BLOCKED, vec![appeals(command), wakes(command)]));
     entries.push(entry(
         GATE,
         match mode {
-            HookMode::EveryCall => gate(command),
-            HookMode::Prompts => ahead(command),
+            HookMode::EveryCall => vec![gate(command)],
+            HookMode::Prompts => vec![ahead(command)],
         },
     ));
     SETTINGS.connect(text, &entries)

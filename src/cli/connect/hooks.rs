@@ -8,7 +8,6 @@ use crate::{
         files, policy,
         prompt::confirmed,
         say::{self, Colour, paint},
-        wait,
     },
     config::{self, Config, SOCKET, Server, edit},
 };
@@ -33,7 +32,7 @@ pub(super) struct HooksArgs {
     pub(super) mode: HookMode,
 }
 
-pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
+pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let agent = args.agent;
     let mode = args.mode(agent)?;
     let command = hook_command(context, agent)?;
@@ -56,7 +55,7 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
              without its prompt, and without a daemon or an answer nothing runs."
     };
     if !matches!(connected, Changed::No) && args.settings.is_none() {
-        begin_watching(context, agent)?;
+        begin_watching(context, agent).await?;
     }
     say::out(&match connected {
         Changed::Already => format!("{name} is connected already.\n\n{}", rules()),
@@ -73,8 +72,7 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
         Some(todo) if !matches!(connected, Changed::No) => say::out(&format!("\n{todo}"))?,
         _ => {}
     }
-    let start = wait(async { Ok(start_of(agent, mode).await) })?;
-    if let Some(AgentStart { mode, decides, advice, .. }) = start
+    if let Some(AgentStart { mode, decides, advice, .. }) = start_of(agent, mode).await
         && !matches!(connected, Changed::No)
     {
         say::out(format!("\n{name} {mode}.\n{decides}\n{advice}").trim_end())?;
@@ -82,7 +80,7 @@ pub(super) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-pub(super) fn disconnect(context: &Context, args: &HooksArgs) -> Result<Exit> {
+pub(super) async fn disconnect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let agent = args.agent;
     let without = |text: &str, file: &AgentFile| match agent.installed(text)? {
         // What was there before, where it is certain that nothing else has changed since.
@@ -98,7 +96,7 @@ pub(super) fn disconnect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     };
     let gone = change(args, without, write)?;
     if !matches!(gone, Changed::No) && args.settings.is_none() {
-        end_watching(context, agent)?;
+        end_watching(context, agent).await?;
     }
     let name = agent.title().name;
     say::out(&match gone {
@@ -238,7 +236,7 @@ fn diff(file: &Path, before: &str, after: &str) -> String {
 const SECTION: &str = "agents";
 
 /// Has the server of this agent watched, if it has one and a daemon runs here.
-fn begin_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
+async fn begin_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
     let Some(home) = agent.watched_home() else { return Ok(()) };
     let config = context.config()?;
     if !config.serves_here() {
@@ -250,11 +248,11 @@ fn begin_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
     if config.agents.watched(agent.name()) == Some(&*home) {
         return Ok(());
     }
-    set_watched(context, agent, &home.display().to_string())
+    set_watched(context, agent, &home.display().to_string()).await
 }
 
 /// Has it watched no longer, and gives the config back as it was.
-fn end_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
+async fn end_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
     if agent.watched_home().is_none()
         || !Config::file(context.flag.as_deref()).is_ok_and(|file| file.exists())
     {
@@ -280,25 +278,29 @@ fn end_watching(context: &Context, agent: &dyn HookAgent) -> Result<()> {
     }
     file.drop_backups()?;
     say::out(&format!("Removed [{SECTION}] {name} from {}.", setup.file.display()))?;
-    reload_daemon(context)
+    reload_daemon(context).await
 }
 
-fn set_watched(context: &Context, agent: &dyn HookAgent, folder: &str) -> Result<()> {
+async fn set_watched(context: &Context, agent: &dyn HookAgent, folder: &str) -> Result<()> {
     let mut setup = Setup::open(context)?;
     let value = Value::String(folder.to_owned());
     setup.write(&[ConfigChange::Set { section: SECTION, key: agent.name(), value }])?;
     let file = setup.file.display();
     say::out(&format!("Set [{SECTION}] {} = {folder:?} in {file}.", agent.name()))?;
-    reload_daemon(context)
+    reload_daemon(context).await
 }
 
 /// A daemon that does not run takes it when it starts.
-fn reload_daemon(context: &Context) -> Result<()> {
-    let reloaded = context.approver().and_then(|client| wait(async { Ok(client.reload().await?) }));
-    match reloaded {
-        Ok(_) => say::out("The running daemon has taken it."),
-        Err(_) => say::out("`countersign serve`, or `countersign reload` where it runs, takes it."),
-    }
+async fn reload_daemon(context: &Context) -> Result<()> {
+    let is_reloaded = match context.approver() {
+        Ok(client) => client.reload().await.is_ok(),
+        Err(_) => false,
+    };
+    say::out(if is_reloaded {
+        "The running daemon has taken it."
+    } else {
+        "`countersign serve`, or `countersign reload` where it runs, takes it."
+    })
 }
 
 /// The largest number of backups of one file.

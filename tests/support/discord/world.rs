@@ -50,9 +50,9 @@ pub struct Posted {
 }
 
 impl Posted {
-    /// Whether nothing on it waits for an answer: a settled card may offer Undo.
+    /// Whether nothing on it waits for an answer: a settled card may offer Undo, or a late yes.
     pub fn is_over(&self) -> bool {
-        self.buttons.iter().all(|label| label == "Undo")
+        self.buttons.iter().all(|label| label == "Undo" || label.starts_with("Approve the next"))
     }
 
     pub(super) fn of(message: &Message) -> Self {

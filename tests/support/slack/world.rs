@@ -85,7 +85,9 @@ pub struct Posted {
 impl Posted {
     /// Whether it has no buttons (any more) but *Undo*.
     pub fn is_over(&self) -> bool {
-        self.buttons.iter().all(|label| label.starts_with("Undo"))
+        self.buttons
+            .iter()
+            .all(|label| label.starts_with("Undo") || label.starts_with("Approve the next"))
     }
 }
 
