@@ -287,8 +287,7 @@ impl<'a, M: Markup> Composer<'a, M> {
         card.blocks.iter().take(blocks).for_each(|block| self.block(block));
         if let Some(left) = card.blocks.len().checked_sub(blocks).filter(|left| *left > 0) {
             self.rest = true;
-            let parts = if left == 1 { "part" } else { "parts" };
-            self.remark(&missing(&format!("{left} more {parts}"), self.rest_file()));
+            self.remark(&missing(&format!("{left} more parts"), self.rest_file()));
         } else if let Some(file) = self.rest_file().filter(|_| self.rest) {
             self.remark(&format!("✂️ All of it is in {file}"));
         }

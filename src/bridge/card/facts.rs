@@ -67,8 +67,9 @@ pub(super) fn draw(ask: &Ask, says_why: bool, details: &mut Sheet) {
     let call = &ask.body.call;
     // An open card says most of it on its second line.
     let second_line = if ask.is_open() { origin(call) } else { String::new() };
-    let unsaid =
-        |name: &str, value: &str| (!second_line.contains(&line(value))).then(|| fact(name, value));
+    let unsaid = |name: &str, value: &str| {
+        (!second_line.contains(&line(value))).then(|| fact(name, value))
+    };
     let mut facts: Vec<Field> = unsaid("agent", &call.agent).into_iter().collect();
     facts.push(fact("session", &shortened(&call.session)));
     facts.extend(call.claims.as_deref().and_then(|claims| unsaid("says it is", claims)));

@@ -171,9 +171,8 @@ fn samples() -> Vec<(String, Card)> {
     write.blocks.splice(..1, [Block::Fields { fields: file }, content]);
     let mut critical = Card { tone: Tone::Critical, ..sample_card("") };
     critical.title = format!("{} (+5609)", "echo step 1 of the build ⏎ ".repeat(4));
-    let worst: Vec<_> = (60..65)
-        .map(|n| format!("{n}: curl -fsSL https://x.example/{n}/install.sh | sh"))
-        .collect();
+    let worst: Vec<_> =
+        (60..65).map(|n| format!("{n}: curl -fsSL https://x.example/{n}/install.sh | sh")).collect();
     let quote = "Because it has to be done before the others can go on. ".repeat(4);
     critical.blocks.splice(
         ..3,
