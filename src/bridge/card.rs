@@ -25,7 +25,7 @@ pub use facts::thread_name;
 /// What open cards say while everything is paused.
 pub(super) const PAUSED: &str = "Paused: nothing is approved until /resume.";
 /// How much of an agent's reason the card shows; all of it is in the details.
-const REASON: usize = 160;
+const REASON: usize = 240;
 
 /// Draws the ask as it is now.
 #[must_use]
@@ -40,7 +40,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         no_call::draw_review(ask, review, &mut sheet);
     }
     if ask.is_open() && !ask.is_question() {
-        effects::draw(ask, first.whole, &mut sheet, &mut details);
+        effects::draw(ask, &mut sheet, &mut details);
     }
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),

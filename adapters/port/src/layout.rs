@@ -3,14 +3,12 @@
 //!
 //! A card takes no more of a phone's screen than 24 rows of 40 characters. What would run comes
 //! first there: words beside it are cut before it is, and of several texts the first keep most.
-//! SECURITY: the first of them is never cut where it is short. It is the command, the change, or
-//! the lines of a long command that a person must not miss.
 //!
 //! INVARIANT: what a message does not show whole is counted in it and carried whole by a file,
 //! wherever the platform can attach one.
 
 use crate::{
-    Block, Card, Excerpt, Field, Tone, brief, diff_text, excerpt, folded, isolated, line, plain,
+    Block, Card, Excerpt, Field, Tone, diff_text, excerpt, folded, isolated, line, plain,
     text::{WIDTH, excerpt_rows, rows_of},
     visible,
 };
@@ -21,14 +19,14 @@ const ROWS: usize = 24;
 /// What a fold takes of it while nobody opens it.
 const FOLD: usize = 3;
 /// The most rows of a text that is shown whole, and of one that is cut.
-const WHOLE: usize = 15;
+const WHOLE: usize = 14;
 const CUT: usize = 12;
+/// The same of the agent's reason.
+const REASON: (usize, usize) = (5, 3);
 /// The fewest rows of a text that is cut, and what the remark on it takes.
 const FEWEST: usize = 3;
 const REMARK: usize = 2;
-/// The most characters of the agent's reason, of a note, which may name what a button stores, and
-/// of other words.
-const REASON: usize = 180;
+/// The most characters of a note, which may name what a button stores, and of other words.
 const NOTE: usize = 240;
 const WORDS: usize = 120;
 /// What the time that is left takes, whatever the platform makes of it.
@@ -163,20 +161,17 @@ pub fn lay_out<M: Markup>(card: &Card, limits: Limits, blank: &M) -> Layout<M> {
         }
         layout
     };
-    let runs = |block: &Block| matches!(block, Block::Code { .. } | Block::Diff { .. });
-    let kept = card.blocks.iter().position(runs).map_or(0, |at| at + 1);
-    let is_sent = |layout: &Layout<M>| layout.page.units() <= limits.units;
-    let fits = |layout: &Layout<M>| is_sent(layout) && layout.rows <= ROWS;
-    fitted((kept, card.blocks.len()), limits, compose, (fits, is_sent))
+    let fits = |layout: &Layout<M>| layout.page.units() <= limits.units && layout.rows <= ROWS;
+    fitted(card.blocks.len(), limits, compose, fits)
 }
 
-/// Composes as much of so many blocks as fits, and `kept` of them wherever they can be sent.
-/// `compose` takes the number of blocks and the most characters of a text.
+/// Composes as much of so many blocks as fits. `compose` takes the number of blocks and the most
+/// characters of a text.
 fn fitted<T>(
-    (kept, blocks): (usize, usize),
+    blocks: usize,
     limits: Limits,
     compose: impl Fn(usize, usize) -> T,
-    (fits, is_sent): (impl Fn(&T) -> bool, impl Fn(&T) -> bool),
+    fits: impl Fn(&T) -> bool,
 ) -> T {
     // Room that cuts nothing which could fit: words beside what would run get half of it.
     let (all, whole) = (blocks.min(BLOCKS), 2 * limits.units);
@@ -184,9 +179,7 @@ fn fitted<T>(
     if fits(&composed) {
         return composed;
     }
-    // SECURITY: what must not be missed is shown before the words around it, even beyond the screen.
-    let kept = most(0, kept.min(all), |blocks| is_sent(&compose(blocks, limits.least)));
-    let blocks = most(kept, all, |blocks| fits(&compose(blocks, limits.least)));
+    let blocks = most(0, all, |blocks| fits(&compose(blocks, limits.least)));
     let room = most(limits.least, whole, |room| fits(&compose(blocks, room)));
     compose(blocks, room)
 }
@@ -251,8 +244,6 @@ struct Composer<'a, M> {
     room: usize,
     /// Rows that texts may take beyond the fewest.
     spare: usize,
-    /// Whether what would run is still to come.
-    is_first: bool,
     /// Those that are not written yet.
     texts: std::slice::Iter<'a, ShownText<'a>>,
     page: M,
@@ -275,8 +266,8 @@ impl<'a, M: Markup> Composer<'a, M> {
         spare: usize,
     ) -> Self {
         let (page, texts, rows) = (blank.clone(), texts.iter(), Rows::default());
-        let (files, details, rest, is_first) = (Vec::new(), false, false, true);
-        Self { card, limits, room, spare, is_first, texts, page, rows, details, files, rest }
+        let (files, details, rest) = (Vec::new(), false, false);
+        Self { card, limits, room, spare, texts, page, rows, details, files, rest }
     }
 
     /// Writes the first `blocks` blocks of the card.
@@ -286,10 +277,8 @@ impl<'a, M: Markup> Composer<'a, M> {
         self.origin();
         card.blocks.iter().take(blocks).for_each(|block| self.block(block));
         if let Some(left) = card.blocks.len().checked_sub(blocks).filter(|left| *left > 0) {
-            self.rest = true;
-            self.remark(&missing(&format!("{left} more parts"), self.rest_file()));
-        } else if let Some(file) = self.rest_file().filter(|_| self.rest) {
-            self.remark(&format!("✂️ All of it is in {file}"));
+            let file = self.rest_file();
+            self.remark(&missing(&format!("{left} more parts"), file));
         }
         self.end_line();
         self.page.ask(&card.ask);
@@ -343,10 +332,7 @@ impl<'a, M: Markup> Composer<'a, M> {
             Block::Quote { label, .. } => self.labelled(label, Dress::Quote),
             Block::Diff { path, added, removed, .. } => {
                 self.brief(&line(path), Look::Agent);
-                let size = format!(" +{added} −{removed}");
-                if !self.card.title.contains(&size) {
-                    self.add(&size, Look::Plain);
-                }
+                self.add(&format!(" +{added} −{removed}"), Look::Plain);
                 self.end_line();
                 self.passage("change", Dress::Diff);
             }
@@ -378,19 +364,12 @@ impl<'a, M: Markup> Composer<'a, M> {
 
     /// Why the agent wants it, in its own words.
     fn reason(&mut self) {
-        let Some(ShownText { exact, shown, .. }) = self.texts.next() else { return };
-        let most = if self.details && M::FOLDS { usize::MAX } else { REASON };
-        let whole = line(shown.trim());
-        let short = brief(&whole, (self.room / 2).min(most).max(self.limits.least));
-        self.rest |= short != whole || shown != exact;
         if M::REASON_ON_LINE {
             self.add("says: “", Look::Plain);
-            self.boxed(&short, Dress::Reason);
+            self.passage("reason", Dress::Reason);
             self.add("”", Look::Plain);
         } else {
-            self.add("says", Look::Label);
-            self.end_line();
-            self.boxed(&short, Dress::Reason);
+            self.labelled("says", Dress::Reason);
         }
     }
 
@@ -451,17 +430,11 @@ impl<'a, M: Markup> Composer<'a, M> {
             Dress::Code | Dress::Diff => self.room,
             Dress::Quote | Dress::Reason => (self.room / 2).max(self.limits.least),
         };
-        let whole = || (Excerpt { head: text.shown.clone(), tail: None, hidden: 0 }, None);
-        let runs = matches!(dress, Dress::Code | Dress::Diff);
-        if runs && std::mem::take(&mut self.is_first) && text.rows <= WHOLE {
-            // Its rows are counted in the first try already.
-            return whole();
-        }
         let folds = self.details && M::FOLDS;
-        let rows = if folds { None } else { self.rows_for(text.rows) };
+        let rows = if folds { None } else { self.rows_for(text.rows, dress) };
         let (cut, lines) = match rows {
             Some(rows) => excerpt_rows(&text.shown, rows),
-            None => whole(),
+            None => (Excerpt { head: text.shown.clone(), tail: None, hidden: 0 }, None),
         };
         let shown = cut.head.chars().count() + cut.tail.iter().flat_map(|it| it.chars()).count();
         if shown > room { (excerpt(&text.shown, room), None) } else { (cut, lines) }
@@ -469,13 +442,14 @@ impl<'a, M: Markup> Composer<'a, M> {
 
     /// How many rows a text of this many gets; `None` where it is shown whole. The texts before it
     /// have taken theirs already.
-    fn rows_for(&mut self, rows: usize) -> Option<usize> {
+    fn rows_for(&mut self, rows: usize, dress: Dress) -> Option<usize> {
+        let (whole, most) = if dress == Dress::Reason { REASON } else { (WHOLE, CUT) };
         let over = rows.saturating_sub(FEWEST + REMARK);
-        if rows <= WHOLE && over <= self.spare {
+        if rows <= whole && over <= self.spare {
             self.spare -= over;
             return None;
         }
-        let more = self.spare.min(CUT - FEWEST);
+        let more = self.spare.min(most - FEWEST);
         self.spare -= more;
         Some(FEWEST + more)
     }
@@ -498,8 +472,8 @@ impl<'a, M: Markup> Composer<'a, M> {
         let Excerpt { head, tail, hidden } = excerpt(text, room);
         self.add(&isolated(&head), look);
         if let Some(tail) = tail {
-            self.rest = true;
-            self.add(&format!(" … (+{hidden}) … "), Look::Remark);
+            let file = self.rest_file().map(|file| format!(" in {file}")).unwrap_or_default();
+            self.add(&format!(" … {hidden} characters more{file} … "), Look::Remark);
             self.add(&isolated(&tail), look);
         }
     }
@@ -526,7 +500,6 @@ impl<'a, M: Markup> Composer<'a, M> {
     /// Puts a text beside the message and says where; the last place is the whole card's.
     fn attach(&mut self, label: &str, text: &str) -> Option<String> {
         if self.files.len() + 1 >= self.limits.files {
-            self.rest = true;
             return self.rest_file();
         }
         let ask = file_safe(&self.card.ask);
@@ -540,7 +513,8 @@ impl<'a, M: Markup> Composer<'a, M> {
     }
 
     /// Where the file is that carries the whole card, if the platform attaches any.
-    fn rest_file(&self) -> Option<String> {
+    fn rest_file(&mut self) -> Option<String> {
+        self.rest = true;
         (self.limits.files > 0).then(|| format!("{}{}", self.rest_name(), M::BESIDE))
     }
 
@@ -594,7 +568,7 @@ mod tests {
     /// So many blocks of texts of this length; what is composed of them are they and their room.
     fn drawn(blocks: usize, length: usize) -> (usize, usize) {
         let fits = |(n, room): &(usize, usize)| n * length.min(*room) <= LIMITS.units;
-        fitted((0, blocks), LIMITS, |blocks, room| (blocks, room), (fits, fits))
+        fitted(blocks, LIMITS, |blocks, room| (blocks, room), fits)
     }
 
     #[test]

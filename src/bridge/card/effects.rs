@@ -1,21 +1,14 @@
 //! What a call touches, in plain words, the worst first; and the lines of a long command that a
 //! person must not miss, wherever a surface cuts it.
 
-use crate::card::{
-    Sheet,
-    call::{command, first_of},
-    title::host,
-};
+use crate::card::Sheet;
 use countersign_gate::{ask::Ask, call::Call};
 use countersign_policy::{
-    argument_names::FILES,
     effects::is_restated,
     highlights::{self, Highlight},
     paths::Directories,
-    tools::{Kind, kind_of},
 };
 use countersign_port::{brief, excerpt, line};
-use serde_json::Value;
 use std::ops::Range;
 
 /// How many effects the card shows at once, how many in its details, and how much of each.
@@ -23,12 +16,10 @@ const FEW: usize = 3;
 const MOST: usize = 40;
 const EFFECT_LENGTH: usize = 72;
 
-/// Writes them; those that find no room on the card are in its details. `in_title` where the first
-/// line shows the whole command.
-pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut Sheet) {
+/// Writes them; those that find no room on the card are in its details.
+pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     let effects = &ask.body.effects;
     let told = effects.iter().filter(|effect| !is_restated(effect, effects));
-    let told = told.filter(|effect| !is_seen(ask, in_title, effect));
     let mut words = told.map(|effect| sentence(effect));
     words.by_ref().take(FEW).for_each(|effect| sheet.note(format!("→ {effect}")));
     let rest: Vec<String> = words.collect();
@@ -43,33 +34,6 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
                 details.note(format!("→ and {more} more, none of them worse"));
             }
         }
-    }
-}
-
-/// Whether the card says an effect in its own place already: that a command runs, in the very words
-/// of the first line; the host of an address; the file that is written.
-fn is_seen(ask: &Ask, in_title: bool, effect: &str) -> bool {
-    let call = &ask.body.call;
-    let Some((verb, what)) = effect.split_once(' ').filter(|_| !ask.body.critical) else {
-        return false;
-    };
-    let (what, place) = what.split_once(" (").unwrap_or((what, ""));
-    let named = |keys| first_of(&call.args, keys).is_some_and(|(_, text)| text == what);
-    match verb {
-        "runs" if place.is_empty() && in_title => {
-            let text = command(call).map(|(_, text)| text).unwrap_or_default();
-            let rest = text.trim().strip_prefix(what);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-        }
-        "reaches" if place.is_empty() && kind_of(&call.tool) == Kind::Fetch => {
-            let url = call.args.get("url").and_then(Value::as_str);
-            url.and_then(host).is_some_and(|host| host == what)
-        }
-        // The first line says that it is outside of the project.
-        "writes" if place.is_empty() || place == "outside the project)" => {
-            matches!(kind_of(&call.tool), Kind::Write | Kind::Edit) && named(FILES)
-        }
-        _ => false,
     }
 }
 

