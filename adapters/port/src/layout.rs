@@ -1,38 +1,13 @@
 //! A card as a message: what is shown, what is cut, and which files carry the rest. One layout for
 //! every platform; each says in [`Markup`] how it writes a text and in [`Limits`] what fits.
 //!
-//! A card takes no more of a phone's screen than 24 rows of 40 characters. What would run comes
-//! first there: words beside it are cut before it is, and of several texts the first keep most.
-//!
 //! INVARIANT: what a message does not show whole is counted in it and carried whole by a file,
 //! wherever the platform can attach one.
 
 use crate::{
-    Block, Card, Excerpt, Field, Tone, diff_text, excerpt, folded, isolated, line, plain,
-    text::{WIDTH, excerpt_rows, rows_of},
-    visible,
+    Block, Card, Excerpt, Field, Tone, diff_text, excerpt, folded, isolated, line, plain, visible,
 };
 use std::borrow::Cow;
-
-/// What a card takes of a screen.
-const ROWS: usize = 24;
-/// What a fold takes of it while nobody opens it.
-const FOLD: usize = 3;
-/// The most rows of a text that is shown whole, and of one that is cut.
-const WHOLE: usize = 14;
-const CUT: usize = 12;
-/// The same of the agent's reason.
-const REASON: (usize, usize) = (5, 3);
-/// The fewest rows of a text that is cut, and what the remark on it takes.
-const FEWEST: usize = 3;
-const REMARK: usize = 2;
-/// The most characters of a note, which may name what a button stores, and of other words.
-const NOTE: usize = 240;
-const WORDS: usize = 120;
-/// What the time that is left takes, whatever the platform makes of it.
-const DEADLINE: usize = 30;
-/// No card has more blocks than this to read on a phone.
-const BLOCKS: usize = 100;
 
 /// What a message of a platform holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +28,6 @@ pub struct Layout<M> {
     pub page: M,
     /// What the text does not show whole.
     pub files: Vec<TextFile>,
-    /// How many rows of 40 characters it takes on a screen.
-    pub rows: usize,
 }
 
 /// A text that goes along with a message.
@@ -96,20 +69,35 @@ pub enum Dress {
     Diff,
     /// An agent's words to people.
     Quote,
-    /// Why the agent wants it, in its own words.
-    Reason,
+}
+
+/// What the layout says of a text that is not shown as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remark<'a> {
+    /// There is no text.
+    Nothing,
+    /// So many characters are left out between the head and the tail that follows.
+    Cut(usize, Option<&'a str>),
+    /// Blanks or empty lines are counted, or characters spelled out, instead of shown.
+    Altered(Option<&'a str>),
+    /// Invisible characters are spelled out.
+    Invisible,
+    /// So many characters are left out of the middle of a line.
+    More(usize, Option<&'a str>),
+    /// So many parts of the card are left out.
+    Parts(usize, Option<&'a str>),
 }
 
 /// A message while it is written in a platform's markup.
-// SECURITY: an implementation escapes every text but that of `Look::Plain` and `Sign` whole, so
-// that nothing of it can format, link, mention or pass for the card's own words.
+// SECURITY: an implementation escapes every text but that of `Look::Plain`, `Sign` and `Remark`
+// whole, so that nothing of it can format, link, mention or pass for the card's own words.
 pub trait Markup: Clone {
-    /// Whether the platform can fold away what is rarely needed.
-    const FOLDS: bool;
+    /// The sign of an open card.
+    const OPEN: &'static str;
     /// Whether an agent's reason stands in quotation marks on a line instead of below a label.
     const REASON_ON_LINE: bool;
-    /// Where the files of a message are, such as ` in the thread`; empty where they are in sight.
-    const BESIDE: &'static str;
+    /// What is between two facts, and between a fact's name and its value.
+    const FACTS: (&'static str, &'static str);
 
     /// How long the text is, as the platform counts.
     fn units(&self) -> usize;
@@ -132,6 +120,9 @@ pub trait Markup: Clone {
     /// The end of what is rarely needed.
     fn unfold(&mut self);
 
+    /// The words of a remark; `None` where the platform does without.
+    fn remark(&self, remark: Remark<'_>) -> Option<String>;
+
     /// A block begins.
     fn begin(&mut self, _block: &Block) {}
 
@@ -139,40 +130,26 @@ pub trait Markup: Clone {
     fn ask(&mut self, _id: &str) {}
 }
 
+/// No card has more blocks than this to read on a phone.
+const BLOCKS: usize = 100;
+
 /// Lays out as much of a card as a message holds: all of it, else with each text cut, else with
 /// fewer blocks too. `blank` is the empty message.
 pub fn lay_out<M: Markup>(card: &Card, limits: Limits, blank: &M) -> Layout<M> {
     let texts = shown_texts(card);
-    let compose = |blocks, room| {
-        let composed = |spare| {
-            let empty = Composer::blank(card, &texts, limits, blank, room, spare);
-            empty.compose(blocks)
-        };
-        // First with every text as short as it may be, then with the rows that this leaves.
-        let mut layout = composed(0);
-        let mut spare = ROWS.saturating_sub(layout.rows);
-        while spare > 0 {
-            layout = composed(spare);
-            let over = layout.rows.saturating_sub(ROWS);
-            if over == 0 {
-                break;
-            }
-            spare = spare.saturating_sub(over);
-        }
-        layout
-    };
-    let fits = |layout: &Layout<M>| layout.page.units() <= limits.units && layout.rows <= ROWS;
-    fitted(card.blocks.len(), limits, compose, fits)
+    let compose = |blocks, room| Composer::compose(card, &texts, limits, blank, blocks, room);
+    fitted(card.blocks.len(), limits, compose, |layout| layout.page.units())
 }
 
 /// Composes as much of so many blocks as fits. `compose` takes the number of blocks and the most
-/// characters of a text.
+/// characters of a text; `units` measures what it composed.
 fn fitted<T>(
     blocks: usize,
     limits: Limits,
     compose: impl Fn(usize, usize) -> T,
-    fits: impl Fn(&T) -> bool,
+    units: impl Fn(&T) -> usize,
 ) -> T {
+    let fits = |composed: &T| units(composed) <= limits.units;
     // Room that cuts nothing which could fit: words beside what would run get half of it.
     let (all, whole) = (blocks.min(BLOCKS), 2 * limits.units);
     let composed = compose(all, whole);
@@ -203,37 +180,6 @@ struct ShownText<'a> {
     exact: Cow<'a, str>,
     /// As it may be shown.
     shown: String,
-    /// How many rows it takes whole.
-    rows: usize,
-}
-
-/// The rows that are written.
-#[derive(Clone, Copy, Default)]
-struct Rows {
-    full: usize,
-    /// Characters on the current line.
-    column: usize,
-}
-
-impl Rows {
-    fn words(&mut self, words: &str) {
-        for (nth, part) in words.split('\n').enumerate() {
-            if nth > 0 {
-                self.end_line();
-            }
-            self.column += part.chars().count();
-        }
-    }
-
-    fn boxed(&mut self, text: &str) {
-        self.end_line();
-        self.full += rows_of(text);
-    }
-
-    fn end_line(&mut self) {
-        self.full += self.column.div_ceil(WIDTH);
-        self.column = 0;
-    }
 }
 
 /// A message with a bound on the length of every single text.
@@ -242,72 +188,57 @@ struct Composer<'a, M> {
     limits: Limits,
     /// Characters of each text.
     room: usize,
-    /// Rows that texts may take beyond the fewest.
-    spare: usize,
     /// Those that are not written yet.
     texts: std::slice::Iter<'a, ShownText<'a>>,
     page: M,
-    rows: Rows,
-    /// Among what is rarely needed.
-    details: bool,
     files: Vec<TextFile>,
     /// Whether something is left out that no file of its own carries.
     rest: bool,
 }
 
 impl<'a, M: Markup> Composer<'a, M> {
-    /// An empty message with at most `room` characters of each text.
-    fn blank(
+    /// Writes the first `blocks` blocks of the card, at most `room` characters of each text.
+    fn compose(
         card: &'a Card,
         texts: &'a [ShownText<'a>],
         limits: Limits,
         blank: &M,
+        blocks: usize,
         room: usize,
-        spare: usize,
-    ) -> Self {
-        let (page, texts, rows) = (blank.clone(), texts.iter(), Rows::default());
-        let (files, details, rest) = (Vec::new(), false, false);
-        Self { card, limits, room, spare, texts, page, rows, details, files, rest }
-    }
-
-    /// Writes the first `blocks` blocks of the card.
-    fn compose(mut self, blocks: usize) -> Layout<M> {
-        let card = self.card;
-        self.title();
-        self.origin();
-        card.blocks.iter().take(blocks).for_each(|block| self.block(block));
+    ) -> Layout<M> {
+        let (page, texts) = (blank.clone(), texts.iter());
+        let mut text = Self { card, limits, room, texts, page, files: vec![], rest: false };
+        text.title();
+        text.origin();
+        card.blocks.iter().take(blocks).for_each(|block| text.block(block));
         if let Some(left) = card.blocks.len().checked_sub(blocks).filter(|left| *left > 0) {
-            let file = self.rest_file();
-            self.remark(&missing(&format!("{left} more parts"), file));
+            let file = text.rest_file();
+            text.remark(Remark::Parts(left, file.as_deref()));
         }
-        self.end_line();
-        self.page.ask(&card.ask);
-        let is_folded = |block: &Block| matches!(block, Block::Details { .. });
-        // It has a row of its own where there is no fold to be in.
-        let in_fold = card.blocks.iter().take(blocks).any(is_folded);
-        self.rows.full += usize::from(M::FOLDS && !in_fold);
-        if self.rest && self.limits.files > 0 {
-            let name = self.rest_name();
-            self.files.push(TextFile { name, text: plain(card) });
+        text.page.ask(&card.ask);
+        if text.rest && limits.files > 0 {
+            let name = text.rest_name();
+            text.files.push(TextFile { name, text: plain(card) });
         }
-        Layout { page: self.page, files: self.files, rows: self.rows.full }
+        Layout { page: text.page, files: text.files }
     }
 
     /// The first line, and how it ended.
     fn title(&mut self) {
         let tone = self.card.tone;
-        self.add(&format!("{} ", tone.sign()), Look::Sign);
+        let sign = if tone == Tone::Open { M::OPEN } else { tone.sign() };
+        self.page.add(&format!("{sign} "), Look::Sign);
         if tone == Tone::Critical {
-            self.add("CRITICAL ", Look::Label);
+            self.page.add("CRITICAL ", Look::Label);
         }
         self.brief(&line(&self.card.title), Look::Agent);
         for block in &self.card.blocks {
             if let Block::Outcome { text } = block {
-                self.add(" · ", Look::Plain);
+                self.page.add(" · ", Look::Plain);
                 self.brief(&line(text), Look::Own);
             }
         }
-        self.end_line();
+        self.page.end_line();
     }
 
     /// The second line: who asks from where, and the time that is left.
@@ -319,9 +250,8 @@ impl<'a, M: Markup> Composer<'a, M> {
         }
         if let Some(deadline) = self.card.deadline {
             self.page.deadline(if shown { " · " } else { "" }, deadline);
-            self.rows.column += DEADLINE;
         }
-        self.end_line();
+        self.page.end_line();
     }
 
     fn block(&mut self, block: &Block) {
@@ -332,8 +262,8 @@ impl<'a, M: Markup> Composer<'a, M> {
             Block::Quote { label, .. } => self.labelled(label, Dress::Quote),
             Block::Diff { path, added, removed, .. } => {
                 self.brief(&line(path), Look::Agent);
-                self.add(&format!(" +{added} −{removed}"), Look::Plain);
-                self.end_line();
+                self.page.add(&format!(" +{added} −{removed}"), Look::Plain);
+                self.page.end_line();
                 self.passage("change", Dress::Diff);
             }
             Block::Fields { fields } => self.facts(fields),
@@ -343,161 +273,102 @@ impl<'a, M: Markup> Composer<'a, M> {
             }
             // It is on the line of the title.
             Block::Outcome { .. } => {}
-            Block::Details { blocks } => self.fold(blocks),
+            Block::Details { blocks } => {
+                self.page.fold();
+                blocks.iter().for_each(|block| self.block(block));
+                self.page.unfold();
+            }
         }
-        self.end_line();
-    }
-
-    /// What is rarely needed: a fold takes some rows, whatever it holds.
-    fn fold(&mut self, blocks: &[Block]) {
-        self.end_line();
-        let before = self.rows.full;
-        self.page.fold();
-        self.details = true;
-        blocks.iter().for_each(|block| self.block(block));
-        self.details = false;
-        self.page.unfold();
-        if M::FOLDS {
-            self.rows.full = self.rows.full.min(before + FOLD);
-        }
+        self.page.end_line();
     }
 
     /// Why the agent wants it, in its own words.
     fn reason(&mut self) {
         if M::REASON_ON_LINE {
-            self.add("says: “", Look::Plain);
-            self.passage("reason", Dress::Reason);
-            self.add("”", Look::Plain);
+            self.page.add("says: “", Look::Plain);
+            self.passage("reason", Dress::Quote);
+            self.page.add("”", Look::Plain);
         } else {
-            self.labelled("says", Dress::Reason);
+            self.labelled("says", Dress::Quote);
         }
     }
 
-    /// Short facts: each on a line, but where what is rarely needed cannot be folded away.
     fn facts(&mut self, fields: &[Field]) {
+        let (between, behind_name) = M::FACTS;
         for (nth, Field { name, value }) in fields.iter().enumerate() {
-            match self.details && !M::FOLDS {
-                true if nth > 0 => self.add(" · ", Look::Plain),
-                true => {}
-                false => self.end_line(),
+            match between {
+                "\n" => self.page.end_line(),
+                between => self.page.add(if nth > 0 { between } else { "" }, Look::Plain),
             }
             self.brief(&line(name), Look::Name);
-            self.add(": ", Look::Plain);
+            self.page.add(behind_name, Look::Plain);
             self.brief(&line(value), Look::Value);
         }
     }
 
     fn labelled(&mut self, label: &str, dress: Dress) {
         self.brief(&line(label), Look::Label);
-        self.end_line();
+        self.page.end_line();
         self.passage(label, dress);
     }
 
     /// An agent's text. What is cut out of it is said between head and tail, outside of the dress
     /// that an agent's text wears, and is carried whole by a file.
     fn passage(&mut self, label: &str, dress: Dress) {
-        let Some(text) = self.texts.next() else { return };
-        let ShownText { exact, shown, .. } = text;
+        let Some(ShownText { exact, shown }) = self.texts.next() else { return };
         if shown.trim().is_empty() {
-            return self.add("(nothing)", Look::Remark);
+            let nothing = self.page.remark(Remark::Nothing).unwrap_or_default();
+            return self.page.add(&nothing, Look::Remark);
         }
-        let (Excerpt { head, tail, hidden }, lines) = self.cut(text, dress);
-        let is_altered = shown != exact;
-        let file = if tail.is_some() || is_altered { self.attach(label, exact) } else { None };
-        self.boxed(&head, dress);
-        match (tail, file) {
-            (Some(tail), file) => {
-                let what = match lines {
-                    Some(1) => "1 line".to_owned(),
-                    Some(lines) => format!("{lines} lines"),
-                    None => format!("{hidden} characters"),
-                };
-                self.remark(&missing(&what, file));
-                self.end_line();
-                self.boxed(&tail, dress);
-            }
-            (None, Some(file)) => self.remark(&format!("✂️ To the letter in {file}")),
-            (None, None) => {}
-        }
-        if visible(exact) != **exact {
-            self.remark("Invisible characters are spelled out, such as \\u{200b}.");
-        }
-    }
-
-    /// The part of a text that is shown, and how many lines are left out where it is whole ones.
-    fn cut(&mut self, text: &ShownText<'_>, dress: Dress) -> (Excerpt, Option<usize>) {
         let room = match dress {
             Dress::Code | Dress::Diff => self.room,
-            Dress::Quote | Dress::Reason => (self.room / 2).max(self.limits.least),
+            Dress::Quote => self.lesser_room(),
         };
-        let folds = self.details && M::FOLDS;
-        let rows = if folds { None } else { self.rows_for(text.rows, dress) };
-        let (cut, lines) = match rows {
-            Some(rows) => excerpt_rows(&text.shown, rows),
-            None => (Excerpt { head: text.shown.clone(), tail: None, hidden: 0 }, None),
-        };
-        let shown = cut.head.chars().count() + cut.tail.iter().flat_map(|it| it.chars()).count();
-        if shown > room { (excerpt(&text.shown, room), None) } else { (cut, lines) }
-    }
-
-    /// How many rows a text of this many gets; `None` where it is shown whole. The texts before it
-    /// have taken theirs already.
-    fn rows_for(&mut self, rows: usize, dress: Dress) -> Option<usize> {
-        let (whole, most) = if dress == Dress::Reason { REASON } else { (WHOLE, CUT) };
-        let over = rows.saturating_sub(FEWEST + REMARK);
-        if rows <= whole && over <= self.spare {
-            self.spare -= over;
-            return None;
+        let Excerpt { head, tail, hidden } = excerpt(shown, room);
+        let is_altered = shown != exact;
+        let file =
+            (tail.is_some() || is_altered).then(|| self.attach(label, exact)).unwrap_or_default();
+        self.page.boxed(&head, dress);
+        match tail {
+            Some(tail) => {
+                self.remark(Remark::Cut(hidden, file.as_deref()));
+                self.page.end_line();
+                self.page.boxed(&tail, dress);
+            }
+            None if is_altered => self.remark(Remark::Altered(file.as_deref())),
+            None => {}
         }
-        let more = self.spare.min(most - FEWEST);
-        self.spare -= more;
-        Some(FEWEST + more)
+        if visible(exact) != **exact {
+            self.remark(Remark::Invisible);
+        }
     }
 
     /// The layout's own words on a line of their own.
-    fn remark(&mut self, words: &str) {
-        self.end_line();
-        self.add(words, Look::Remark);
+    fn remark(&mut self, remark: Remark<'_>) {
+        if let Some(words) = self.page.remark(remark) {
+            self.page.end_line();
+            self.page.add(&words, Look::Remark);
+        }
     }
 
     /// A text that should be short; cut openly where it is not.
     fn brief(&mut self, text: &str, look: Look) {
-        // What is said about a call never takes the room of what would run.
-        let most = match look {
-            _ if self.details && M::FOLDS => usize::MAX,
-            Look::Own => NOTE,
-            _ => WORDS,
-        };
-        let room = (self.room / 2).min(most).max(self.limits.least);
-        let Excerpt { head, tail, hidden } = excerpt(text, room);
-        self.add(&isolated(&head), look);
+        let Excerpt { head, tail, hidden } = excerpt(text, self.lesser_room());
+        self.page.add(&isolated(&head), look);
         if let Some(tail) = tail {
-            let file = self.rest_file().map(|file| format!(" in {file}")).unwrap_or_default();
-            self.add(&format!(" … {hidden} characters more{file} … "), Look::Remark);
-            self.add(&isolated(&tail), look);
+            let file = self.rest_file();
+            let more = self.page.remark(Remark::More(hidden, file.as_deref()));
+            self.page.add(&format!(" … {} … ", more.unwrap_or_default()), Look::Remark);
+            self.page.add(&isolated(&tail), look);
         }
     }
 
-    fn add(&mut self, words: &str, look: Look) {
-        self.rows.words(words);
-        self.page.add(words, look);
+    /// What is said about a call never takes the room of what would run.
+    fn lesser_room(&self) -> usize {
+        (self.room / 2).max(self.limits.least)
     }
 
-    fn boxed(&mut self, text: &str, dress: Dress) {
-        if dress == Dress::Reason && M::REASON_ON_LINE {
-            self.rows.words(text);
-        } else {
-            self.rows.boxed(text);
-        }
-        self.page.boxed(text, dress);
-    }
-
-    fn end_line(&mut self) {
-        self.rows.end_line();
-        self.page.end_line();
-    }
-
-    /// Puts a text beside the message and says where; the last place is the whole card's.
+    /// Puts a text beside the message and names its file; the last place is the whole card's.
     fn attach(&mut self, label: &str, text: &str) -> Option<String> {
         if self.files.len() + 1 >= self.limits.files {
             return self.rest_file();
@@ -507,27 +378,18 @@ impl<'a, M: Markup> Composer<'a, M> {
         if self.files.iter().any(|file| file.name == name) || name == self.rest_name() {
             name = format!("{ask}-{}-{}.txt", file_safe(label), self.files.len() + 1);
         }
-        let place = format!("{name}{}", M::BESIDE);
-        self.files.push(TextFile { name, text: text.to_owned() });
-        Some(place)
+        self.files.push(TextFile { name: name.clone(), text: text.to_owned() });
+        Some(name)
     }
 
-    /// Where the file is that carries the whole card, if the platform attaches any.
+    /// The file that carries the whole card, where the platform attaches any.
     fn rest_file(&mut self) -> Option<String> {
         self.rest = true;
-        (self.limits.files > 0).then(|| format!("{}{}", self.rest_name(), M::BESIDE))
+        (self.limits.files > 0).then(|| self.rest_name())
     }
 
     fn rest_name(&self) -> String {
         format!("{}-card.txt", file_safe(&self.card.ask))
-    }
-}
-
-/// Says what is left out, and which file has it.
-fn missing(what: &str, file: Option<String>) -> String {
-    match file {
-        Some(file) => format!("✂️ {what} not shown here, all in {file}"),
-        None => format!("✂️ {what} not shown here"),
     }
 }
 
@@ -543,14 +405,12 @@ fn gather<'a>(block: &'a Block, texts: &mut Vec<ShownText<'a>>) {
         Block::Code { text, .. } | Block::Quote { text, .. } => text.into(),
         Block::Diff { lines, .. } => diff_text(lines).into(),
         Block::Note { text } => {
-            let (exact, shown) = (text.into(), visible(text));
-            return texts.push(ShownText { exact, shown, rows: 0 });
+            return texts.push(ShownText { exact: text.into(), shown: visible(text) });
         }
         Block::Details { blocks } => return blocks.iter().for_each(|it| gather(it, texts)),
         Block::Fields { .. } | Block::Outcome { .. } => return,
     };
-    let shown = folded(&visible(&exact));
-    texts.push(ShownText { rows: rows_of(&shown), shown, exact });
+    texts.push(ShownText { shown: folded(&visible(&exact)), exact });
 }
 
 fn file_safe(name: &str) -> String {
@@ -567,8 +427,7 @@ mod tests {
 
     /// So many blocks of texts of this length; what is composed of them are they and their room.
     fn drawn(blocks: usize, length: usize) -> (usize, usize) {
-        let fits = |(n, room): &(usize, usize)| n * length.min(*room) <= LIMITS.units;
-        fitted(blocks, LIMITS, |blocks, room| (blocks, room), fits)
+        fitted(blocks, LIMITS, |blocks, room| (blocks, room), |(n, room)| n * length.min(*room))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::payload::SUBMIT;
 use crate::rich::{RichText, TextLook, escape};
 use countersign_port::{
-    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, brief, lay_out, line,
+    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, Remark, TextFile, brief, lay_out, line,
 };
 use serde_json::{Map, Value, json};
 
@@ -41,9 +41,9 @@ pub(crate) fn draw(card: &Card) -> SlackMessage {
 }
 
 impl Markup for RichText {
-    const FOLDS: bool = false;
+    const OPEN: &'static str = "🔔";
     const REASON_ON_LINE: bool = false;
-    const BESIDE: &'static str = " in the thread";
+    const FACTS: (&'static str, &'static str) = (" · ", " ");
 
     fn units(&self) -> usize {
         self.characters()
@@ -70,7 +70,7 @@ impl Markup for RichText {
     fn boxed(&mut self, text: &str, dress: Dress) {
         match dress {
             Dress::Code | Dress::Diff => self.code(text),
-            Dress::Quote | Dress::Reason => self.quote(text),
+            Dress::Quote => self.quote(text),
         }
     }
 
@@ -78,6 +78,28 @@ impl Markup for RichText {
     fn fold(&mut self) {}
 
     fn unfold(&mut self) {}
+
+    fn remark(&self, remark: Remark<'_>) -> Option<String> {
+        Some(match remark {
+            Remark::Nothing => "(nothing)".to_owned(),
+            Remark::Cut(hidden, file) => format!(
+                "✂️ {hidden} characters are not shown here; all of it is in {} in the thread. It \
+                 ends:",
+                file.unwrap_or_default()
+            ),
+            Remark::Altered(file) => {
+                format!("✂️ All of it is in {} in the thread.", file.unwrap_or_default())
+            }
+            Remark::Invisible => "⚠️ invisible characters are shown as \\u{…}".to_owned(),
+            Remark::More(hidden, file) => {
+                format!("{hidden} characters more in {} in the thread", file.unwrap_or_default())
+            }
+            Remark::Parts(left, file) => format!(
+                "✂️ {left} parts are not shown here; all of it is in {} in the thread.",
+                file.unwrap_or_default()
+            ),
+        })
+    }
 }
 
 /// The rows of buttons; *More…* is at the end of the last one.

@@ -2,7 +2,7 @@
 
 use crate::page::{Page, Style};
 use countersign_port::{
-    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, lay_out, visible,
+    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, Remark, TextFile, lay_out, visible,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -71,9 +71,9 @@ impl CardPage {
 }
 
 impl Markup for CardPage {
-    const FOLDS: bool = true;
+    const OPEN: &'static str = "🔔";
     const REASON_ON_LINE: bool = true;
-    const BESIDE: &'static str = "";
+    const FACTS: (&'static str, &'static str) = ("\n", ": ");
 
     fn units(&self) -> usize {
         self.page.text().encode_utf16().count()
@@ -81,12 +81,12 @@ impl Markup for CardPage {
 
     fn add(&mut self, words: &str, look: Look) {
         match look {
-            Look::Plain | Look::Name => self.put(Style::Plain, words),
+            Look::Plain | Look::Name | Look::Remark => self.put(Style::Plain, words),
             Look::Sign | Look::Label => self.put(Style::Bold, words),
             Look::Agent | Look::Value => self.put(Style::Code, words),
             // They quote names, paths and hosts: whatever Telegram would make a link, a mention, a
             // command or a tag of stands as code.
-            Look::Own | Look::Remark => words.split_inclusive(' ').for_each(|word| {
+            Look::Own => words.split_inclusive(' ').for_each(|word| {
                 self.put(if is_linked(word) { Style::Code } else { Style::Plain }, word);
             }),
         }
@@ -109,7 +109,7 @@ impl Markup for CardPage {
         let style = match dress {
             Dress::Code if !self.folds => Style::Pre,
             Dress::Diff if !self.folds => Style::Diff,
-            Dress::Code | Dress::Diff | Dress::Quote | Dress::Reason => Style::Code,
+            Dress::Code | Dress::Diff | Dress::Quote => Style::Code,
         };
         self.put(style, text);
     }
@@ -123,6 +123,24 @@ impl Markup for CardPage {
     fn unfold(&mut self) {
         self.folds = false;
         self.page.unfold();
+    }
+
+    fn remark(&self, remark: Remark<'_>) -> Option<String> {
+        Some(match remark {
+            Remark::Nothing => "(nothing)".to_owned(),
+            Remark::Cut(hidden, Some(_)) => {
+                format!("⚠️ {hidden} characters are not shown here; all is in the attached file")
+            }
+            Remark::Cut(hidden, None) => format!("⚠️ {hidden} characters are not shown here"),
+            Remark::Altered(_) => return None,
+            Remark::Invisible => "⚠️ invisible characters are shown as \\u{…}".to_owned(),
+            Remark::More(hidden, Some(file)) => format!("{hidden} characters more in {file}"),
+            Remark::More(hidden, None) => format!("{hidden} characters more"),
+            Remark::Parts(left, Some(_)) => {
+                format!("⚠️ {left} more parts are in the attached files")
+            }
+            Remark::Parts(left, None) => format!("⚠️ {left} more parts are not shown here"),
+        })
     }
 
     /// At the end of the fold where there is one.

@@ -11,7 +11,7 @@ mod markdown;
 
 use super::*;
 use crate::markdown::units;
-use countersign_port::testkit::{closed, golden_bytes, golden_cards, golden_rows, sample_card};
+use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card};
 use countersign_port::{Block, Field, Tone, folded, line, visible};
 use markdown::read;
 use proptest::prelude::*;
@@ -53,14 +53,6 @@ fn every_card_is_sent_as_before_byte_for_byte() {
     });
 }
 
-#[test]
-fn every_card_is_short() {
-    insta::assert_snapshot!(golden_rows(|card| {
-        let text = read(&draw(card).content);
-        text.replace("«t:300:R»", "in 5 minutes").replace("«t:1795221291:R»", "in 5 minutes")
-    }));
-}
-
 fn with_command(text: &str) -> Card {
     sample_card(text)
 }
@@ -92,7 +84,7 @@ fn padding_pushes_nothing_out_of_sight() {
         "{}",
         drawn.content
     );
-    assert!(read(&drawn.content).contains("✂️ To the letter in a7f3-command.txt"));
+    assert!(drawn.content.contains("All of it is in `a7f3-command.txt`"));
     assert_eq!(drawn.files, [TextFile { name: "a7f3-command.txt".into(), text: padded }]);
 }
 
@@ -133,7 +125,7 @@ fn everything_of_a_card_that_is_far_too_large_is_said_or_attached() {
     let drawn = draw(&card);
     assert!(units(&drawn.content) <= LIMIT);
     assert!(drawn.content.contains("Denied by Ana"), "the end of the story is always shown");
-    assert!(drawn.content.contains(" more parts not shown here"));
+    assert!(drawn.content.contains("parts are not shown here"));
     let [file] = drawn.files.as_slice() else { panic_on(&drawn.files) };
     assert_eq!(file.name, "a7f3-card.txt");
     assert!(file.text.contains(&card.title) && file.text.contains("field 39: vvv"));
@@ -152,11 +144,12 @@ fn many_long_texts_each_have_their_file_until_one_carries_the_rest() {
     card.blocks = (0..12).map(code).collect();
     let drawn = draw(&card);
     let names: Vec<&str> = drawn.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names.len(), 10);
     assert_eq!(
-        (names[0], names[1], *names.last().unwrap()),
+        (names[0], names[1], names[9]),
         ("a7f3-edit.txt", "a7f3-edit-2.txt", "a7f3-card.txt")
     );
-    assert!(drawn.files.last().unwrap().text.contains(&"11".repeat(999)));
+    assert!(drawn.files[9].text.contains(&"11".repeat(999)));
 }
 
 #[test]
@@ -170,7 +163,7 @@ fn every_tone_has_its_sign() {
     let sign = |tone| draw(&Card { tone, ..with_command("ls") }).content.chars().next();
     let tones =
         [Tone::Open, Tone::Critical, Tone::Approved, Tone::Denied, Tone::Expired, Tone::Cancelled];
-    assert_eq!(tones.map(sign), ['🔔', '🛑', '✅', '⛔', '⌛', '⚪'].map(Some));
+    assert_eq!(tones.map(sign), ['🔐', '🛑', '✅', '⛔', '⌛', '⚪'].map(Some));
 }
 
 /// Text as an adversary writes it.
@@ -246,9 +239,7 @@ proptest! {
             prop_assert_eq!(bare(&drawn.content, &seen), bare(&like, "x"));
         } else {
             prop_assert_eq!(&drawn.files[0].text, &text);
-            // At least the first two rows of it.
-            let head: String = seen.trim_matches('\n').lines().take(2).collect::<Vec<_>>().join("\n");
-            let head: String = head.chars().take(60).collect();
+            let head: String = seen.trim_matches('\n').chars().take(100).collect();
             prop_assert!(shown.contains(&head), "{shown:?} lacks {head:?}");
         }
     }

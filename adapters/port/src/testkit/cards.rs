@@ -99,22 +99,6 @@ pub fn golden_cards(picture: impl Fn(&Card) -> String) -> String {
     cards.map(|(name, card)| format!("== {name}\n{}\n\n", picture(&card))).collect()
 }
 
-/// How many rows of a phone each golden card takes, and each sample of this kit, for a snapshot.
-/// `shown` is the text that is in sight, whatever the layout counted.
-///
-/// # Panics
-/// When a card takes more than 24.
-pub fn golden_rows(shown: impl Fn(&Card) -> String) -> String {
-    let row = |line: &str| line.chars().count().div_ceil(40);
-    let rows = |(name, card): (String, Card)| {
-        let shown = shown(&card);
-        let rows: usize = shown.lines().map(|line| row(line).max(1)).sum();
-        assert!(rows <= 24, "{name} takes {rows} rows:\n{shown}");
-        format!("{rows:>2} of 24  {name}\n")
-    };
-    cards_of_the_core().into_iter().chain(samples()).map(rows).collect()
-}
-
 /// Compares what a platform is sent for every golden card, and for the samples of this kit, with
 /// `tests/golden/PLATFORM.jsonl`, byte for byte. `UPDATE_CARDS=1` writes that file anew.
 ///

@@ -2,9 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::*;
-use countersign_port::testkit::{
-    closed, golden_bytes, golden_cards, golden_rows, sample_card, sample_edit,
-};
+use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card, sample_edit};
 use countersign_port::{Block, Tone};
 use proptest::prelude::*;
 
@@ -51,15 +49,6 @@ fn every_card_is_sent_as_before_byte_for_byte() {
         let files: Vec<_> = files.iter().map(|file| json!([file.name, file.text])).collect();
         json!({"text": text, "blocks": blocks, "files": files})
     });
-}
-
-#[test]
-fn every_card_is_short() {
-    insta::assert_snapshot!(golden_rows(|card| {
-        let picture = picture(card);
-        let text = picture.lines().skip(1);
-        text.filter(|line| !line.starts_with(['[', '📎'])).collect::<Vec<_>>().join("\n")
-    }));
 }
 
 #[test]
