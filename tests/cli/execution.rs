@@ -43,7 +43,7 @@ async fn a_token_lets_exactly_the_approved_command_run_and_once() {
     let last = changed.pop().unwrap();
     changed.push(if last == '0' { '1' } else { '0' });
     refused(&verify(&daemon, &changed, &words).await, "not signed");
-    refused(&verify(&daemon, "cst1.x", &words).await, "no execution token");
+    refused(&verify(&daemon, "cst1.x", &words).await, "not a valid execution token");
     let good = verify(&daemon, &token, &words).await;
     assert_eq!(good.code, Some(0), "{good:?}");
     refused(&verify(&daemon, &token, &words).await, "used before");

@@ -120,7 +120,7 @@ async fn what_is_changed_removed_moved_or_cut_off_is_named_and_the_script_finds_
         (edit(&|all| all.swap(second, third)), "row 2 stands behind a later row"),
         (edit(&|all| all.insert(third + 1, all[third].clone())), "row 3 stands behind a later row"),
         (edit(&|all| all.truncate(third)), "are missing"),
-        (edit(&|all| drop(all.remove(0))), "this is no export"),
+        (edit(&|all| drop(all.remove(0))), "this is not a log export"),
         (edit(&|all| all[second] = all[second].replace("{\"seq", "{ \"seq")), "is not as"),
         // Two exports in one file; the last line cut in its middle; rows numbered anew; an older
         // checkpoint in the place of the last one.

@@ -79,7 +79,9 @@ async fn nobody_answering_is_a_denial_that_says_so() {
     let ask = daemon.ask_reaches(&id, "expired").await;
     assert_eq!(ask["verdict"], "deny");
     assert_eq!(ask["answer"]["by"], json!({"kind": "timeout"}));
-    assert_eq!(ask["reason"], "Timed out after 1 s: not approved");
+    let reason = "Timed out after 1 s: not approved; a person may still approve the next try of \
+                  exactly this call";
+    assert_eq!(ask["reason"], reason);
     let (_, late) = daemon.answer(&id, &json!({"decision": "approve"})).await;
     assert_eq!(late["applied"], false);
     assert!(late["message"].as_str().unwrap().starts_with("Too late: nobody answered"), "{late}");

@@ -6,7 +6,7 @@ use super::*;
 async fn frames_that_are_none_get_an_error_and_grant_nothing() {
     let (telegram, daemon, mut wire) = telegram().await;
     for (frame, names) in [
-        ("nonsense", "no JSON"),
+        ("nonsense", "not valid JSON"),
         ("[]", "a JSON object"),
         (r#"{"tool":"bash"}"#, "`type`"),
         (r#"{"type":"approval_needed","arguments":{}}"#, "`tool`"),
