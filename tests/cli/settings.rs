@@ -32,7 +32,7 @@ async fn connect_shows_the_change_keeps_the_rest_and_disconnect_undoes_it() {
     let program = env!("CARGO_BIN_EXE_countersign");
     let hook = format!("\"{program} hook claude-code --config {}\"", config.display());
     let added = connected.stdout.lines().filter(|line| line.starts_with('+'));
-    assert_eq!(added.filter(|line| line.contains(&hook)).count(), 5, "{connected:?}");
+    assert_eq!(added.filter(|line| line.contains(&hook)).count(), 6, "{connected:?}");
     assert!(!connected.stdout.contains('\u{1b}'), "no colour into a pipe");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
 

@@ -204,7 +204,7 @@ fn the_examples_own_keys_and_ids_are_held_to_its_registration() {
     let printed = format!("{config:?}");
     assert!(!printed.contains("'keys'") && !printed.contains("\"keys\""), "{printed}");
     for (from, to, mistake) in [
-        ("['UANA']", "['ana']", "[approvers] `example` wants member ids such as UANA"),
+        ("['UANA']", "['ana']", "[approvers] `example` must be member ids such as UANA"),
         (
             "room = '#ops'",
             "room = 'ops'",

@@ -235,8 +235,10 @@ fn always_that_is_too_long_for_its_button_stands_on_the_card() {
 #[test]
 fn a_closed_card_says_in_one_line_who_when_and_what_was_stored_and_folds_the_rest() {
     let ended = |state| {
-        let card = draw(&Ask { state, ..push() }, CARD);
-        assert!(card.buttons.is_empty() && card.more.is_empty() && card.deadline.is_none());
+        let ask = Ask { state, ..push() };
+        let card = draw(&ask, CARD);
+        let late = usize::from(ask.takes_next_try());
+        assert_eq!((card.buttons.len(), card.more.len(), card.deadline), (late, 0, None));
         assert_eq!(card.title, "git push --force origin main");
         let [Block::Outcome { text }, Block::Details { .. }] = card.blocks.as_slice() else {
             panic!("one line and a fold: {card:?}")
@@ -535,7 +537,7 @@ fn an_expired_card_keeps_one_button_for_a_late_yes_and_says_when_it_is_given() {
     let given = Answer { next_try: Some(next), ..late.clone() };
     let card = draw(&Ask { state: State::Expired(given), ..push() }, CARD);
     assert!(card.buttons.is_empty(), "{:?}", card.buttons);
-    assert!(end(&card).contains(" · the next try may run once, says Ana (telegram), until "));
+    assert!(end(&card).contains(" · the next try may run once, says Ana, until "));
 
     let critical = Body { critical: true, ..push().body };
     let critical = Ask { body: critical, state: State::Expired(late), ..push() };

@@ -24,6 +24,14 @@ fn a_new_file_holds_exactly_our_hooks() {
             "type": "command", "command": COMMAND, "timeout": 86400,
             "statusMessage": "Waiting for countersign"}]}],
         "PostToolUse": over, "PostToolUseFailure": over, "Stop": end, "SessionEnd": end,
+        // What auto mode blocked: one of both hooks ends at once.
+        "PermissionDenied": [{"matcher": "*", "hooks": [
+            {"type": "command", "command": COMMAND, "timeout": 86400,
+                "statusMessage": "Asking countersign about what auto mode blocked"},
+            {"type": "command", "command": format!("{COMMAND} --wake"), "timeout": 86400,
+                "async": true, "asyncRewake": true}]}],
+        "PreToolUse": [{"matcher": "*", "hooks": [
+            {"type": "command", "command": format!("{COMMAND} --ahead"), "timeout": 10}]}],
     }});
     let text = connect("", COMMAND, HookMode::Prompts).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
