@@ -225,8 +225,11 @@ impl Folding {
             self.happen(&FoldEvent::Pass(5)).await;
         }
         let cards = self.chat.drawn();
-        let stand = cards.iter().filter(|card| !card.buttons.is_empty());
-        let stand: Vec<_> = stand.map(|card| Picture::of(card, 0)).collect();
+        // What has expired keeps a button for a late yes, and stands no more.
+        let answers =
+            |it: &Picture| it.buttons.iter().any(|(pressed, _)| *pressed != Pressed::Next);
+        let stand = cards.iter().map(|card| Picture::of(card, 0)).filter(answers);
+        let stand: Vec<_> = stand.collect();
         let names: BTreeSet<_> = stand.iter().flat_map(|it| it.shows.keys().cloned()).collect();
         let total: usize = stand.iter().map(|it| it.total).sum();
         let open = self.model.asks.iter().filter(|known| known.ended.is_none());
