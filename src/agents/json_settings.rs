@@ -485,7 +485,7 @@ mod tests {
     #[test]
     fn a_flat_event_holds_the_handler_itself() {
         let connected = FLAT.connect("", &entries()).unwrap();
-        let handler = &entries()[0].handler;
+        let handler = &entries()[0].handlers[0];
         let expected = json!({"hooks": {"Before": [handler], "After": [handler]}});
         assert_eq!(serde_json::from_str::<Value>(&connected).unwrap(), expected);
         let shared =
