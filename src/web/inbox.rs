@@ -119,7 +119,7 @@ impl Inbox {
         if let Some(passkeys) = &self.0.passkeys {
             passkeys.keep_in(gate.clone());
         }
-        self.let_in_by(gate);
+        self.let_in_by(Arc::new(sign_in::PeopleOf(Arc::downgrade(&gate))));
     }
 
     /// Says who is let in; the first time counts.

@@ -27,7 +27,7 @@ use serde_json::json;
 use std::{
     collections::VecDeque,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -57,22 +57,26 @@ pub trait People: Send + Sync {
     fn person(&self, id: &str) -> Option<Presser>;
 }
 
+/// The people of a gate, which holds the inbox as one of its adapters: so it is not held here.
+pub(super) struct PeopleOf(pub(super) Weak<Gate>);
+
+// FAIL-CLOSED: where the gate is gone, nobody is somebody.
 #[async_trait]
-impl People for Gate {
+impl People for PeopleOf {
     fn sign_in_offered(&self, code: &str) -> Option<Presser> {
-        Self::sign_in_offered(self, code)
+        self.0.upgrade()?.sign_in_offered(code)
     }
 
     async fn sign_in(&self, code: &str) -> Option<Presser> {
-        Self::sign_in(self, code).await
+        self.0.upgrade()?.sign_in(code).await
     }
 
     async fn sign_in_by_provider(&self, id: &str) -> Option<Presser> {
-        Self::sign_in_by_provider(self, id).await
+        self.0.upgrade()?.sign_in_by_provider(id).await
     }
 
     fn person(&self, id: &str) -> Option<Presser> {
-        self.person_in_inbox(id)
+        self.0.upgrade()?.person_in_inbox(id)
     }
 }
 
