@@ -227,13 +227,13 @@ async fn judge(fixture: &Fixture, daemon: &Daemon) -> BTreeMap<String, ledger::C
             None => wrong.push(format!("{case} never came to an end")),
         }
     }
-    let copies = fixture.telegram.messages(GROUP).into_iter().map(|m| (m.text, m.buttons.len()));
-    let copies =
-        copies.chain(fixture.discord.messages().into_iter().map(|m| (m.text, m.buttons.len())));
-    for (text, buttons) in copies {
+    let waits = |is_over: bool, text| (text, !is_over);
+    let copies = fixture.telegram.messages(GROUP).into_iter().map(|m| waits(m.is_over(), m.text));
+    let others = fixture.discord.messages().into_iter().map(|m| waits(m.is_over(), m.text));
+    for (text, is_open) in copies.chain(others) {
         let Some(end) = judge::case_in(&text).and_then(|case| ends.get(&case)) else { continue };
-        if buttons > 0 || !text.contains(&end.line()) {
-            wrong.push(format!("a card with {buttons} buttons says {text:?}, but {end:?}"));
+        if is_open || !text.contains(&end.line()) {
+            wrong.push(format!("a card (open: {is_open}) says {text:?}, but {end:?}"));
         }
     }
     assert!(wrong.is_empty(), "{} contradictions: {wrong:#?}", wrong.len());

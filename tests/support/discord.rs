@@ -102,7 +102,7 @@ impl FakeDiscord {
     pub fn open_messages(&self) -> Vec<Posted> {
         let state = self.lock();
         let public = state.messages.iter().filter(|it| !it.deleted && it.private_to.is_none());
-        public.filter(|it| !it.buttons().is_empty()).map(Posted::of).collect()
+        public.map(Posted::of).filter(|it| !it.is_over()).collect()
     }
 
     /// Notifies of every change.
