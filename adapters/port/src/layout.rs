@@ -326,8 +326,8 @@ impl<'a, M: Markup> Composer<'a, M> {
         };
         let Excerpt { head, tail, hidden } = excerpt(shown, room);
         let is_altered = shown != exact;
-        let file =
-            (tail.is_some() || is_altered).then(|| self.attach(label, exact)).unwrap_or_default();
+        let is_attached = tail.is_some() || is_altered;
+        let file = if is_attached { self.attach(label, exact) } else { None };
         self.page.boxed(&head, dress);
         match tail {
             Some(tail) => {
