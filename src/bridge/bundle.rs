@@ -405,7 +405,6 @@ fn spans(values: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, reason = "tests fail by panicking")]
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
     use countersign_domain::{Answer, Body, By, StoppedClock, call::Call};

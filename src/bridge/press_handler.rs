@@ -218,16 +218,17 @@ impl PressHandler {
     async fn take_text(&self, reply: TextReply) -> Result<Receipt, StoreError> {
         let TextReply { presser, message, token, text } = reply;
         let store = &self.store;
-        let text = Some(text);
         if let Some(token) = token {
+            let text = Some(text);
             return self.answer(Input { presser, message, token, text, chosen: None }).await;
         }
         // FAIL-CLOSED: an ordinary message is never an answer.
         let Some(at) = message.clone() else { return Ok(receipt(Outcome::Unknown, NO_CARD)) };
         let id = presser.id.clone();
         let Some(token) = store.owed_text(self.adapter, &at.0, &id).await? else {
-            return self.plain_reply(presser, at, text.unwrap_or_default()).await;
+            return self.plain_reply(presser, at, text).await;
         };
+        let text = Some(text);
         let input = Input { presser, message, token: token.clone(), text, chosen: None };
         let receipt = self.answer(input).await?;
         if matches!(receipt.outcome, Outcome::Applied | Outcome::Noted)

@@ -115,7 +115,7 @@ pub(super) fn release(why: &str, attendance: Attendance) -> HookReply {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
     use countersign_client::Ending;
 

@@ -147,7 +147,7 @@ async fn pair(
         return Ok(false);
     }
     let value = Value::Boolean(true);
-    let inbox = keep.then(|| ConfigChange::Set { section: "approvers", key: "inbox", value });
+    let inbox = keep.then_some(ConfigChange::Set { section: "approvers", key: "inbox", value });
     let mut changes = additions(&config, &phone, &by, &target);
     changes.extend(inbox);
     setup.write(&changes)?;

@@ -254,7 +254,8 @@ fn the_oldest_without_a_token_makes_way_and_nobody_with_one() {
     known.mark_proven();
     let third = places.take(peer(4)).unwrap();
     assert_eq!(ended(&[&known, &first, &second, &third]), [false, true, false, false]);
-    (second.mark_proven(), third.mark_proven());
+    second.mark_proven();
+    third.mark_proven();
     assert!(places.take(peer(5)).is_none());
     drop(second);
     assert!(places.take(peer(5)).is_some());
