@@ -96,8 +96,8 @@ pub struct Call {
     /// Calls that are asked for ahead, to run once each within a time; the tool is `budget` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// What blocked it: a machine that judges calls in a person's place. The ask is then whether
-    /// the same call may run all the same, once.
+    /// The verdict against which it appeals: a machine that judges calls in a person's place has
+    /// blocked it. The ask is then whether exactly this call may run anyway, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appeal: Option<Appeal>,
     /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.

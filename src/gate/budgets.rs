@@ -65,6 +65,21 @@ impl Gate {
         Ok((decision, requirements))
     }
 
+    /// The grants in force for exactly this call, whatever words its agent has for it.
+    pub(super) async fn ahead_of(
+        &self,
+        call: &Call,
+        digest: &str,
+        now: i64,
+    ) -> Result<Vec<Grant>, StoreError> {
+        let owner = call.owner.as_ref();
+        let mut grants = self.store.budget_for(digest, owner, now).await?;
+        if let Some(plain) = call.digest_without_words() {
+            grants.extend(self.store.budget_for(&plain, owner, now).await?);
+        }
+        Ok(grants)
+    }
+
     /// Spends a grant for exactly this call, where one is in force; why the call may run then.
     // INVARIANT: a guardrail and a deny were looked for before; only an ask is spared by a budget.
     // SECURITY: a critical call and a question are answered by a person, at the time. An answer
@@ -81,11 +96,7 @@ impl Gate {
             return Ok(None);
         }
         let (store, now) = (&self.store, clock::now_ms());
-        let mut grants = store.budget_for(digest, call.owner.as_ref(), now).await?;
-        if let Some(plain) = call.digest_without_words() {
-            grants.extend(store.budget_for(&plain, call.owner.as_ref(), now).await?);
-        }
-        for grant in grants {
+        for grant in self.ahead_of(call, digest, now).await? {
             // FAIL-CLOSED: of a budget that is forgotten nobody knows who approved it.
             let Some(ask) = self.ask_of(&grant).await? else { continue };
             if !covers(&ask, call, required) || ruling.critical && !is_released(&ask) {

@@ -113,9 +113,8 @@ impl Gate {
         }
     }
 
-    /// Whether a person approved exactly this call ahead, and by whom. Nobody is asked, and nothing
-    /// else is decided: where nothing was approved, whoever asks this decides as if there were no
-    /// countersign.
+    /// Returns who approved exactly this call ahead. Asks nobody and decides nothing else: where
+    /// nothing was approved, the caller decides as if there were no countersign.
     ///
     /// # Errors
     /// [`SubmitError`]; the call is then not approved.
@@ -128,7 +127,10 @@ impl Gate {
     ) -> Result<Option<String>, SubmitError> {
         let id = ids::ask_id();
         let it = Submission::identify(self, &id, call, false).await?;
-        if it.of_a_paused_agent().await?.is_some() {
+        // First, because this is asked before every call of an agent, and most were never approved.
+        if self.ahead_of(&it.call, &it.digest, clock::now_ms()).await?.is_empty()
+            || it.of_a_paused_agent().await?.is_some()
+        {
             return Ok(None);
         }
         let mut ruling = it.decide().await?;
@@ -192,10 +194,7 @@ impl Gate {
             deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
             lasts: behaviour.always,
             // FAIL-CLOSED: silence approves nothing ahead.
-            silence: match is_ahead {
-                true => Silence::Deny,
-                false => self.silence(&call, ruling.critical),
-            },
+            silence: if is_ahead { Silence::Deny } else { self.silence(&call, ruling.critical) },
             prompt: ruling.prompt,
             requirements: Vec::new(),
             plan: None,

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::facts::access::{self, Access};
 use crate::facts::paths::{self, Directories};
-use crate::facts::programs::arguments::operands;
+use crate::facts::programs::arguments::{Arguments, operands};
 use crate::facts::programs::description::{self, Files, Reach, Role, Title, To};
 use crate::facts::programs::known::databases;
 use crate::facts::programs::{self, exact, listed};
@@ -436,18 +436,11 @@ fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
     }
     add(name, args, list);
     if is(name, Role::Database) {
-        let texts = args.iter().map(|word| &*word.text).chain(input(at.command));
-        for what in texts.flat_map(databases::changes) {
+        let given = Arguments { redirects: &at.command.redirects, ..Arguments::new(args) };
+        for what in given.texts().chain(given.input()).flat_map(databases::changes) {
             list.add(Effect::Changes { what, how: name.to_owned() });
         }
     }
-}
-
-/// The texts that a command is given as its input.
-fn input<'c>(command: &'c Command<'_>) -> impl Iterator<Item = &'c str> {
-    let given = command.redirects.iter();
-    let here = |op| matches!(op, RedirectOp::HereDocument | RedirectOp::HereString);
-    given.filter(move |redirect| here(redirect.op)).map(|redirect| &*redirect.target.text)
 }
 
 fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &mut List) {
