@@ -272,8 +272,8 @@ async fn taken(
         }
     };
     say::out(
-        "The daemon has taken it: presses from there are refused, and whoever may no longer answer \
-         is signed out of the inbox.",
+        "The daemon has taken it: presses from there are refused, and people who may no longer \
+         answer are signed out of the inbox.",
     )?;
     let ids = person.map(|person| ids_of(before, chat, person));
     let is_theirs = |by: &By| match by {
