@@ -121,8 +121,8 @@ export interface SubmitRequest {
   claims?: string | null;
   /** Calls that are asked for ahead, to run once each within a time; the tool is `budget` then. */
   budget?: Budget | null;
-  /** What blocked it: a machine that judges calls in a person's place. The ask is then whether
-   * the same call may run all the same, once. */
+  /** The verdict against which it appeals: a machine that judges calls in a person's place has
+   * blocked it. The ask is then whether exactly this call may run anyway, once. */
   appeal?: Appeal | null;
   /** A random text of 16 to 200 characters, the same for every call of a session: what is
    * granted to the session covers only calls with it. */
@@ -283,8 +283,8 @@ export interface Call {
   claims?: string | null;
   /** Calls that are asked for ahead, to run once each within a time; the tool is `budget` then. */
   budget?: Budget | null;
-  /** What blocked it: a machine that judges calls in a person's place. The ask is then whether
-   * the same call may run all the same, once. */
+  /** The verdict against which it appeals: a machine that judges calls in a person's place has
+   * blocked it. The ask is then whether exactly this call may run anyway, once. */
   appeal?: Appeal | null;
 }
 
