@@ -390,6 +390,10 @@ mod tests {
         assert_eq!(reason("find / -delete"), deletes);
         assert_eq!(reason("find -L / -delete"), deletes);
         assert_eq!(reason("make; find / -delete"), deletes);
+        assert_eq!(
+            reason("sudo rm -rf --no-preserve-root /"),
+            "This deletes the whole system, as root. It always needs a person."
+        );
         assert_eq!(reason("make"), "No rule allows `make` (default: ask).");
     }
 

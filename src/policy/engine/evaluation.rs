@@ -28,6 +28,11 @@ pub(crate) struct CallDecision<'r> {
     pub(super) guarded: bool,
 }
 
+/// Returns true for an ask that no rule made.
+fn asks_unasked(part: &PartDecision<'_>) -> bool {
+    part.verdict == Verdict::Ask && part.rule.is_none()
+}
+
 impl<'c> Subject<'c> {
     /// Evaluates the rules, before the agent's mode and the guardrail.
     pub(super) fn evaluate<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
@@ -51,8 +56,9 @@ impl<'c> Subject<'c> {
         // Each check below can turn an allow into an ask; a deny always stays.
         let part = match &critical {
             Some(found) if part.verdict == Verdict::Allow => PartDecision::ask(found.sentence()),
-            // That no rule allows it tells a person nothing about the danger.
-            Some(found) if part.by_default => {
+            // Why no rule allows it tells a person nothing about the danger, and nor does the first
+            // thing that asks, such as another user.
+            Some(found) if part.by_default || asks_unasked(&part) => {
                 PartDecision { reason: found.sentence().into(), by_default: false, ..part }
             }
             _ => part,
