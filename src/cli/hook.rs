@@ -12,9 +12,7 @@ use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{
     Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest,
 };
-use countersign_client::{
-    Client, ClientError, ClientSettings, Decided, EarlySubmission, Ending, Submitted,
-};
+use countersign_client::{Client, ClientSettings, Decided, Ending, Submitted};
 use countersign_domain::wire::CancelReason;
 use countersign_gate::call::Call;
 use countersign_tokens::ids;
@@ -34,9 +32,6 @@ const CONNECT: Duration = Duration::from_millis(300);
 
 /// How long a submission may take to tell the id of its ask.
 const SUBMISSION: Duration = Duration::from_secs(2);
-
-/// How long a gate waits for policy before it gets ready to wait for a person.
-const POLICY: Duration = Duration::from_millis(100);
 
 /// Between two looks into the agent's journal.
 const JOURNAL: Duration = Duration::from_millis(500);
@@ -183,10 +178,7 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     let verbose = args.verbose;
     let submission = PromptedCall { agent, request, call, verbose, wakes, patience, early_signals };
     // FAIL-CLOSED: without a reply to print this is an error, and a gate blocks then.
-    match args.mode() {
-        HookMode::EveryCall => submission.decide_fast(&config.client, &parent),
-        HookMode::Prompts => wait(submission.decide(&config.client, &parent, None)),
-    }
+    wait(submission.decide(&config.client, &parent))
 }
 
 /// Lets the retry of a call run that a person released, and is silent about all others.
@@ -270,41 +262,15 @@ enum Stop {
 }
 
 impl PromptedCall<'_> {
-    /// As [`Self::decide`], for every call of an agent: most are decided by policy, and those need
-    /// no runtime.
-    fn decide_fast(&self, settings: &ClientSettings, parent: &Parent) -> Result<HookReply> {
-        self.early_signals.iter().for_each(EarlySignals::hand_in);
-        let mut early = EarlySubmission::send(settings, &self.call);
-        let at_once = early.as_mut().and_then(|early| early.replied_within(POLICY, &self.call));
-        match at_once {
-            Some(Submitted::Decided(decided)) => self.reply(&decided),
-            Some(Submitted::Ask(_)) | None => wait(self.decide(settings, parent, early)),
-        }
-    }
-
-    /// Submits the call, unless it is already, and waits.
-    async fn decide(
-        &self,
-        settings: &ClientSettings,
-        parent: &Parent,
-        early: Option<EarlySubmission>,
-    ) -> Result<HookReply> {
+    /// Submits the call and waits.
+    async fn decide(&self, settings: &ClientSettings, parent: &Parent) -> Result<HookReply> {
         // Registered first: a signal must not end the process before the ask is cancelled.
         let mut signals = InterruptSignals::new()?;
+        self.early_signals.iter().for_each(EarlySignals::hand_in);
         let mut stopped = pin!(self.stopped(&mut signals, parent));
         let client = &Client::new(settings, CONNECT)?;
         let call = &self.call;
-        let mut submitting = pin!(async {
-            let Some(early) = early else { return client.submit_in_turn(call).await };
-            if let Some(submitted) = early.replied(call).await {
-                return Ok(submitted);
-            }
-            match client.submit_in_turn(call).await {
-                // A daemon had the call: one that was killed since may be on its way back.
-                Err(ClientError::Unreachable { .. }) => client.submit_patiently(call).await,
-                submitted => submitted,
-            }
-        });
+        let mut submitting = pin!(client.submit_in_turn(call));
         let submitted = tokio::select! {
             biased;
             stop = &mut stopped => {

@@ -4,7 +4,6 @@
 
 mod approver;
 mod decided;
-mod early;
 mod error;
 mod events;
 mod passkeys;
@@ -18,7 +17,6 @@ mod wire;
 
 pub use countersign_domain::wire::AnswerView;
 pub use decided::{Decided, Ending, Submitted};
-pub use early::EarlySubmission;
 pub use error::ClientError;
 pub use events::{Events, Happened};
 pub use places::{NoHome, Places};

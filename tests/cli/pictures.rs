@@ -108,7 +108,8 @@ async fn an_agent_is_connected_and_its_next_call_is_on_the_phone_as_it_is_drawn(
     fs::write(home.join(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n").unwrap();
     let settings = home.join(".claude/settings.json");
     let words = ["connect", "claude-code", "--settings", settings.to_str().unwrap()];
-    let mut terminal = Terminal::of(daemon.command(&words), 90);
+    // Wide: the program's real path must not decide where a row ends.
+    let mut terminal = Terminal::of(daemon.command(&words), 400);
     let asks = terminal.shows("[y/N]").await;
     terminal.types("y\r");
     assert_eq!(terminal.ends().await, Some(0));
