@@ -1,7 +1,7 @@
 //! The profile `molf`: molf's approval gate.
 //!
-//! The strict profile decides a call twice: as molf would (its parser, its globs, its layers), and
-//! with the engine of the profile `standard` over the same rules. The stricter decision counts. It
+//! The strict profile decides a call twice: as molf would (its globs, its layers), and with the
+//! engine of the profile `standard` over the same rules. The stricter decision counts. It
 //! is therefore never looser than molf, with one exception: a pattern that Always stores covers the
 //! command it was made from. Bypasses of molf's globs do not bypass it. With `compat` only the
 //! first decision counts. Guardrails are above both.
@@ -78,7 +78,7 @@ impl System for Molf {
     fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         // molf reads every command as bash's grammar says.
         let call = &Call { agent: Some("molf".to_owned()), ..call.clone() };
-        let pieces = commands::pieces_of_call(call)?;
+        let pieces = commands::pieces_of_call(call);
         let on = match context.mode {
             None | Some("on" | "default") => true,
             // molf's `approval: false` allows every call, even denied reads.
@@ -156,8 +156,7 @@ impl Molf {
             Verdict::Allow => "The rules allow it.".to_owned(),
         };
         if verdict == Verdict::Ask {
-            let always = pieces.iter().map(|piece| Rule::allow(tool, &*piece.always));
-            decision.always = always.collect();
+            decision.always = commands::remembered(pieces, |always| Rule::allow(tool, always));
         }
         Ok(decision)
     }
@@ -174,7 +173,7 @@ impl Molf {
             now_ms: context.now_ms,
         };
         let mut decision = decision::decide(call, &layers, Mode::Default);
-        decision.patterns = pieces.iter().map(|piece| piece.text.clone()).collect();
+        decision.patterns = commands::shown(pieces);
         decision.always.clear();
         decision.exact.clear();
         decision

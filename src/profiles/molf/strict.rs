@@ -6,7 +6,7 @@ use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::{call::Call, decision, glob::escape, tools::Kind, verdict::Verdict};
 
 use crate::EvaluationContext;
-use crate::molf::commands::Piece;
+use crate::molf::commands::{self, Piece};
 use crate::molf::ruleset::{self, Covers, PermissionSetting, Ruleset, RulesetEntry, or_every_call};
 use crate::molf::{Molf, approvals};
 
@@ -58,7 +58,7 @@ impl Molf {
         ours.always_from.clear();
         // molf has no button for exactly this call.
         ours.exact.clear();
-        ours.patterns = pieces.iter().map(|piece| piece.text.clone()).collect();
+        ours.patterns = commands::shown(pieces);
         Ok(ours)
     }
 }
@@ -131,18 +131,11 @@ impl Both<'_> {
 
     fn molf_rules(&self) -> Vec<Rule> {
         let tool = self.call.canonical_tool();
-        let mut rules: Vec<Rule> = Vec::new();
-        for piece in self.pieces {
-            let rule = match self.call.kind() {
-                Kind::Shell => Rule::allow(tool, &*piece.always),
-                // Escaped, so that the value matches only itself.
-                _ => Rule::allow(tool, escape(&piece.always)),
-            };
-            if !rules.contains(&rule) {
-                rules.push(rule);
-            }
-        }
-        rules
+        commands::remembered(self.pieces, |always| match self.call.kind() {
+            Kind::Shell => Rule::allow(tool, always),
+            // Escaped, so that the value matches only itself.
+            _ => Rule::allow(tool, escape(always)),
+        })
     }
 
     /// Returns true when both allow the call with these rules granted.
