@@ -44,6 +44,9 @@ pub(crate) async fn every(
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    // Only the pages' files may be kept, and say so.
+    let keep = response.headers_mut().entry(header::CACHE_CONTROL);
+    keep.or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
@@ -98,10 +101,10 @@ pub(crate) fn refusal(status: StatusCode, sentence: &str) -> Response {
     (status, Json(json!({ "error": sentence }))).into_response()
 }
 
-/// Scripts and styles come from this origin's files alone; nothing may frame, sniff, keep or learn
-/// of the page; and `trusted-types` makes the browser itself refuse to parse text as HTML. Its one
+/// Scripts and styles come from this origin's files alone; nothing may frame, sniff or learn of
+/// the page; and `trusted-types` makes the browser itself refuse to parse text as HTML. Its one
 /// policy (`push.js`) yields the address of the worker and nothing else.
-const HEADERS: [(HeaderName, &str); 7] = [
+const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src \
@@ -112,7 +115,6 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
-    (header::CACHE_CONTROL, "no-store"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];

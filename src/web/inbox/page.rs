@@ -11,71 +11,52 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
+use flate2::{Compression, write::GzEncoder};
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
+use std::{io::Write, sync::Arc};
 
 const PAGE: &str = include_str!("assets/page.html");
 const DOOR: &str = include_str!("assets/door.html");
 const SIGN_IN: &str = include_str!("assets/sign-in.html");
-const WORKER: &[u8] = include_bytes!("assets/worker.js");
 
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A file of the pages by its name.
-macro_rules! file {
+/// The worker that shows push messages.
+const WORKER: &str = "worker.js";
+
+/// A file of the pages, as `build.rs` puts it together.
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    content: &'static [u8],
+    /// The same, compressed.
+    gzip: &'static [u8],
+}
+
+macro_rules! asset {
     ($name:literal, $kind:expr) => {
-        ($name, $kind, include_bytes!(concat!("assets/", $name)) as &[u8])
+        Asset {
+            name: $name,
+            kind: $kind,
+            content: include_bytes!(concat!(env!("OUT_DIR"), "/", $name)),
+            gzip: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".gz")),
+        }
     };
 }
 
-/// The files of both pages: name, type, content. They hold no secret, so anybody may have them.
-const FILES: &[(&str, &str, &[u8])] = &[
-    file!("base.css", STYLE),
-    file!("inbox.css", STYLE),
-    file!("card.css", STYLE),
-    file!("pages.css", STYLE),
-    file!("inbox.js", SCRIPT),
-    file!("act.js", SCRIPT),
-    file!("answerers.js", SCRIPT),
-    file!("asks.js", SCRIPT),
-    file!("bell.js", SCRIPT),
-    file!("blocks.js", SCRIPT),
-    file!("buttons.js", SCRIPT),
-    file!("card.js", SCRIPT),
-    file!("detail.js", SCRIPT),
-    file!("dom.js", SCRIPT),
-    file!("door.js", SCRIPT),
-    file!("filter.js", SCRIPT),
-    file!("grants.js", SCRIPT),
-    file!("history.js", SCRIPT),
-    file!("keep.js", SCRIPT),
-    file!("keys.js", SCRIPT),
-    file!("line.js", SCRIPT),
-    file!("list.js", SCRIPT),
-    file!("pages.js", SCRIPT),
-    file!("parts.js", SCRIPT),
-    file!("passkey.js", SCRIPT),
-    file!("passkeys.js", SCRIPT),
-    file!("pause.js", SCRIPT),
-    file!("person.js", SCRIPT),
-    file!("proof.js", SCRIPT),
-    file!("push.js", SCRIPT),
-    file!("record.js", SCRIPT),
-    file!("route.js", SCRIPT),
-    file!("rules.js", SCRIPT),
-    file!("sessions.js", SCRIPT),
-    file!("settle.js", SCRIPT),
-    file!("several.js", SCRIPT),
-    file!("sight.js", SCRIPT),
-    file!("sign-in.js", SCRIPT),
-    file!("sound.js", SCRIPT),
-    file!("status.js", SCRIPT),
-    file!("time.js", SCRIPT),
-    file!("icon.svg", "image/svg+xml"),
-    file!("icon.png", "image/png"),
-    file!("manifest.webmanifest", "application/manifest+json"),
+/// The files of all pages. They hold no secret, so anybody may have them.
+const ASSETS: [Asset; 9] = [
+    asset!("base.css", STYLE),
+    asset!("inbox.css", STYLE),
+    asset!("inbox.js", SCRIPT),
+    asset!("door.js", SCRIPT),
+    asset!("sign-in.js", SCRIPT),
+    asset!("worker.js", SCRIPT),
+    asset!("icon.svg", "image/svg+xml"),
+    asset!("icon.png", "image/png"),
+    asset!("manifest.webmanifest", "application/manifest+json"),
 ];
 
 #[derive(Deserialize)]
@@ -98,20 +79,20 @@ pub(crate) async fn page(
     headers: HeaderMap,
 ) -> Response {
     match (entry.token, as_localhost(&headers)) {
-        (Some(token), Some(port)) => elsewhere(&inbox, port, &token),
+        (Some(token), Some(port)) => elsewhere(&inbox, (port, &token), &headers),
         (Some(token), None) => match inbox.session.admits(&token) {
             AccessResult::Granted => enter(&inbox, &headers),
             AccessResult::Refused => {
                 tracing::warn!(adapter = "inbox", "someone came with a wrong access token");
-                door(&inbox)
+                door(&inbox, &headers)
             }
         },
         (None, _) => match inbox.session.cookie_of(&headers) {
-            AccessResult::Granted => html(&inbox, PAGE).into_response(),
+            AccessResult::Granted => html(&inbox, PAGE, &headers),
             AccessResult::Refused if inbox.sign_ins.by_cookie(&headers).is_some() => {
-                html(&inbox, PAGE).into_response()
+                html(&inbox, PAGE, &headers)
             }
-            AccessResult::Refused => door(&inbox),
+            AccessResult::Refused => door(&inbox, &headers),
         },
     }
 }
@@ -123,7 +104,7 @@ pub(crate) async fn sign_in(State(inbox): State<Arc<InboxState>>, headers: Heade
         Some(port) if port.bytes().all(|b| b.is_ascii_digit()) => {
             Redirect::to(&format!("{}/sign-in", address(&inbox, port))).into_response()
         }
-        _ => html(&inbox, SIGN_IN).into_response(),
+        _ => html(&inbox, SIGN_IN, &headers),
     }
 }
 
@@ -149,24 +130,51 @@ pub(crate) async fn hello(
 }
 
 /// One of the pages' files.
-pub(crate) async fn file(Path(name): Path<String>) -> Response {
-    match FILES.iter().find(|(file, ..)| *file == name) {
-        Some((_, kind, content)) => {
-            ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], *content).into_response()
-        }
-        None => refusal(StatusCode::NOT_FOUND, "The inbox has no such file."),
-    }
+pub(crate) async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    asset(&name, &headers)
 }
 
 /// The worker that shows push messages. Its address is the same at every start, because the browser
 /// keeps it, and its folder has no page that it could control.
-pub(crate) async fn worker() -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(SCRIPT))], WORKER).into_response()
+pub(crate) async fn worker(headers: HeaderMap) -> Response {
+    asset(WORKER, &headers)
 }
 
-/// The same under an address that only this start has.
-pub(crate) async fn file_of_start(Path((_, name)): Path<(String, String)>) -> Response {
-    file(Path(name)).await
+/// One of the files under an address that only these files and this start have, so the browser asks
+/// for it once.
+pub(crate) async fn file_of_start(
+    State(inbox): State<Arc<InboxState>>,
+    Path((start, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let mut response = asset(&name, &headers);
+    if start == inbox.session.start() && response.status() == StatusCode::OK {
+        let forever = HeaderValue::from_static("private, max-age=31536000, immutable");
+        response.headers_mut().insert(header::CACHE_CONTROL, forever);
+    }
+    response
+}
+
+fn asset(name: &str, headers: &HeaderMap) -> Response {
+    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
+        return refusal(StatusCode::NOT_FOUND, "The inbox has no such file.");
+    };
+    let kind = (header::CONTENT_TYPE, HeaderValue::from_static(asset.kind));
+    let differs = (header::VARY, HeaderValue::from_static("accept-encoding"));
+    if takes_gzip(headers) {
+        let encoding = (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        return ([kind, differs, encoding], asset.gzip).into_response();
+    }
+    ([kind, differs], asset.content).into_response()
+}
+
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
+    lines.flat_map(|line| line.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        name.trim().eq_ignore_ascii_case("gzip") && !is_refused
+    })
 }
 
 fn enter(inbox: &InboxState, headers: &HeaderMap) -> Response {
@@ -181,11 +189,11 @@ fn enter(inbox: &InboxState, headers: &HeaderMap) -> Response {
 }
 
 /// On to the address itself: no page lives under the name `localhost`.
-fn elsewhere(inbox: &InboxState, port: &str, token: &str) -> Response {
+fn elsewhere(inbox: &InboxState, (port, token): (&str, &str), headers: &HeaderMap) -> Response {
     let plain =
         |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !plain(token) || !plain(port) {
-        return door(inbox);
+        return door(inbox, headers);
     }
     Redirect::to(&format!("{}/?token={token}", address(inbox, port))).into_response()
 }
@@ -197,29 +205,55 @@ fn address(inbox: &InboxState, port: &str) -> String {
     format!("http://{host}:{port}")
 }
 
-fn door(inbox: &InboxState) -> Response {
-    (StatusCode::UNAUTHORIZED, html(inbox, DOOR)).into_response()
+fn door(inbox: &InboxState, headers: &HeaderMap) -> Response {
+    (StatusCode::UNAUTHORIZED, html(inbox, DOOR, headers)).into_response()
 }
 
 /// A page whose files are those of this start.
 // SECURITY: another program on this port may have filled the browser's cache for other
 // addresses.
-fn html(inbox: &InboxState, page: &str) -> Html<String> {
-    Html(page.replace("\"/inbox/", &format!("\"/inbox/{}/", inbox.session.start())))
+fn html(inbox: &InboxState, page: &str, headers: &HeaderMap) -> Response {
+    let page = page.replace("\"/inbox/", &format!("\"/inbox/{}/", inbox.session.start()));
+    let small = takes_gzip(headers).then(|| {
+        let mut small = GzEncoder::new(Vec::new(), Compression::default());
+        small.write_all(page.as_bytes()).and_then(|()| small.finish()).ok()
+    });
+    match small.flatten() {
+        Some(small) => ([(header::CONTENT_ENCODING, "gzip")], Html(small)).into_response(),
+        None => Html(page).into_response(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
     use super::*;
 
     #[test]
-    fn every_module_that_a_file_imports_is_served() {
-        for (name, kind, content) in FILES {
-            let text =
-                if *kind == SCRIPT { str::from_utf8(content).unwrap_or_default() } else { "" };
-            for import in text.split("from \"./").skip(1).filter_map(|rest| rest.split('"').next())
-            {
-                assert!(FILES.iter().any(|(file, ..)| *file == import), "{name} imports {import}");
+    fn only_a_browser_that_takes_gzip_is_sent_it() {
+        let cases = [
+            ("gzip, deflate, br, zstd", true),
+            ("br;q=1.0, GZIP;q=0.5", true),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000", false),
+            ("x-gzip, br", false),
+            ("", false),
+        ];
+        for (accepts, takes) in cases {
+            let value = HeaderValue::from_static(accepts);
+            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, value)]);
+            assert_eq!(takes_gzip(&headers), takes, "{accepts}");
+        }
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn every_file_that_a_page_names_is_served() {
+        for page in [PAGE, DOOR, SIGN_IN] {
+            let named = page.split("\"/inbox/").skip(1).filter_map(|rest| rest.split('"').next());
+            for name in named {
+                assert!(ASSETS.iter().any(|asset| asset.name == name), "{name}");
             }
         }
     }

@@ -218,6 +218,40 @@ async fn every_answer_keeps_the_page_to_itself() {
     }
 }
 
+#[tokio::test]
+async fn the_pages_files_come_compressed_and_are_kept_under_the_address_of_this_start_alone() {
+    let desk = Desk::open().await;
+    let visitor = desk.visitor().await;
+    let client = reqwest::Client::new();
+    let page = client.get(&visitor.base).header("cookie", &visitor.cookie).send().await.unwrap();
+    let page = page.text().await.unwrap();
+    let script = page.split("src=\"").find(|rest| rest.contains("inbox.js\"")).unwrap();
+    let script = script.split('"').next().unwrap();
+    let get = |path: String, accepts: &'static str| {
+        let request = client.get(format!("http://{}{path}", desk.at));
+        let request = request.header("accept-encoding", accepts);
+        async move {
+            let answer = request.send().await.unwrap();
+            let header = |name: &str| answer.headers().get(name).map(|it| it.to_str().unwrap());
+            let encoding = header("content-encoding").map(str::to_owned);
+            let kept = header("cache-control").unwrap().to_owned();
+            (encoding, kept, answer.bytes().await.unwrap())
+        }
+    };
+    let kept = "private, max-age=31536000, immutable";
+    let (encoding, cache, small) = get(script.to_owned(), "gzip, br").await;
+    assert_eq!((encoding.as_deref(), &*cache, &small[..2]), (Some("gzip"), kept, &b"\x1f\x8b"[..]));
+    let (encoding, cache, whole) = get(script.to_owned(), "br").await;
+    assert_eq!((encoding, &*cache), (None, kept));
+    assert!(whole.len() > 2 * small.len() && whole.starts_with(b"const $$"), "the script itself");
+    for other in ["/inbox/inbox.js", "/inbox/AAAAAAAAAAAAAAAA/inbox.js"] {
+        let (_, cache, same) = get(other.to_owned(), "br").await;
+        assert_eq!((&*cache, same), ("no-store", whole.clone()), "{other}");
+    }
+    let nothing = script.replace("inbox.js", "nothing.js");
+    assert_eq!(get(nothing, "gzip").await.1, "no-store");
+}
+
 /// Sends bytes and reads the whole answer: for requests that a client library would not send.
 async fn raw(desk: &Desk, request: &str) -> String {
     let mut stream = TcpStream::connect(desk.at).await.unwrap();
