@@ -139,6 +139,7 @@ fn overview(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
         revision: revision(bundle),
         tone: tone(shown),
         title: title(&asks),
+        whole: false,
         origin: String::new(),
         blocks,
         buttons: if open.is_empty() { Vec::new() } else { buttons(bundle, &open, store) },

@@ -74,6 +74,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         revision: u32::try_from(ask.version).unwrap_or(u32::MAX),
         tone: tone(ask),
         title: first.text,
+        whole: first.whole && is_plain(ask) && sheet.is_brief(),
         origin: facts::origin(&ask.body.call),
         blocks: blocks(ask, sheet, details),
         buttons: buttons.rows,
@@ -118,6 +119,18 @@ pub fn picture(ask: &Ask) -> Card {
     let buttons = card.buttons.iter_mut().flatten().chain(&mut card.more);
     buttons.for_each(|button| button.token.clear());
     card
+}
+
+/// Whether it is a call that one press may let run, of which nothing but its text has to be read.
+// SECURITY: a critical call is approved nowhere but on its own card, and so is one with a warning.
+fn is_plain(ask: &Ask) -> bool {
+    let body = &ask.body;
+    let warns = body.critical
+        || body.call.appeal.is_some()
+        || !body.cautions.is_empty()
+        || !title::oddities(&body.call.args.to_string()).is_empty();
+    let is_call = !ask.is_question() && !body.is_no_call() && ask.progress.edit.is_none();
+    ask.is_open() && is_call && !warns
 }
 
 fn tone(ask: &Ask) -> Tone {
@@ -254,6 +267,15 @@ impl Sheet {
         let seen = |line: DiffLine| DiffLine { text: self.seen(&line.text), ..line };
         let lines = lines.into_iter().map(seen).collect();
         self.blocks.push(Block::Diff { path: line(path), added, removed, lines });
+    }
+
+    /// Whether nothing of the call is on it: only what it touches, and what its agent says of it.
+    fn is_brief(&self) -> bool {
+        self.blocks.iter().all(|block| match block {
+            Block::Note { .. } => true,
+            Block::Quote { label, .. } => label.is_empty(),
+            _ => false,
+        })
     }
 
     /// Whether a text holds characters that are shown as `\u{…}`.

@@ -10,7 +10,11 @@ use crate::{
     token::{ButtonToken, Pressed},
     words::{reads_like_yes, reply_action},
 };
-use countersign_gate::{Gate, KnockOutcome, Knocker, Reply, Told, ask::Ask, fault_sentence};
+use countersign_gate::{
+    Gate, KnockOutcome, Knocker, Reply, Told,
+    ask::{Ask, edit::editable},
+    fault_sentence,
+};
 use countersign_people::{
     answer::{Action, TextPurpose},
     approvers::Who,
@@ -18,6 +22,7 @@ use countersign_people::{
 use countersign_port::{
     BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Press, Presser,
     Presses, Receipt, ReplyPiece, Target, TextReply, UNKNOWN_CODE, async_trait, command_in, line,
+    visible,
 };
 use countersign_store::{BundleKey, OwedText, Store, StoreError};
 use std::{
@@ -260,6 +265,18 @@ impl Presses for PressHandler {
 
     async fn reply(&self, reply: TextReply) -> Receipt {
         self.take_text(reply).await.unwrap_or_else(|error| fault(&error))
+    }
+
+    async fn draft(&self, press: &Press) -> Option<String> {
+        let token = ButtonToken::read(&press.token)?;
+        let message = press.message.as_ref().map(|message| message.0.as_str());
+        let (edits, ours) =
+            (token.pressed == Pressed::Words(TextPurpose::Edit), token.store == self.store.id());
+        let found = self.store.ask_of_card(&token.nonce, self.adapter, message).await;
+        let ask = found.ok()?.filter(|ask| edits && ours && ask.is_open())?;
+        let text = editable(&ask.body.call)?;
+        // SECURITY: what a field would not show is not handed back as the presser's own words.
+        (visible(text) == text).then(|| text.to_owned())
     }
 
     fn commands(&self) -> &'static [BotCommand] {

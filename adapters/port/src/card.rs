@@ -23,6 +23,10 @@ pub struct Card {
     /// The first line: the command, file, URL or question itself, on one line, shortened between
     /// words where it is long. It is an agent's text, and also what a notification shows.
     pub title: String,
+    /// Whether the first line says all that would run, so that the ask may be approved where nothing
+    /// else of it is shown. A critical ask never is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     /// The second line: agent, project and machine, such as `claude-code · shop on mill`. The
     /// adapter adds the time that is left.
     #[serde(default)]

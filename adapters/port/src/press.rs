@@ -74,6 +74,13 @@ pub trait Presses: Send + Sync {
     /// Hands a text to the core and returns once it is committed or refused.
     async fn reply(&self, reply: TextReply) -> Receipt;
 
+    /// The text in whose place a text of the presser would come, for a field that holds it from the
+    /// beginning: of a button that asked for words with [`Outcome::TextWanted`]. `None` where there
+    /// is none, or not all of it can be seen.
+    async fn draft(&self, _press: &Press) -> Option<String> {
+        None
+    }
+
     /// The commands that the core takes; none from a core that knows none.
     fn commands(&self) -> &'static [BotCommand] {
         &[]

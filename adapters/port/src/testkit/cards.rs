@@ -19,6 +19,7 @@ pub fn sample_card(command: &str) -> Card {
         revision: 1,
         tone: Tone::Open,
         title: "rm -rf build/*".to_owned(),
+        whole: false,
         origin: "claude-code · shop on mill".to_owned(),
         blocks: vec![
             Block::Code { label: "command".to_owned(), text: command.to_owned() },
