@@ -75,6 +75,14 @@ pub fn short(at_ms: i64) -> String {
     zoned(at_ms, "%H:%M %Z")
 }
 
+/// This machine's zone at a time: its name as in [`short`], and how far it is ahead of UTC, in
+/// minutes.
+#[must_use]
+pub fn zone(at_ms: i64) -> (String, i32) {
+    let at = Timestamp::from_millisecond(at_ms).unwrap_or_default();
+    (zoned(at_ms, "%Z"), TimeZone::system().to_offset(at).seconds() / 60)
+}
+
 /// A time for programs: RFC 3339 in UTC.
 #[must_use]
 pub fn rfc3339(at_ms: i64) -> String {

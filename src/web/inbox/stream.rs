@@ -16,6 +16,7 @@ use axum::{
         sse::{Event, KeepAlive},
     },
 };
+use countersign_tokens::clock;
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use std::{
@@ -86,7 +87,10 @@ impl Follower {
             if let Some(place) = self.place {
                 let BoardPage { cards, next } = self.inbox.board.page(place, self.seen);
                 let (notice, more) = (self.notice.borrow_and_update().clone(), next.is_some());
-                let told = json!({ "now": now(), "cards": cards, "more": more, "notice": notice });
+                let (name, minutes) = clock::zone(now());
+                let zone = json!({ "name": name, "minutes": minutes });
+                let told = json!({ "now": now(), "zone": zone, "cards": cards, "more": more,
+                    "notice": notice });
                 self.place = next;
                 self.large.extend(cards.into_iter().filter(|card| card.elsewhere().is_some()));
                 return Some((("board", told), self));
