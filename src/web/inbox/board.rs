@@ -121,6 +121,11 @@ impl Board {
         page
     }
 
+    /// The card of this id as pages show it; without buttons where its text is not kept here.
+    pub(crate) fn card(&self, id: &str) -> Option<Card> {
+        self.lock().get(id).map(|kept| kept.card.clone())
+    }
+
     /// The current version of the board.
     pub(crate) fn version(&self) -> u64 {
         *self.version.borrow()

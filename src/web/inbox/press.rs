@@ -41,6 +41,15 @@ pub(crate) async fn press(
         },
         Err(rejection) => return refusal(rejection.status(), &not_a_press(&rejection)),
     };
+    hand_over(&inbox, presser, pressed).await
+}
+
+/// Hands a press that somebody has proved to the core, and tells what came of it.
+pub(crate) async fn hand_over(
+    inbox: &InboxState,
+    presser: Presser,
+    pressed: PressBody,
+) -> Response {
     let Some(core) = inbox.connected() else {
         return refusal(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -51,12 +60,16 @@ pub(crate) async fn press(
     // INVARIANT: the page is told only after the core has committed or refused. The press is a task
     // of its own so that a page that goes away cannot stop it half way.
     match tokio::spawn(async move { pressed.hand_to(presser, &*core).await }).await {
-        Ok(receipt) => {
+        Ok((receipt, draft)) => {
             if let Some(card) = &receipt.card {
                 inbox.board.put(card);
             }
-            let outcome = word(receipt.outcome);
-            Json(json!({ "outcome": outcome, "sentence": receipt.sentence })).into_response()
+            let (outcome, sentence) = (word(receipt.outcome), receipt.sentence);
+            let mut told = json!({ "outcome": outcome, "sentence": sentence });
+            if let Some(draft) = draft {
+                told["draft"] = draft.into();
+            }
+            Json(told).into_response()
         }
         Err(error) => {
             tracing::error!(%error, "the core did not finish a press in the inbox");
@@ -71,6 +84,11 @@ pub(crate) async fn press(
 }
 
 impl PressBody {
+    /// A press on this button.
+    pub(crate) fn of(card: &str, token: &str) -> Self {
+        Self { card: card.to_owned(), token: token.to_owned(), text: None }
+    }
+
     /// Itself, if it can be a press; else a sentence.
     fn checked(self) -> Result<Self, &'static str> {
         if !is_plain(&self.token, TOKEN_LIMIT) || !is_plain(&self.card, ID_LIMIT) {
@@ -83,15 +101,20 @@ impl PressBody {
     }
 
     /// Hands it to the core. The page has the field for a text beside the button, so a text comes
-    /// with its token and without an earlier press.
-    async fn hand_to(self, presser: Presser, core: &dyn Presses) -> Receipt {
+    /// with its token and without an earlier press. The field holds what the text is in place of.
+    async fn hand_to(self, presser: Presser, core: &dyn Presses) -> (Receipt, Option<String>) {
         let (message, token) = (Some(MessageRef(self.card)), self.token);
-        match self.text {
-            None => core.press(Press { presser, message, token }).await,
-            Some(text) => {
-                core.reply(TextReply { presser, message, token: Some(token), text }).await
-            }
+        if let Some(text) = self.text {
+            let reply = TextReply { presser, message, token: Some(token), text };
+            return (core.reply(reply).await, None);
         }
+        let press = Press { presser, message, token };
+        let receipt = core.press(press.clone()).await;
+        let draft = match receipt.outcome {
+            Outcome::TextWanted => core.draft(&press).await,
+            _ => None,
+        };
+        (receipt, draft)
     }
 }
 

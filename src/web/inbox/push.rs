@@ -3,6 +3,7 @@
 //! A browser subscribes from its page and gets messages through the push service of its maker,
 //! which sees when something comes and for whom, but cannot read it.
 
+mod answer;
 mod message;
 mod sender;
 mod subscribers;
@@ -11,6 +12,7 @@ use crate::inbox::{
     InboxState,
     guard::{Visitor, refusal},
     push::{
+        answer::{Answers, Offer},
         sender::Sender,
         subscribers::{Subscribers, Subscription},
     },
@@ -32,13 +34,14 @@ use tokio::sync::mpsc;
 pub(crate) struct Push {
     shows: PushShows,
     subscribers: Arc<Subscribers>,
+    answers: Arc<Answers>,
     news: mpsc::UnboundedSender<NewRequest>,
 }
 
 impl Push {
     /// Opens the file and begins to send; `None` if the file cannot be used, which is logged.
     // The inbox works without; an operator finds the line in the log, and the page says it.
-    pub(crate) fn start(config: &PushConfig) -> Option<Self> {
+    pub(crate) fn start(config: &PushConfig, port_is_held: bool) -> Option<Self> {
         let opened = Subscribers::open(&config.file);
         let opened = opened.map_err(|error| {
             let file = config.file.display();
@@ -46,10 +49,11 @@ impl Push {
         });
         let subscribers = Arc::new(opened.ok()?);
         let (news, coming) = mpsc::unbounded_channel();
-        let sender = Sender::new(subscribers.clone(), config)?;
+        let answers = Arc::new(Answers::new(port_is_held));
+        let sender = Sender::new((subscribers.clone(), answers.clone()), config)?;
         // It ends with the last handle of this inbox.
         tokio::spawn(sender.run(coming));
-        Some(Self { shows: config.shows, subscribers, news })
+        Some(Self { shows: config.shows, subscribers, answers, news })
     }
 
     /// The passkeys with which people had signed in who are told.
@@ -80,6 +84,7 @@ impl Push {
             origin: card.origin.clone(),
             critical: card.tone == Tone::Critical,
             deadline: card.deadline,
+            offers: self.answers.offered(card),
         };
         // The sender is gone only while the daemon stops.
         let _ = self.news.send(news);
@@ -122,9 +127,16 @@ pub(super) struct NewRequest {
     pub(super) critical: bool,
     /// Unix milliseconds.
     pub(super) deadline: Option<i64>,
+    /// What the notification can answer.
+    pub(super) offers: Vec<Offer>,
 }
 
 // What the page asks of the push: the key to subscribe with, on and off.
+
+/// For the worker, which has no page.
+pub(crate) fn worker_routes() -> Router<Arc<InboxState>> {
+    Router::new().route("/inbox/push/answer", routing::post(answer::answer))
+}
 
 /// To be put behind the guard of the page.
 pub(crate) fn routes() -> Router<Arc<InboxState>> {

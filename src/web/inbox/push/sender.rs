@@ -4,6 +4,7 @@ use crate::inbox::{
     board::now,
     push::{
         NewRequest, PushConfig, PushShows,
+        answer::{Answers, Offer},
         message::encrypt,
         subscribers::{Subscribers, Subscription},
     },
@@ -30,6 +31,7 @@ const LINE: usize = 300;
 
 pub(super) struct Sender {
     subscribers: Arc<Subscribers>,
+    answers: Arc<Answers>,
     shows: PushShows,
     contact: String,
     client: Client,
@@ -38,6 +40,8 @@ pub(super) struct Sender {
 /// A message before it is encrypted.
 struct Note {
     text: Value,
+    /// What it can answer.
+    offers: Vec<Offer>,
     /// Seconds.
     kept: i64,
 }
@@ -52,11 +56,14 @@ enum PushReply {
 
 impl Sender {
     /// `None` if this system has no TLS, which is logged.
-    pub(super) fn new(subscribers: Arc<Subscribers>, config: &PushConfig) -> Option<Self> {
+    pub(super) fn new(
+        (subscribers, answers): (Arc<Subscribers>, Arc<Answers>),
+        config: &PushConfig,
+    ) -> Option<Self> {
         let client = Client::builder().timeout(TIMEOUT).redirect(redirect::Policy::none()).build();
         let client = client.map_err(|error| tracing::error!(%error, "no push")).ok()?;
         let PushConfig { shows, contact, .. } = config.clone();
-        Some(Self { subscribers, shows, contact, client })
+        Some(Self { subscribers, answers, shows, contact, client })
     }
 
     /// Sends until the inbox is gone.
@@ -77,8 +84,13 @@ impl Sender {
     async fn send(&self, browser: &Subscription, note: &Note) {
         let Ok((address, keys)) = browser.parts() else { return };
         let host = address.host_str().unwrap_or_default().to_owned();
+        let mut text = note.text.clone();
+        if !note.offers.is_empty() {
+            text["answers"] = self.answers.of_browser(&note.offers, browser);
+        }
+        let text = text.to_string();
         for _ in 0..TRIES {
-            let Ok(body) = encrypt(&keys, note.text.to_string().as_bytes()) else {
+            let Ok(body) = encrypt(&keys, text.as_bytes()) else {
                 return self.forget(browser, &host, "its key is not valid");
             };
             match self.deliver(&address, body, note.kept).await {
@@ -149,7 +161,12 @@ fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
     let latest = news.iter().map(|one| one.deadline).max_by_key(|at| at.unwrap_or(i64::MAX));
     let kept = latest.flatten().map_or(KEPT, |at| ((at - now) / 1000).clamp(1, KEPT * 24));
     let card = if let [one] = news { Some(&one.card) } else { None };
-    Note { text: json!({ "title": title, "body": body, "card": card }), kept }
+    let offers = match (news, shows) {
+        // Nobody answers what they were not told of.
+        ([one], PushShows::Line) => one.offers.clone(),
+        _ => Vec::new(),
+    };
+    Note { text: json!({ "title": title, "body": body, "card": card }), offers, kept }
 }
 
 #[cfg(test)]
@@ -160,11 +177,12 @@ mod tests {
 
     fn news(line: &str, critical: bool, deadline: Option<i64>) -> NewRequest {
         let (card, origin) = (format!("c-{line}"), "codex · shop".to_owned());
-        NewRequest { card, line: line.to_owned(), origin, critical, deadline }
+        let offers = vec![];
+        NewRequest { card, line: line.to_owned(), origin, critical, deadline, offers }
     }
 
     fn told(news: &[NewRequest], shows: PushShows) -> (Value, i64) {
-        let Note { text, kept } = note(news, shows, 1_000_000);
+        let Note { text, kept, .. } = note(news, shows, 1_000_000);
         (text, kept)
     }
 

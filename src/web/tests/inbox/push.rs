@@ -7,7 +7,7 @@ use crate::support::{
     push_service::{BrowserKeys, PushService},
 };
 use axum::http::StatusCode;
-use countersign_port::{Adapter, Posting, Target, Tone};
+use countersign_port::{Adapter, Card, Posting, Target, Tone};
 use countersign_web::{PushConfig, PushShows};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -45,8 +45,77 @@ async fn a_new_request_reaches_a_browser_that_nobody_on_the_way_can_read() {
     assert_eq!((&*came.browser, header("content-encoding")), ("phone", "aes128gcm".to_owned()));
     assert_eq!(header("urgency"), "high");
     assert!(header("authorization").starts_with("vapid t="));
-    let told = json!({ "title": card.title, "body": card.origin, "card": "first" });
-    assert_eq!(keys.read(&came.body), told);
+    let mut told = keys.read(&came.body);
+    let answers = told.as_object_mut().unwrap().remove("answers").unwrap();
+    assert_eq!(told, json!({ "title": card.title, "body": card.origin, "card": "first" }));
+    assert_eq!(answers["all"][0]["label"], "Deny");
+}
+
+/// Sends an answer as the worker does.
+async fn answer(desk: &Desk, told: &Value, act: &str, changed: &[(&str, &str)]) -> (u16, Value) {
+    let answers = &told["answers"];
+    let chosen = answers["all"].as_array().unwrap().iter().find(|it| it["act"] == act);
+    let mut body = json!({ "card": told["card"], "act": act, "browser": answers["browser"],
+        "proof": chosen.map_or(&Value::Null, |it| &it["proof"]) });
+    for (key, value) in changed {
+        body[key] = json!(value);
+    }
+    let request = reqwest::Client::new().post(format!("http://{}/inbox/push/answer", desk.at));
+    let request = request.header("origin", format!("http://{}", desk.at)).json(&body);
+    let reply = request.send().await.unwrap();
+    (reply.status().as_u16(), reply.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_notification_denies_what_it_told_of_and_its_proof_opens_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut service = PushService::start().await;
+    let mut desk = desk(&folder).await;
+    let keys = subscribed(&desk, &service, "phone").await;
+    let card = Card { whole: true, ..command("alone", "git push origin main") };
+    desk.post(&card).await;
+    let told = keys.read(&service.next().await.body);
+    let acts: Vec<_> =
+        told["answers"]["all"].as_array().unwrap().iter().map(|it| &it["act"]).collect();
+    assert_eq!(acts, ["deny"], "somebody else may have had the port");
+    let proof = told["answers"]["all"][0]["proof"].as_str().unwrap();
+    for changed in [
+        ("card", "first"),
+        ("act", "approve"),
+        ("browser", "other"),
+        ("proof", &proof[1..]),
+        ("proof", ""),
+    ] {
+        assert_eq!(answer(&desk, &told, "deny", &[changed]).await.0, 403, "{changed:?}");
+    }
+    let redrawn = Card { revision: 2, title: "git push --force".to_owned(), ..card.clone() };
+    desk.update(&redrawn).await;
+    assert_eq!(answer(&desk, &told, "deny", &[]).await.0, 403, "it shows something else");
+    desk.core.cards.lock().await[0].revision = 3;
+    desk.update(&Card { revision: 3, ..card.clone() }).await;
+    let foreign = reqwest::Client::new().post(format!("http://{}/inbox/push/answer", desk.at));
+    let foreign = foreign.header("origin", "https://evil.example").json(&json!({}));
+    assert_eq!(foreign.send().await.unwrap().status(), 403);
+    assert!(desk.presses.try_recv().is_err(), "nothing reached the core");
+
+    let (status, said) = answer(&desk, &told, "deny", &[]).await;
+    assert_eq!((status, &said["outcome"]), (200, &json!("applied")), "{said}");
+    let press = desk.presses.recv().await.unwrap();
+    assert_eq!((press.token.as_str(), press.presser.id.as_str()), ("alone.1.d", "local"));
+    assert_eq!(answer(&desk, &told, "deny", &[]).await.0, 403, "it is over");
+}
+
+#[tokio::test]
+async fn where_the_port_is_held_a_notification_approves_what_its_line_says_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut service = PushService::start().await;
+    let push = config(&folder, PushShows::Line);
+    let mut desk = Desk::on_held_port(push, folder.path().join("sign-ins")).await;
+    let keys = subscribed(&desk, &service, "phone").await;
+    desk.post(&Card { whole: true, ..command("first", "git push") }).await;
+    let told = keys.read(&service.next().await.body);
+    assert_eq!(answer(&desk, &told, "approve", &[]).await.0, 200);
+    assert_eq!(desk.presses.recv().await.unwrap().token, "first.1.a");
 }
 
 #[tokio::test]
@@ -177,8 +246,10 @@ async fn a_person_switches_push_on_in_the_page_and_the_worker_shows_what_comes()
     page.deliver_push(&origin, &format!("{origin}/push/"), &told.to_string()).await;
     let shown = "navigator.serviceWorker.getRegistration('/push/')\
                  .then((worker) => worker.getNotifications())\
-                 .then((all) => all.map(({ title, body, data }) => ({ title, body, data })))";
+                 .then((all) => all.map(({ title, body, data: { card }, actions }) => \
+                   ({ title, body, card, actions: actions.map(({ action }) => action) })))";
     page.until_done(&format!("{shown}.then((all) => all.length === 1)")).await;
-    let note = json!([{ "title": told["title"], "body": told["body"], "data": "first" }]);
+    let note = json!([{ "title": told["title"], "body": told["body"], "card": "first",
+        "actions": ["deny", "open"] }]);
     assert_eq!(page.eval(shown).await, note);
 }

@@ -76,6 +76,7 @@ fn empty(id: &str, title: &str) -> Card {
         revision: 1,
         tone: Tone::Open,
         title: title.to_owned(),
+        whole: false,
         origin: "claude-code · shop on atlas".to_owned(),
         blocks: vec![],
         buttons: vec![],

@@ -19,7 +19,7 @@ use countersign_port::{
 };
 use countersign_web::{Inbox, InboxConfig, OidcClaim, OidcSettings, People, PublicUrl, PushConfig};
 use records::Records;
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use tokio::{
     net::TcpListener,
     sync::{Mutex, mpsc},
@@ -49,7 +49,12 @@ impl Desk {
 
     /// A desk that tells browsers without a page.
     pub async fn with_push(push: PushConfig) -> Self {
-        Self::made("127.0.0.1:0", Some(push), None).await.start().await
+        Self::made("127.0.0.1:0", (Some(push), None), None).await.start().await
+    }
+
+    /// The same with a port that nobody else can have had; sign-ins are kept in this file.
+    pub async fn on_held_port(push: PushConfig, sign_ins: PathBuf) -> Self {
+        Self::made("127.0.0.1:0", (Some(push), Some(sign_ins)), None).await.start().await
     }
 
     /// A desk with an identity provider of this address.
@@ -64,15 +69,19 @@ impl Desk {
             session: std::time::Duration::from_secs(60),
             ca_file: None,
         };
-        Self::made("127.0.0.1:0", None, Some(oidc)).await.start().await
+        Self::made("127.0.0.1:0", (None, None), Some(oidc)).await.start().await
     }
 
     /// A desk whose adapter does not run yet.
     pub async fn closed(at: &str) -> Self {
-        Self::made(at, None, None).await
+        Self::made(at, (None, None), None).await
     }
 
-    async fn made(at: &str, push: Option<PushConfig>, oidc: Option<OidcSettings>) -> Self {
+    async fn made(
+        at: &str,
+        (push, sign_ins): (Option<PushConfig>, Option<PathBuf>),
+        oidc: Option<OidcSettings>,
+    ) -> Self {
         let inbox = Inbox::new(InboxConfig {
             access_token: TOKEN.to_owned(),
             allowed_hosts: vec!["approve.example".to_owned()],
@@ -83,6 +92,7 @@ impl Desk {
             push,
             oidc,
             passkeys: None,
+            sign_ins,
         });
         let listener = TcpListener::bind(at).await.unwrap();
         let at = listener.local_addr().unwrap();
