@@ -73,7 +73,9 @@ pub async fn run(
         Some(socket) => socket,
         None => listen::unix(&config.daemon.socket).await?,
     };
-    let tcp = match inherited.tcp(config.daemon.listen)? {
+    let passed = inherited.tcp(config.daemon.listen)?;
+    let port_is_held = passed.is_some();
+    let tcp = match passed {
         Some(tcp) => tcp,
         None => listen::tcp(config.daemon.listen).await?,
     };
@@ -96,7 +98,7 @@ pub async fn run(
     let log = Arc::new(LogSealer::open(store.clone(), &config.daemon.state_dir)?);
     log.check_known().await?;
     log.check_key().await?;
-    let local = listen::InboxAddress::new(&config.daemon, address)?;
+    let local = listen::InboxAddress::new(&config.daemon, &tcp, port_is_held)?;
     let daemon = name(&config);
     let accounts = Accounts::new(&local, (&config.daemon, config.oidc.as_ref()), &daemon, &store);
     config.report_left_out();

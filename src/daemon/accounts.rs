@@ -71,6 +71,7 @@ impl Accounts {
             allowed_hosts: own.into_iter().chain(named).collect(),
             public: public.cloned(),
             push: push(settings),
+            sign_ins: inbox.sign_ins.clone(),
             oidc: oidc.cloned(),
             // SECURITY: who has a passkey does not come through the provider again, which may have
             // let them go. With a provider its operator says that this is meant.

@@ -63,30 +63,43 @@ pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-/// The inbox's address, and its access token, which is new at every start.
+/// The inbox's address, and its access token, which is new at every start before which somebody else
+/// may have had the port.
 pub(super) struct InboxAddress {
     pub(super) address: SocketAddr,
     pub(super) token: Secret,
+    /// Where sign-ins are kept, where the port stays taken while the daemon is down.
+    pub(super) sign_ins: Option<PathBuf>,
     public: Option<PublicUrl>,
 }
 
 impl InboxAddress {
-    /// Creates the access token of this start, and writes it where `countersign inbox` finds it.
+    /// Creates the access token of this start, and writes it where `countersign inbox` finds it. Where
+    /// a service manager has held this very socket since the token was made, it stays, and so do open
+    /// pages and sign-ins.
     ///
     /// # Errors
     /// When the state folder cannot be written.
     // SECURITY: a page may have sent its token to another program that answered on the port while
     // the daemon was stopped. That token is from an earlier start and is useless.
-    pub(super) fn new(daemon: &DaemonSettings, address: SocketAddr) -> Result<Self> {
+    pub(super) fn new(daemon: &DaemonSettings, tcp: &TcpListener, passed: bool) -> Result<Self> {
         let state = &daemon.state_dir;
-        let file = token_file(state);
-        let token = ids::token();
-        let written = tempfile::NamedTempFile::new_in(state).and_then(|mut new| {
-            io::Write::write_all(&mut new, token.as_bytes())?;
-            new.persist(&file).map_err(|failed| failed.error)
-        });
-        written.with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(Self { address, token: Secret::new(token), public: daemon.public_url.clone() })
+        let (file, held_file) = (token_file(state), state.join("inbox.socket"));
+        let sign_ins = state.join("inbox.sign-ins");
+        let held = passed.then(|| identity(tcp)).flatten();
+        let kept = held.as_ref().and_then(|held| kept_token(&file, &held_file, held));
+        let token = kept.clone().unwrap_or_else(ids::token);
+        if kept.is_none() {
+            remove(&sign_ins)?;
+            write(state, &file, &token)?;
+            write(state, &held_file, held.as_deref().unwrap_or_default())?;
+        }
+        Ok(Self {
+            address: tcp.local_addr().context("the HTTP listener has no address")?,
+            token: Secret::new(token),
+            sign_ins: held.map(|_| sign_ins),
+            public: daemon.public_url.clone(),
+        })
     }
 
     /// The page's URL with its access token.
@@ -97,6 +110,46 @@ impl InboxAddress {
     /// The page's URL without its token.
     pub(super) fn base(&self) -> String {
         address_of(self.public.as_ref(), self.address)
+    }
+}
+
+/// The token of an earlier start, if this socket was the daemon's already.
+fn kept_token(file: &Path, held_file: &Path, held: &str) -> Option<String> {
+    let same = fs::read_to_string(held_file).is_ok_and(|before| before == held);
+    let token = same.then(|| fs::read_to_string(file).ok()).flatten()?;
+    Some(token).filter(|token| !token.is_empty())
+}
+
+/// Which socket a listener is, of all that this machine has since it runs.
+// SECURITY: the kernel gives no two sockets the same number, so nobody else has listened at the port
+// between two starts that were handed the same one.
+#[cfg(target_os = "linux")]
+fn identity(tcp: &TcpListener) -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let network = fs::read_link("/proc/self/ns/net").ok()?;
+    let cookie = rustix::net::sockopt::socket_cookie(tcp).ok()?;
+    Some(format!("{} {} {cookie}", boot.trim(), network.display()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn identity(_: &TcpListener) -> Option<String> {
+    None
+}
+
+fn write(state: &Path, file: &Path, text: &str) -> Result<()> {
+    let written = tempfile::NamedTempFile::new_in(state).and_then(|mut new| {
+        io::Write::write_all(&mut new, text.as_bytes())?;
+        new.persist(file).map_err(|failed| failed.error)
+    });
+    written.map(drop).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn remove(file: &Path) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -38,7 +38,10 @@ use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Posting, Presses, SendError, Signals, Target,
     visible,
 };
-use std::sync::{Arc, OnceLock};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 use tokio::sync::watch;
 
 /// Its only target; a daemon that shares its store with others has `inbox@DAEMON`.
@@ -48,8 +51,8 @@ const TARGET: &str = "inbox";
 #[derive(Clone, Default)]
 pub struct InboxConfig {
     /// Opens the page as `/?token=…`. Anyone who has it can press, so it is a secret of its own,
-    /// told apart from the agents' token, and a new one at every start. Empty: nobody can open the
-    /// page.
+    /// told apart from the agents' token, and a new one at every start before which somebody else
+    /// may have had the port. Empty: nobody can open the page.
     pub access_token: String,
     /// Names by which the page may be reached besides `localhost` and the loopback addresses: host
     /// names or addresses, without a port.
@@ -62,6 +65,9 @@ pub struct InboxConfig {
     pub oidc: Option<OidcSettings>,
     /// The address for which passkeys are made; `None`: off.
     pub passkeys: Option<PublicUrl>,
+    /// Where sign-ins are kept over a restart in which nobody else can have the port; `None`: a
+    /// restart ends them.
+    pub sign_ins: Option<PathBuf>,
 }
 
 /// The address under which people reach the inbox: a scheme, a host and a port.
@@ -94,17 +100,21 @@ impl Inbox {
     /// made inside a runtime.
     #[must_use]
     pub fn new(config: InboxConfig) -> Self {
+        let session = Session::new(&config.access_token);
+        let port_is_held = config.sign_ins.is_some();
+        let push = config.push.as_ref().and_then(|push| Push::start(push, port_is_held));
+        let kept = config.sign_ins.map(|file| SignedInBrowsers::kept_in(file, &session));
         Self(Arc::new(InboxState {
-            session: Session::new(&config.access_token),
+            session,
             proofs: Proofs::default(),
-            sign_ins: SignedInBrowsers::default(),
+            sign_ins: kept.unwrap_or_default(),
             wrong_codes: LogNowAndThen::default(),
             oidc: config.oidc.zip(config.public.as_ref()).and_then(Oidc::new),
             passkeys: config.passkeys.map(Passkeys::new),
             begin_limit: BeginLimit::default(),
             allowed_hosts: config.allowed_hosts,
             public_origin: config.public.map(|public| public.origin),
-            push: config.push.as_ref().and_then(Push::start),
+            push,
             board: Board::default(),
             core: watch::Sender::new(Core::Starting),
             people: OnceLock::new(),
@@ -166,6 +176,7 @@ impl Inbox {
             .merge(sign_in::routes())
             .merge(oidc::routes())
             .merge(passkeys::routes())
+            .merge(push::worker_routes())
             .merge(data)
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::every))
@@ -214,7 +225,8 @@ impl Adapter for Inbox {
         // still there, so while it is away no browser is told.
         if let (Some(push), Some(people), Posting::First) = (&self.0.push, self.0.people(), posting)
         {
-            push.tell(card, |person| people.person(person).is_some());
+            let shown = self.0.board.card(&card.id);
+            shown.map(|card| push.tell(&card, |person| people.person(person).is_some()));
         }
         Ok(MessageRef(card.id.clone()))
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     daemon::{AGENT, LONG, private_file, shell},
+    inbox_visitor::Visitor,
     process::{Ended, Process},
 };
 use serde_json::Value;
@@ -74,11 +75,17 @@ impl Held {
     }
 
     async fn start(&self) -> Child {
+        self.start_at().await.0
+    }
+
+    /// The same, and the address of its inbox.
+    async fn start_at(&self) -> (Child, String) {
         let mut child = self.command("/dev/null").stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = tokio::time::timeout(LONG, lines.next_line()).await.unwrap().unwrap();
-        assert!(ready.unwrap().starts_with(&format!("ready http://{}/", self.address())));
-        child
+        let ready = tokio::time::timeout(LONG, lines.next_line()).await.unwrap().unwrap().unwrap();
+        let inbox = ready.strip_prefix("ready ").unwrap().to_owned();
+        assert!(inbox.starts_with(&format!("http://{}/", self.address())));
+        (child, inbox)
     }
 
     /// What it says when it refuses to start.
@@ -118,6 +125,33 @@ async fn row_4_a_port_that_is_held_stays_taken_and_who_calls_meanwhile_is_served
         assert!(replies.iter().all(|reply| reply["verdict"] == "ask"), "{replies:?}");
         daemon.kill().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn row_4_an_open_page_lives_through_a_restart_only_while_its_very_socket_is_held() {
+    let mut held = Held::new();
+    let (mut daemon, inbox) = held.start_at().await;
+    let visitor = Visitor::enter(&inbox).await;
+    let seen = visitor.proof("GET", "/inbox/events", "").await.unwrap();
+    for _ in 0..2 {
+        daemon.kill().await.unwrap();
+        let again;
+        (daemon, again) = held.start_at().await;
+        assert_eq!(again, inbox, "the address of the inbox stays");
+        assert_eq!(visitor.follow().await.next().await.unwrap().0, "board");
+        let (stolen, _) =
+            visitor.api_with(reqwest::Method::GET, "/inbox/events", &seen.header).await;
+        assert_eq!(stolen, 401, "what was proved to an earlier start proves nothing");
+    }
+    // The service manager lets go of the port, and takes it again.
+    daemon.kill().await.unwrap();
+    let address = held.address();
+    held.tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    held.tcp = TcpListener::bind(address).unwrap();
+    let (mut daemon, other) = held.start_at().await;
+    assert_ne!(other, inbox);
+    assert!(!visitor.proof("GET", "/inbox/events", "").await.unwrap().real);
+    daemon.kill().await.unwrap();
 }
 
 #[tokio::test]

@@ -178,9 +178,13 @@ async fn relay(daemon: &Daemon) -> u16 {
                 let down = async {
                     let mut bytes = vec![0; 1 << 16];
                     while let Ok(count @ 1..) = hears.read(&mut bytes).await {
-                        let text = String::from_utf8_lossy(&bytes[..count]);
-                        let text = text.replace("rm -rf ~/a", "ls -la ~/a");
-                        if answers.write_all(text.as_bytes()).await.is_err() {
+                        let (was, is) = (b"rm -rf ~/a", b"ls -la ~/a");
+                        for at in 0..count {
+                            if bytes[at..count].starts_with(was) {
+                                bytes[at..at + is.len()].copy_from_slice(is);
+                            }
+                        }
+                        if answers.write_all(&bytes[..count]).await.is_err() {
                             return;
                         }
                     }

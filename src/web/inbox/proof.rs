@@ -10,7 +10,10 @@
 // request with its proof. Neither opens anything, neither there nor at another daemon nor at a
 // later start.
 
-use crate::inbox::session::{AccessResult, Session, same};
+use crate::inbox::{
+    session::{AccessResult, Session, same},
+    sign_in::random,
+};
 use axum::http::{HeaderMap, Method};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac};
@@ -34,13 +37,16 @@ const LIFE: Duration = Duration::from_secs(30);
 /// Makes proofs, and checks those of the page.
 pub(crate) struct Proofs {
     began: Instant,
+    /// What only this start knows: a challenge of another one is none of ours, also where the key
+    /// has outlived it. `None` without randomness: nothing is proved then.
+    start: Option<String>,
     /// The challenges that were answered, and when; each counts once.
     used: Mutex<HashMap<String, Duration>>,
 }
 
 impl Default for Proofs {
     fn default() -> Self {
-        Self { began: Instant::now(), used: Mutex::default() }
+        Self { began: Instant::now(), start: random(), used: Mutex::default() }
     }
 }
 
@@ -49,7 +55,7 @@ impl Proofs {
     /// nonce.
     pub(crate) fn hello(&self, session: &Session, nonce: &str) -> Option<(String, String)> {
         let key = session.key().filter(|_| is_nonce(nonce))?;
-        let challenge = challenge(key, nonce, self.began.elapsed())?;
+        let challenge = self.challenge(key, nonce, self.began.elapsed())?;
         let proof = proof(key, &["daemon", nonce, &challenge])?;
         Some((challenge, proof))
     }
@@ -74,13 +80,20 @@ impl Proofs {
         let (nonce, rest) = given.split_once('.')?;
         let made = Duration::from_millis(rest.split_once('.')?.0.parse().ok()?);
         let now = self.began.elapsed();
-        let ours = same(&challenge(key, nonce, made)?, given);
+        let ours = same(&self.challenge(key, nonce, made)?, given);
         if !ours || made > now || now - made > LIFE {
             return Some(false);
         }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, at| *at + LIFE >= now);
         Some(used.insert(given.to_owned(), made).is_none())
+    }
+
+    /// A page's nonce, the daemon's own time, and what makes it ours.
+    fn challenge(&self, key: &str, nonce: &str, at: Duration) -> Option<String> {
+        let at = at.as_millis().to_string();
+        let ours = proof(key, &["challenge", self.start.as_deref()?, nonce, &at])?;
+        Some(format!("{nonce}.{at}.{ours}"))
     }
 }
 
@@ -93,16 +106,9 @@ pub(crate) fn of_event(
     proof(session.key()?, &["event", challenge, &number.to_string(), name, data])
 }
 
-/// A page's nonce, the daemon's own time, and what makes it ours.
-fn challenge(key: &str, nonce: &str, at: Duration) -> Option<String> {
-    let at = at.as_millis().to_string();
-    let ours = proof(key, &["challenge", nonce, &at])?;
-    Some(format!("{nonce}.{at}.{ours}"))
-}
-
 /// An HMAC over lines. All but the last are free of line breaks, so no two lists of lines read the
 /// same.
-fn proof(key: &str, lines: &[&str]) -> Option<String> {
+pub(crate) fn proof(key: &str, lines: &[&str]) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
     mac.update(lines.join("\n").as_bytes());
     Some(URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
@@ -152,6 +158,15 @@ mod tests {
     }
 
     #[test]
+    fn a_challenge_of_an_earlier_start_is_none_where_the_key_has_outlived_it() {
+        let (session, before, after) = (Session::new("a"), Proofs::default(), Proofs::default());
+        let (challenge, _) = before.hello(&session, NONCE).unwrap();
+        let headers = request(&session, &challenge, "{}");
+        assert!(!taken(&after, &session, &headers, "{}"));
+        assert!(taken(&before, &session, &headers, "{}"));
+    }
+
+    #[test]
     fn nothing_that_one_start_took_is_taken_by_another() {
         let (before, after) = (Session::new("a"), Session::new("b"));
         let (one, other) = (Proofs::default(), Proofs::default());
@@ -165,14 +180,16 @@ mod tests {
     #[test]
     fn a_challenge_of_the_pages_own_making_or_an_old_one_is_refused() {
         let (session, proofs) = (Session::new("a"), Proofs::default());
-        let made = challenge("another key", NONCE, Duration::ZERO).unwrap();
-        let later = challenge(session.key().unwrap(), NONCE, Duration::from_secs(9)).unwrap();
+        let made = proofs.challenge("another key", NONCE, Duration::ZERO).unwrap();
+        let later =
+            proofs.challenge(session.key().unwrap(), NONCE, Duration::from_secs(9)).unwrap();
         for challenge in [&*made, &*later, NONCE, "", ".", "..", "a.b.c"] {
             let headers = request(&session, challenge, "{}");
             assert!(!taken(&proofs, &session, &headers, "{}"), "{challenge}");
         }
         let (challenge, _) = proofs.hello(&session, NONCE).unwrap();
-        let old = Proofs { began: Instant::now() - LIFE * 2, used: Mutex::default() };
+        let old =
+            Proofs { began: Instant::now() - LIFE * 2, start: proofs.start, ..Proofs::default() };
         assert!(!taken(&old, &session, &request(&session, &challenge, "{}"), "{}"));
     }
 

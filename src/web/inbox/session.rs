@@ -1,10 +1,14 @@
 //! Who may open the inbox: secrets worked out from its access token.
 
+use crate::inbox::board::now;
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::rand::{SecureRandom, SystemRandom};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
+    fs,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -15,9 +19,8 @@ use tokio::sync::watch;
 const ID: usize = 16;
 
 /// The secrets of one browser's way in: of everybody with the access token, or of one sign-in. The
-/// access token is made anew at every start of the daemon, so nothing
-/// that a page holds or has sent is worth anything to a program that takes the port after
-/// that daemon.
+/// access token is made anew at every start of the daemon before which another program may have had
+/// its port, so nothing that a page holds or has sent is worth anything to one.
 ///
 /// SECURITY: a browser sends a cookie to every port of a host, so a server that an agent starts on
 /// `127.0.0.1:3000` gets it as soon as the person looks there. The cookie therefore opens only the
@@ -81,10 +84,13 @@ impl Session {
         (!self.access_token.is_empty()).then_some(&self.key)
     }
 
-    /// A name that only this start of the daemon has. Under it the page's files have addresses that
-    /// nobody else could have filled the browser's cache with.
+    /// A name that only these files of the pages at this start of the daemon have. Under it they have
+    /// addresses that nobody else could have filled the browser's cache with, and are kept there.
     pub(crate) fn start(&self) -> String {
-        derive("start", &self.access_token).chars().take(16).collect()
+        derive(concat!("start ", env!("INBOX_FILES")), &self.access_token)
+            .chars()
+            .take(16)
+            .collect()
     }
 
     /// The `Set-Cookie` of somebody who has shown the access token, with further attributes.
@@ -138,7 +144,7 @@ pub(crate) fn same(secret: &str, given: &str) -> bool {
 
 // Who has signed in: a session for each browser of a person with a name.
 
-/// How long a sign-in lasts at most. It ends with the daemon, too.
+/// How long a sign-in lasts at most.
 pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// How many browsers one person may be signed in with; the oldest makes way.
 const BROWSERS: usize = 10;
@@ -156,15 +162,80 @@ pub(crate) struct SignedIn {
     pub(crate) until: Instant,
 }
 
-/// All of them. They are not stored: a restart ends them, as it ends every key of the page.
+/// All of them.
 #[derive(Default)]
 pub(crate) struct SignedInBrowsers {
     all: Mutex<Vec<Arc<SignedIn>>>,
+    /// Where they are kept for the next start, if they may outlive this one.
+    file: Option<PathBuf>,
     /// Counts those that ended.
     ended: watch::Sender<u64>,
 }
 
+/// A sign-in in the file; times are Unix milliseconds.
+#[derive(Serialize, Deserialize)]
+struct KeptSignIn {
+    secret: String,
+    person: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    passkey: Option<String>,
+    since: i64,
+    until: i64,
+}
+
+impl KeptSignIn {
+    fn of(signed_in: &SignedIn) -> Self {
+        let SignedIn { session, person, passkey, since, until } = signed_in;
+        let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        Self {
+            secret: session.access_token.clone(),
+            person: person.clone(),
+            passkey: passkey.clone(),
+            since: now().saturating_sub(ms(since.elapsed())),
+            until: now().saturating_add(ms(until.saturating_duration_since(Instant::now()))),
+        }
+    }
+
+    /// The sign-in as it goes on; `None` where it is over, or the clock has gone back since.
+    // FAIL-CLOSED: what began longest ago may do least.
+    fn goes_on(self, start: &Session) -> Option<Arc<SignedIn>> {
+        let Self { secret, person, passkey, since, until } = self;
+        let time = |ms: i64| u64::try_from(ms).ok().map(Duration::from_millis);
+        let age = time(now().saturating_sub(since))?;
+        let left = time(until.saturating_sub(now()))?.min(LONGEST.checked_sub(age)?);
+        let since = Instant::now().checked_sub(age)?;
+        let until = Instant::now() + left;
+        let session = start.of_person(&secret);
+        Some(Arc::new(SignedIn { session, person, passkey, since, until }))
+    }
+}
+
 impl SignedInBrowsers {
+    /// Those of an earlier start, where this file holds some, to be kept there from now on.
+    pub(crate) fn kept_in(file: PathBuf, start: &Session) -> Self {
+        let kept = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let kept: Vec<KeptSignIn> = kept.unwrap_or_default();
+        let all = kept.into_iter().filter_map(|kept| kept.goes_on(start)).collect();
+        Self { all: Mutex::new(all), file: Some(file), ended: watch::Sender::default() }
+    }
+
+    /// Tells of a change, and writes it down.
+    // FAIL-CLOSED: no sign-in that ended comes back because it could not be written.
+    fn changed(&self, all: &[Arc<SignedIn>]) {
+        self.ended.send_modify(|count| *count += 1);
+        let Some(file) = &self.file else { return };
+        let kept: Vec<_> = all.iter().map(|one| KeptSignIn::of(one)).collect();
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut new| {
+            serde_json::to_writer(&mut new, &kept)?;
+            new.persist(file).map_err(|failed| failed.error)
+        });
+        if let Err(error) = written {
+            tracing::error!(%error, "the sign-ins of the inbox cannot be written; a restart ends them");
+            let _ = fs::remove_file(file);
+        }
+    }
+
     /// Begins a session for a person, for this long; `None` without randomness.
     pub(crate) fn begin(
         &self,
@@ -187,8 +258,7 @@ impl SignedInBrowsers {
             many -= usize::from(leaves);
             !leaves
         });
-        drop(all);
-        self.ended.send_modify(|count| *count += 1);
+        self.changed(&all);
         Some(new)
     }
 
@@ -209,14 +279,16 @@ impl SignedInBrowsers {
 
     /// Ends a session.
     pub(crate) fn end(&self, one: &Arc<SignedIn>) {
-        self.lock().retain(|it| !Arc::ptr_eq(it, one));
-        self.ended.send_modify(|count| *count += 1);
+        let mut all = self.lock();
+        all.retain(|it| !Arc::ptr_eq(it, one));
+        self.changed(&all);
     }
 
     /// Ends the sessions of those who are somebody no more, whether or not they ask for anything.
     pub(crate) fn keep_people(&self, is_somebody: impl Fn(&str) -> bool) {
-        self.lock().retain(|it| is_somebody(&it.person));
-        self.ended.send_modify(|count| *count += 1);
+        let mut all = self.lock();
+        all.retain(|it| is_somebody(&it.person));
+        self.changed(&all);
     }
 
     /// The passkeys with which somebody is signed in.
@@ -232,10 +304,8 @@ impl SignedInBrowsers {
         let mut all = self.lock();
         let before = all.len();
         all.retain(|it| !it.passkey.as_ref().is_some_and(|passkey| gone.contains(passkey)));
-        let ended = all.len() < before;
-        drop(all);
-        if ended {
-            self.ended.send_modify(|count| *count += 1);
+        if all.len() < before {
+            self.changed(&all);
         }
     }
 
@@ -348,6 +418,47 @@ mod tests {
         assert!(ended.has_changed().unwrap());
         let lasts = |one| all.lasts(one) == AccessResult::Granted;
         assert!(!lasts(&one) && lasts(&two) && lasts(&link));
+    }
+
+    #[test]
+    fn a_sign_in_goes_on_from_its_file_for_what_is_left_of_it_and_one_that_ended_does_not() {
+        let (start, folder) = (Session::new("a"), tempfile::tempdir().unwrap());
+        let file = folder.path().join("inbox.sign-ins");
+        let before = SignedInBrowsers::kept_in(file.clone(), &start);
+        let begin = |person: &str, longest, passkey: Option<&str>| {
+            let passkey = passkey.map(str::to_owned);
+            before.begin(&start, person.to_owned(), (longest, passkey)).unwrap()
+        };
+        let ana = begin("chat:1", LONGEST, Some("one"));
+        let ben = begin("chat:2", LONGEST, None);
+        begin("chat:3", Duration::ZERO, None);
+        before.end(&ben);
+        let after = SignedInBrowsers::kept_in(file.clone(), &start);
+        let all: Vec<_> =
+            after.lock().iter().map(|it| (it.person.clone(), it.passkey.clone())).collect();
+        assert!(all.contains(&("chat:1".to_owned(), Some("one".to_owned()))), "{all:?}");
+        assert!(after.by_id(ben.session.id().unwrap()).is_none(), "it had ended");
+        let again = after.by_id(ana.session.id().unwrap()).unwrap();
+        assert_eq!(
+            (again.session.key(), &again.session.cookie),
+            (ana.session.key(), &ana.session.cookie)
+        );
+        assert!(again.until <= ana.until + Duration::from_secs(1) && again.since <= Instant::now());
+        assert_eq!(after.find(|it| it.person == "chat:3").map(|it| it.person.clone()), None);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_sign_in_that_is_over_or_of_another_clock_lets_nobody_in() {
+        let start = Session::new("a");
+        let goes_on = |since: i64, until: i64| {
+            let (secret, person, passkey) = ("s".to_owned(), "chat:1".to_owned(), None);
+            let (since, until) = (now() + since * 1000, now() + until * 1000);
+            KeptSignIn { secret, person, passkey, since, until }.goes_on(&start).is_some()
+        };
+        assert!(goes_on(-1, 60));
+        assert!(!goes_on(-60, -1), "over");
+        assert!(!goes_on(60, 120), "it has not begun: the clock has gone back");
+        assert!(!goes_on(-8 * 24 * 3600, 60), "older than any may be");
     }
 
     #[test]
