@@ -1,6 +1,7 @@
 //! The local inbox, and several surfaces at once.
 
 use crate::{
+    browser::Browser,
     daemon::{Daemon, LONG, shell},
     discord_server::{self, FakeDiscord, Person, Told},
     inbox_visitor::Visitor,
@@ -226,4 +227,51 @@ async fn whoever_has_not_come_in_by_the_printed_address_cannot_press() {
     let elsewhere = daemon.http.execute(elsewhere).await.unwrap();
     assert_eq!(elsewhere.status(), 403, "another site");
     assert_eq!(daemon.read(&id).await["state"], "open");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_answers_a_call_that_its_line_says_whole_and_an_edit_begins_with_its_text() {
+    let daemon = Daemon::start("").await;
+    let Some(browser) = Browser::start().await else { return };
+    let page = browser.open(&daemon.inbox).await;
+    page.until("document.querySelector('#line').dataset.state === 'live'").await;
+    let long = format!("git push origin {}", "x".repeat(120));
+    daemon.ask(&shell("sudo rm -rf --no-preserve-root /")).await;
+    daemon.ask(&shell(&long)).await;
+    let waiting = daemon.waiting(shell("git push origin main"));
+    page.until("document.querySelector('.item.whole .approve')").await;
+    page.until("!document.querySelector('.settling, [aria-busy=true]')").await;
+    let quick = "[...document.querySelectorAll('.quick')].filter((quick) => quick.checkVisibility()) \
+                 .map((quick) => quick.closest('.item').querySelector('.first').textContent)";
+    assert_eq!(page.eval(quick).await, json!(["git push origin main"]));
+    page.click(".item.whole .approve").await;
+    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+
+    let script = "set -e\ngit fetch\ngit push --force";
+    let mut call = shell(script);
+    call["accepts"] = json!(["updated_input"]);
+    let edited = daemon.ask(&call).await;
+    // The pointer is on the list still.
+    page.until("!document.querySelector('#news').hidden").await;
+    page.click("#news").await;
+    page.until(
+        "[...document.querySelectorAll('.item')].some((row) => row.innerText.startsWith('set -e'))",
+    )
+    .await;
+    page.eval("[...document.querySelectorAll('.item a')].find((row) => row.innerText.startsWith('set -e')).click()")
+        .await;
+    page.until("document.querySelector('#detail h2').innerText.startsWith('set -e')").await;
+    page.until("!document.querySelector('.settling, [aria-busy=true]')").await;
+    page.click("#detail .menu summary").await;
+    page.click("#detail [data-slot='Edit…']").await;
+    page.until("document.activeElement.value?.includes('git fetch')").await;
+    let field = "(({ value, rows, scrollHeight, clientHeight }) => \
+                 JSON.stringify([value, rows, scrollHeight <= clientHeight]))(document.activeElement)";
+    assert_eq!(page.eval(field).await, json!(json!([script, 3, true]).to_string()));
+    page.key("Enter").await;
+    page.write("git status").await;
+    page.eval("document.activeElement.form.requestSubmit()").await;
+    page.until("document.querySelector('#detail .diff')").await;
+    assert!(page.text().await.contains("Approve as changed"));
+    assert_eq!(daemon.read(&edited).await["state"], "open");
 }

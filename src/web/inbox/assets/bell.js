@@ -1,12 +1,16 @@
 // How a person hears of a new request: a notification, a push while no page is open, a sound, the app's badge.
 
 import { $ } from "./dom.js";
+import { counted } from "./parts.js";
 import { canPush, isPushed, keepPush, pushOff, pushOn } from "./push.js";
 import { allowSound, playSound } from "./sound.js";
 
 const BLOCKED = "The browser blocks notifications for this page; allow them in its site settings.";
+// What comes within this time of the first is one burst, as in the chats.
+const BURST = 10_000;
 const on = { notify: remembered("notify"), push: false, sound: remembered("sound") };
 let count = null;
+let burst = { until: -Infinity, cards: [] };
 
 /** Shows the bell; `say` tells what a switch did. */
 export function hangBell(say) {
@@ -33,16 +37,28 @@ export async function wakeBell(open) {
   paint();
 }
 
-/** Tells of a new card: its first line, and who asks from where. */
+/** Tells of a new card: its first line, and who asks from where. What comes with others is told with them, once. */
 export function ring(card) {
-  if (on.sound) playSound(card.tone);
+  const critical = card.tone === "critical";
+  const told = critical ? [card] : together(card);
+  if (on.sound && told.length === 1) playSound(card.tone);
   // A push tells of it already.
   if (!on.notify || on.push || document.hasFocus()) return;
-  const note = new Notification(`${card.tone === "critical" ? "🛑 CRITICAL " : ""}${card.title}`, { body: card.origin, tag: card.id });
+  const title = told.length === 1 ? `${critical ? "🛑 CRITICAL " : ""}${card.title}` : counted(told.length, "new request");
+  const body = [...new Set(told.map(({ origin }) => origin))].join("\n");
+  // The same tag takes the place of the one before, without another ring.
+  const note = new Notification(title, { body, tag: told[0].id });
   note.addEventListener("click", () => {
     window.focus();
     note.close();
   });
+}
+
+/** The cards of the burst that this one belongs to. */
+function together(card) {
+  if (performance.now() > burst.until) burst = { until: performance.now() + BURST, cards: [] };
+  burst.cards.push(card);
+  return burst.cards;
 }
 
 /** Shows on the app's icon how many requests wait, where the system has badges. */

@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { localised } from "./time.js";
+import { verdictOf } from "./verdict.js";
 
 /** An agent's words on one line: isolated, and never reordered. */
 export const firstLine = (title) => el("bdi", { className: "first", dir: "ltr", textContent: title });
@@ -11,8 +12,8 @@ export function folded({ card, folded = {} }) {
   return card.blocks.map((block, at) => (at in folded ? { ...block, short: folded[at] } : block));
 }
 
-/** One block. `closed` is when its card closed, for the outcome's time. */
-export function drawBlock(block, closed) {
+/** One block of a card. */
+export function drawBlock(block, card) {
   switch (block.kind) {
     case "code":
       return el("figure", { className: "code" },
@@ -20,7 +21,7 @@ export function drawBlock(block, closed) {
     case "diff":
       return drawDiff(block);
     case "details": {
-      const inside = block.blocks.map((each) => drawBlock(each, closed));
+      const inside = block.blocks.map((each) => drawBlock(each, card));
       const node = el("details", { className: "details" }, el("summary", { textContent: "Details" }), ...inside);
       node.addEventListener("toggle", () => fit(node));
       return node;
@@ -37,10 +38,12 @@ export function drawBlock(block, closed) {
         el("div", {}, el("dt", { textContent: field.name }),
           el("dd", {}, el("bdi", { textContent: field.value })))));
     }
-    case "outcome":
-      return el("p", { className: "outcome", textContent: localised(block.text, closed) });
+    case "outcome": {
+      const { sign, words } = verdictOf(card);
+      return el("p", { className: "outcome", "data-sign": sign, textContent: localised(words) });
+    }
     default:
-      return el("p", { className: "note", textContent: block.text });
+      return el("p", { className: "note", textContent: localised(block.text) });
   }
 }
 

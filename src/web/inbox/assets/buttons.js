@@ -3,6 +3,9 @@
 import { el } from "./dom.js";
 import { isOpen, isQuestion } from "./asks.js";
 
+/** The most lines that a field shows at once. */
+const LINES = 20;
+
 /** What is pressed on a card: a bar that stays in reach. `act(button, text)` presses. */
 export function drawButtons(card, act) {
   const buttons = card.buttons.flat();
@@ -51,7 +54,7 @@ function drawButton(button, key, toggles, card, act) {
 
 function drawField(button, key, open, act) {
   const field = el("textarea", {
-    rows: 1, maxLength: 16_000, placeholder: button.label, "aria-label": button.label,
+    rows: 1, maxLength: 60_000, placeholder: button.label, "aria-label": button.label,
     "data-slot": `text ${button.label}`,
   });
   if (key && open) field.setAttribute("aria-keyshortcuts", key);
@@ -63,8 +66,12 @@ function drawField(button, key, open, act) {
     if (field.value.trim() === "") field.focus();
     else act(button, field.value);
   });
+  // As large as what it holds, also where the browser does not do that itself.
+  field.addEventListener("input", () => { field.rows = Math.min(field.value.split("\n").length, LINES); });
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.repeat) return;
+    // In a text of several lines it makes another.
+    if (field.value.includes("\n") && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     form.requestSubmit();
   });

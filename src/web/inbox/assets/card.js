@@ -25,11 +25,11 @@ export function drawCard(entry, act) {
       el("bdi", { textContent: card.origin }),
       since ? el("span", {}, open ? " · asked " : " · ", when(closed ?? since)) : null,
       timed ? el("span", { className: "left", role: "timer" }) : null),
-    outcome ? drawBlock(outcome, closed) : "",
-    ...content.map((block) => drawBlock(block, closed)),
+    outcome ? drawBlock(outcome, card) : "",
+    ...content.map((block) => drawBlock(block, card)),
     open ? whoCanAnswer(card) : "",
     el("div", { className: "foot", id: `n-${card.id}` },
-      ...near.filter((block) => block !== outcome).map((block) => drawBlock(block, closed)))),
+      ...near.filter((block) => block !== outcome).map((block) => drawBlock(block, card)))),
   el("div", { className: "bar" },
     el("p", { className: "receipt", hidden: true }), ...drawButtons(card, act)));
 }

@@ -10,7 +10,8 @@ import { order, rowOf } from "./list.js";
 import { paintSeveral } from "./several.js";
 import { unsettle } from "./settle.js";
 import { sameAs } from "./sight.js";
-import { now, span } from "./time.js";
+import { localised, now, span } from "./time.js";
+import { signOf } from "./verdict.js";
 
 const parent = $("detail");
 let page;
@@ -90,7 +91,8 @@ function paintState(entry) {
   line.hidden = !receipt;
   if (!receipt) return;
   line.dataset.outcome = receipt.outcome;
-  put(line, receipt.sentence);
+  line.dataset.sign = signOf(receipt);
+  put(line, localised(receipt.sentence));
 }
 
 /** After an answer, the way on. */

@@ -1,9 +1,12 @@
 // Elements. Text goes in as text nodes only: nothing an agent writes is ever parsed.
 
-/** The element of this id. */
+/** The element of this id. @type {(id: string) => any} */
 export const $ = (id) => document.getElementById(id);
 
-/** An element with properties, attributes (`aria-…`, `data-…`) and children. */
+/** The elements of this selector. @returns {HTMLElement[]} */
+export const all = (selector) => [...document.querySelectorAll(selector)];
+
+/** An element with properties, attributes (`aria-…`, `data-…`) and children. @returns {any} */
 export function el(name, props = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(props)) {

@@ -1,3 +1,4 @@
+import { $ } from "./dom.js";
 import { canUsePasskeys } from "./passkey.js";
 
 // A link from another site brings the key, but the browser holds a strict cookie back on that first
@@ -7,8 +8,8 @@ if (location.hash.startsWith("#key=") && location.search !== "?again") {
 }
 
 const { oidc, passkey } = await fetch("/inbox/sign-in/ways", { cache: "no-store" }).then((reply) => reply.json()).catch(() => ({}));
-if (canUsePasskeys(passkey)) document.querySelector("#passkey-door").hidden = false;
+if (canUsePasskeys(passkey)) $("passkey-door").hidden = false;
 if (oidc) {
-  document.querySelector("#provider bdi").textContent = oidc;
-  document.querySelector("#provider").hidden = false;
+  $("provider").querySelector("bdi").textContent = oidc;
+  $("provider").hidden = false;
 }

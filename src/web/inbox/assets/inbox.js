@@ -8,7 +8,7 @@ import { $, desk, put, say } from "./dom.js";
 import { hangFilter, isWide, paintChips, widen } from "./filter.js";
 import { hangKeys } from "./keys.js";
 import { follow } from "./line.js";
-import { arrangeList, hangList, order, paintRows, release, rowOf } from "./list.js";
+import { arrangeList, hangList, order, paintRows, release, rowOf, twinsOf } from "./list.js";
 import { paintPages, refreshPages } from "./pages.js";
 import { followPause, hangPause } from "./pause.js";
 import { hangPerson, showPerson } from "./person.js";
@@ -16,7 +16,8 @@ import { back, go, onRoute, route } from "./route.js";
 import { clearSelection, hangSeveral, hasSelection, selecting, toggle } from "./several.js";
 import { moving, settle, unsettle } from "./settle.js";
 import { look } from "./sight.js";
-import { freshen, setNow } from "./time.js";
+import { freshen, localised, setNow } from "./time.js";
+import { verdictOf } from "./verdict.js";
 
 let connected = false;
 // The board comes in parts: what has come of it, and whether the page was empty before.
@@ -29,10 +30,11 @@ hangPause(say);
 hangPerson();
 hangFilter(() => change());
 hangSeveral(() => change());
-hangList((id) => open(id), () => change());
-hangDetail({ connected: () => connected, change, open });
+const page = { connected: () => connected, change, open: (id) => open(id) };
+hangList(page);
+hangDetail(page);
 hangKeys({
-  current, currentNode, order, open, rowOf, toggle, selecting,
+  current, currentNode, order, open, rowOf, toggle: (id) => toggle(...twinsOf(id)), selecting,
   clear: clearSelection, release: () => release(change),
 });
 onRoute(comeBack);
@@ -45,8 +47,8 @@ window.addEventListener("resize", unsettleAll);
 document.addEventListener("visibilitychange", unsettleAll);
 
 follow({
-  board({ now, cards, more, notice }) {
-    setNow(now);
+  board({ now, zone, cards, more, notice }) {
+    setNow(now, zone);
     board ??= { first: entries.size === 0, known: new Set() };
     const { first, known } = board;
     for (const boardCard of cards) known.add(boardCard.card.id);
@@ -95,8 +97,7 @@ function take(boardCard, replayed) {
     say(`New: ${card.title}.`);
   }
   if (what !== "closed") return;
-  const outcome = card.blocks.findLast((block) => block.kind === "outcome");
-  if (outcome) say(`${card.title}: ${outcome.text}`);
+  say(`${card.title}: ${localised(verdictOf(card).words)}`);
 }
 
 /** Shows a request, and takes the focus there; `byKey`: no finger can be over its buttons. */
@@ -162,7 +163,7 @@ function setLine(state, words, sentence = "") {
 
 /** What is wrong elsewhere, such as a chat where presses are not received. */
 function showNotice(sentences) {
-  $("notice").textContent = sentences.join("\n");
+  $("notice").textContent = localised(sentences.join("\n"));
   $("notice").hidden = sentences.length === 0;
   followPause(sentences);
 }

@@ -2,7 +2,7 @@
 
 /** Takes note of it before a card is redrawn. */
 export function hold(node) {
-  const active = node.contains(document.activeElement) ? document.activeElement : null;
+  const active = /** @type {HTMLElement | null} */ (node.contains(document.activeElement) ? document.activeElement : null);
   const forms = [...node.querySelectorAll("form")].map((form) => {
     const [prompt, field] = [form.querySelector(".prompt"), form.querySelector("textarea")];
     return { token: form.dataset.token, shown: !form.hidden, prompt: prompt.textContent, words: field.value };
@@ -47,13 +47,16 @@ export function shape({ tone, title, blocks, buttons, more = [] }) {
   return JSON.stringify([tone, title, blocks, [...buttons, more].map((row) => row.map((button) => button.label))]);
 }
 
-/** Opens the field of a text button, with the question that it answers. */
-export function askForWords(node, button, sentence) {
+/** Opens the field of a text button, with the question that it answers, and the text that it is in place of. */
+export function askForWords(node, button, sentence, draft) {
   const form = [...node.querySelectorAll("form")].find((form) => form.dataset.token === button.token);
   if (!form) return;
   form.hidden = false;
   setPrompt(form, sentence);
-  form.querySelector("textarea").focus();
+  const field = form.querySelector("textarea");
+  if (draft !== undefined && field.value === "") field.value = draft;
+  field.dispatchEvent(new Event("input"));
+  field.focus();
 }
 
 function setPrompt(form, sentence) {

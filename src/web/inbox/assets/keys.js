@@ -38,6 +38,7 @@ function onPage(key) {
   if (wasPrefix && key in PAGES) return go(PAGES[key]), true;
   if (key === "?") return $("keys").showModal(), true;
   if (key !== "/") return prefix;
+  /** @type {HTMLInputElement | null} */
   const field = document.querySelector("main > :not([hidden]) input[type=search]");
   field?.focus();
   return Boolean(field);

@@ -225,7 +225,7 @@ function watchdog() {
   return { signal: controller.signal, heard, stop: () => { clearTimeout(timer); controller.abort(); } };
 }
 
-/** Waits, but not longer than until the person looks again or the network is back. */
+/** Waits, but not longer than until the person looks again or the network is back. @returns {Promise<void>} */
 function wakeUpOr(pause) {
   return new Promise((resolve) => {
     const wake = () => {

@@ -1,6 +1,6 @@
 // The pages beside the inbox, and the navigation between them.
 
-import { $ } from "./dom.js";
+import { $, all } from "./dom.js";
 import { grants } from "./grants.js";
 import { history } from "./history.js";
 import { route } from "./route.js";
@@ -21,8 +21,8 @@ export function paintPages() {
   const place = name === "inbox" ? name : `${name}/${route().id}`;
   if (place === shown) return;
   shown = place;
-  for (const part of document.querySelectorAll("main > .page")) part.hidden = part.id !== name;
-  for (const link of document.querySelectorAll(".pages a")) {
+  for (const part of all("main > .page")) part.hidden = part.id !== name;
+  for (const link of all(".pages a")) {
     if (link.dataset.page === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

@@ -9,7 +9,7 @@ export async function makePasskey(publicKey) {
   const user = { ...publicKey.user, id: bytes(publicKey.user.id) };
   const asked = { ...publicKey, user, challenge: bytes(publicKey.challenge), excludeCredentials: exclude };
   try {
-    const { id, response } = await navigator.credentials.create({ publicKey: asked });
+    const { id, response } = /** @type {any} */ (await navigator.credentials.create({ publicKey: asked }));
     const key = response.getPublicKey?.();
     if (!key) return { error: "This browser does not hand out the key of a passkey. Use a newer one." };
     return {
@@ -27,7 +27,7 @@ export async function makePasskey(publicKey) {
 /** Shows a passkey as `publicKey` of the reply asks: what the daemon is sent, or `{error}`. */
 export async function showPasskey(publicKey) {
   try {
-    const { id, response } = await navigator.credentials.get({ publicKey: { ...publicKey, challenge: bytes(publicKey.challenge) } });
+    const { id, response } = /** @type {any} */ (await navigator.credentials.get({ publicKey: { ...publicKey, challenge: bytes(publicKey.challenge) } }));
     return {
       id,
       clientDataJSON: text(response.clientDataJSON),

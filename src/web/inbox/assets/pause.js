@@ -1,8 +1,9 @@
 // The kill switch: one button that pauses everything, or resumes.
 
+import { $ } from "./dom.js";
 import { command } from "./line.js";
 
-const button = document.getElementById("pause");
+const button = $("pause");
 let paused = false;
 
 /** Makes the button work; `say` tells what a click did. */

@@ -65,5 +65,5 @@ async function registration() {
 async function active(worker) {
   const coming = worker.installing ?? worker.waiting;
   if (worker.active || !coming) return;
-  await new Promise((resolve) => coming.addEventListener("statechange", () => coming.state === "activated" && resolve()));
+  await /** @type {Promise<void>} */ (new Promise((resolve) => coming.addEventListener("statechange", () => coming.state === "activated" && resolve())));
 }

@@ -11,12 +11,11 @@ const VERDICTS = { allow: "Allowed", deny: "Denied", edited: "Allowed as edited"
 /** `record`: an answer of `history/ID`. */
 export function drawRecord(record) {
   const { card, call, answer = {}, deliveries = [] } = record;
-  const closed = record.closed ? Date.parse(record.closed) : undefined;
   const node = el("article", { className: "record", tabIndex: -1, "data-tone": card.tone, "aria-labelledby": "history-title" },
     el("h2", { id: "history-title" },
       record.critical ? el("span", { className: "critical", textContent: "CRITICAL " }) : null, firstLine(card.title)),
     el("p", { className: "origin" }, el("bdi", { textContent: card.origin })),
-    ...opened(card.blocks).map((block) => drawBlock(block, closed)),
+    ...opened(card.blocks).map((block) => drawBlock(block, card)),
     el("h3", { textContent: "Answer" }),
     facts([
       ["Verdict", record.state === "answered" ? VERDICTS[record.verdict] ?? record.verdict : STATES[record.state]],

@@ -2,13 +2,15 @@
 // moment, and a press counts from where it began (a finger that came down before the card did). What
 // settles carries a name in `data-settle`.
 
+import { all } from "./dom.js";
+
 const SETTLE = 700;
 const readyAt = new Map();
 let begun = null;
 
 /** Runs a change of the page; what is elsewhere afterwards has to settle. */
 export function moving(change) {
-  const cards = () => [...document.querySelectorAll("[data-settle]")].filter((card) => card.offsetParent);
+  const cards = () => all("[data-settle]").filter((card) => card.offsetParent);
   const before = new Map(cards().map((card) => [card.dataset.settle, card.getBoundingClientRect().top]));
   change();
   for (const card of cards()) {

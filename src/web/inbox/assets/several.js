@@ -8,6 +8,8 @@ import { shape } from "./keep.js";
 import { press } from "./line.js";
 import { settled, unsettle } from "./settle.js";
 import { endWasSeen } from "./sight.js";
+import { localised } from "./time.js";
+import { signOf } from "./verdict.js";
 
 const selected = new Set();
 const results = new Map();
@@ -32,12 +34,16 @@ export function canSelect({ card, missing }) {
   return card.tone === "open" && !missing && !isQuestion(card) && Boolean(buttonOf(card, "approve") && buttonOf(card, "deny"));
 }
 
-/** Selects a request, or takes it out again. */
-export function toggle(id) {
+/** Selects requests, or takes them out again where all of them are selected. */
+export function toggle(...ids) {
   if (sending) return;
   if (results.size > 0) clear();
-  if (selected.has(id)) selected.delete(id);
-  else if (canSelect(entries.get(id))) selected.add(id);
+  const able = ids.filter((id) => entries.has(id) && canSelect(entries.get(id)));
+  const all = able.every((id) => selected.has(id));
+  for (const id of able) {
+    if (all) selected.delete(id);
+    else selected.add(id);
+  }
   mode = mode || selected.size > 0;
   changed();
 }
@@ -65,7 +71,7 @@ export function paintSeveral(parent, connected) {
   }
   $("select").setAttribute("aria-pressed", mode);
   put($("select"), mode ? "Done" : "Select");
-  document.body.dataset.selecting = mode;
+  document.body.dataset.selecting = String(mode);
   if (selected.size === 0) {
     drawn = "";
     return false;
@@ -107,8 +113,10 @@ function drawOne(id) {
   return el("li", { "data-ask": id },
     firstLine(card.title),
     el("p", { className: "origin" }, el("bdi", { textContent: card.origin })),
-    ...content.map((block) => drawBlock(block)),
-    result ? el("p", { className: "receipt", "data-outcome": result.outcome, textContent: result.sentence }) : "");
+    ...content.map((block) => drawBlock(block, card)),
+    result ? el("p", {
+      className: "receipt", "data-outcome": result.outcome, "data-sign": signOf(result), textContent: localised(result.sentence),
+    }) : "");
 }
 
 function button(label, className, act) {

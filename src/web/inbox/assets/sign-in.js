@@ -109,6 +109,7 @@ async function finish() {
   tell(body.error);
 }
 
+/** @param {object} what */
 async function send(path, what = { code }) {
   return await receive(path, {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(what),

@@ -13,13 +13,15 @@ const YEAR = format({ day: "numeric", month: "short", year: "numeric" });
 const EXACT = format({ dateStyle: "full", timeStyle: "long" });
 
 let skew = 0;
+let written = null;
 
 /** The daemon's time, in milliseconds. */
 export const now = () => Date.now() + skew;
 
-/** Takes the daemon's time over. */
-export function setNow(ms) {
+/** Takes the daemon's time over, and the zone in which it writes times: `{name, minutes}`. */
+export function setNow(ms, zone) {
   skew = ms - Date.now();
+  if (zone) written = zone;
 }
 
 /** A time of the API (RFC 3339) or of the board (milliseconds), in milliseconds. */
@@ -66,22 +68,24 @@ export function when(time) {
   if (Number.isNaN(ms)) return node;
   node.dateTime = new Date(ms).toISOString();
   node.title = exact(ms);
-  node.dataset.ms = ms;
+  node.dataset.ms = String(ms);
   node.textContent = relative(ms);
   return node;
 }
 
 /** Brings the relative times of the page up to date. */
 export function freshen() {
-  for (const node of document.querySelectorAll("time[data-ms]")) {
+  for (const node of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("time[data-ms]"))) {
     const text = relative(Number(node.dataset.ms));
     if (node.textContent !== text) node.textContent = text;
   }
 }
 
-/** A sentence of the daemon with the moment in it (`12:03 UTC`) as the local time. */
-export function localised(sentence, ms) {
-  if (!ms) return sentence;
-  const utc = `${new Date(ms).toISOString().slice(11, 16)} UTC`;
-  return sentence.replace(utc, clock(ms));
+/** A sentence of the daemon, whose times (`12:03 CET`) are in its machine's zone, with them in ours. */
+export function localised(sentence) {
+  if (!written) return sentence;
+  const name = written.name.replace(/\W/g, "\\$&");
+  const ahead = -new Date().getTimezoneOffset() - written.minutes;
+  return sentence.replace(new RegExp(`\\b(\\d\\d):(\\d\\d) ${name}(?!\\w)`, "g"),
+    (_, hours, minutes) => clock(new Date(2000, 0, 2, Number(hours), Number(minutes) + ahead)));
 }

@@ -264,3 +264,127 @@ async fn an_answer_that_stored_a_rule_offers_undo_on_its_card() {
     page.key("u").await;
     assert_eq!(desk.presses.recv().await.unwrap().token, "one.2.u");
 }
+
+/// The same call once more, on a card of its own.
+fn again(id: &str) -> Card {
+    let mut card = of(id, "claude-code · shop on atlas", 0);
+    let first = of("all", "claude-code · shop on atlas", 0);
+    (card.title, card.blocks) = (first.title, first.blocks);
+    card
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_request_again_is_one_row_and_a_group_is_selected_at_once() {
+    let mut desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    for id in ["one", "two", "three"] {
+        desk.post(&again(id)).await;
+    }
+    desk.post(&of("other", "claude-code · shop on atlas", -60_000)).await;
+    desk.post(&of("apart", "codex · shop on atlas", -90_000)).await;
+    page.until("document.title === '(5) countersign'").await;
+    assert_eq!(page.eval(ROWS).await, json!(["one", "other", "apart"]));
+    let first = "document.querySelector('.item[data-ask=one] .gist').innerText";
+    assert_eq!(page.eval(first).await, "make all ×3");
+    page.click("#select").await;
+    page.click(".item[data-ask=one] a").await;
+    page.until("document.querySelector('.several h2').innerText === '3 selected'").await;
+    page.click(".group .all").await;
+    page.until("document.querySelector('.several h2').innerText === '4 selected'").await;
+    page.click(".group .all").await;
+    page.until("!document.querySelector('.several')").await;
+    page.click(".group .all").await;
+    page.until("document.querySelector('.several h2').innerText === '4 selected'").await;
+    page.until(STILL).await;
+    page.click(".several [data-slot=Deny]").await;
+    page.until("document.querySelector('.several h2').innerText === '4 answered'").await;
+    let mut tokens = vec![];
+    while let Ok(press) = desk.presses.try_recv() {
+        tokens.push(press.token);
+    }
+    tokens.sort_unstable();
+    assert_eq!(tokens, ["one.1.d", "other.1.d", "three.1.d", "two.1.d"]);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_requests_of_one_group_the_most_urgent_are_rows_until_all_are_wanted() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    for at in 0..12 {
+        let sooner = -1000 * at;
+        desk.post(&of(&format!("n{at}"), "claude-code · shop on atlas", sooner)).await;
+    }
+    page.until("document.title === '(12) countersign'").await;
+    page.until(&format!("{ROWS}.length === 6")).await;
+    assert_eq!(page.eval(ROWS).await, json!(["n0", "n1", "n2", "n3", "n4", "n5"]));
+    assert_eq!(page.eval("document.querySelector('.group .many').innerText").await, "12");
+    assert_eq!(page.eval("document.querySelector('.rest').innerText").await, "Show 6 more");
+    page.click(".rest").await;
+    page.until(&format!("{ROWS}.length === 12")).await;
+    assert_eq!(page.eval("document.querySelector('.rest').checkVisibility()").await, false);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_answers_only_what_its_line_says_whole_and_only_once_it_stands_still() {
+    let mut desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    desk.post(&of("partly", "claude-code · shop on atlas", 0)).await;
+    desk.post(&Card { whole: true, ..critical("danger") }).await;
+    // A press in the very moment in which the row comes.
+    page.eval(
+        "void new MutationObserver((_, observer) => { \
+           const button = document.querySelector('.item[data-ask=whole] .approve'); \
+           if (!button) return; \
+           observer.disconnect(); \
+           setTimeout(() => button.click()); \
+         }).observe(document.querySelector('#open'), { childList: true, subtree: true })",
+    )
+    .await;
+    desk.post(&Card { whole: true, ..of("whole", "claude-code · shop on atlas", 0) }).await;
+    let hint = "document.querySelector('.item[data-ask=whole] .hint')?.innerText";
+    page.until(&format!("{hint}?.includes('nothing was pressed')")).await;
+    let quick = "[...document.querySelectorAll('.quick')].filter((quick) => quick.checkVisibility()) \
+                 .map((quick) => quick.closest('.item').dataset.ask)";
+    assert_eq!(page.eval(quick).await, json!(["whole"]));
+    assert!(desk.presses.try_recv().is_err(), "nothing was pressed");
+    page.until(STILL).await;
+    page.click(".item[data-ask=whole] .approve").await;
+    assert_eq!(desk.presses.recv().await.unwrap().token, "whole.1.a");
+    page.until("document.querySelector('.item[data-ask=whole]').dataset.tone === 'approved'").await;
+    page.until(&format!("{hint}.startsWith('Approved')")).await;
+    assert_eq!(page.eval(quick).await, json!([]));
+    assert!(desk.presses.try_recv().is_err(), "nothing else was pressed");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_notifies_once_and_a_critical_request_on_its_own() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    page.allow_notifications(&format!("http://{}", desk.at)).await;
+    page.eval("localStorage.setItem('countersign-notify', 'on')").await;
+    page.eval("void (window.before = true, setTimeout(() => location.reload()))").await;
+    page.until(&format!("!window.before && document.querySelector('#line') && {LIVE}")).await;
+    page.eval(
+        "void (document.hasFocus = () => false, window.rang = [], window.Notification = class { \
+           constructor(title, { tag, body }) { rang.push([title, tag, body]); } \
+           addEventListener() {} })",
+    )
+    .await;
+    for (count, id) in ["one", "two", "three"].into_iter().enumerate() {
+        desk.post(&of(id, "claude-code · shop on atlas", 0)).await;
+        page.until(&format!("rang.length === {}", count + 1)).await;
+    }
+    desk.post(&critical("danger")).await;
+    page.until("rang.length === 4").await;
+    let from = "claude-code · shop on atlas";
+    let rang = json!([
+        ["make one", "one", from],
+        ["2 new requests", "one", from],
+        ["3 new requests", "one", from],
+        ["🛑 CRITICAL make danger", "danger", "codex · api on atlas"]
+    ]);
+    assert_eq!(page.eval("rang").await, rang, "the same tag takes the place of the one before");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
