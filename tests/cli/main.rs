@@ -8,6 +8,9 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "../support/browser.rs"]
+#[cfg(feature = "telegram")]
+mod browser;
 #[path = "../support/daemon.rs"]
 #[allow(dead_code, reason = "the end-to-end tests use more of it")]
 mod daemon;
@@ -62,6 +65,9 @@ mod records;
 mod remote_page;
 mod responses_model;
 mod running;
+#[path = "../support/seats.rs"]
+#[cfg(feature = "telegram")]
+mod seats;
 mod settings;
 mod setup;
 mod socket_client;

@@ -4,8 +4,11 @@
 
 #[path = "pictures/drawing.rs"]
 mod drawing;
+#[path = "pictures/inbox.rs"]
+mod inbox;
 
 use crate::{
+    browser::Browser,
     daemon::Daemon,
     process::start,
     telegram_server::{ANA, GROUP, TOKEN, Telegram},
@@ -143,6 +146,60 @@ async fn an_agent_is_connected_and_its_next_call_is_on_the_phone_as_it_is_drawn(
         ],
     };
     matches("connect.svg", &picture.svg());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_inbox_in_the_readme_is_the_page_of_the_program() {
+    let daemon = Daemon::start("").await;
+    let Some(browser) = Browser::start().await else { return };
+    let page = browser.open(&daemon.inbox).await;
+    page.size(1280, 800).await;
+    page.until("document.querySelector('#line').dataset.state === 'live'").await;
+    let call = |agent: &str, folder: &str, tool: &str, args: serde_json::Value, reason: &str| {
+        json!({"agent": agent, "session": "one", "cwd": format!("/home/ana/{folder}"),
+            "host": "mill", "tool": tool, "args": args, "description": reason})
+    };
+    let edit = json!({"file_path": "/home/ana/api/src/retry.rs",
+        "old_string": "const TRIES: usize = 3;\n", "new_string": "const TRIES: usize = 5;\n"});
+    let calls = [
+        call(
+            "claude-code",
+            "shop",
+            "Bash",
+            json!({"command": "npm run build && rm -rf dist"}),
+            "The old bundle is in the way.",
+        ),
+        call(
+            "claude-code",
+            "shop",
+            "Bash",
+            json!({"command": "git push origin main"}),
+            "Publish the fix",
+        ),
+        call("codex", "api", "Edit", edit, ""),
+        call(
+            "codex",
+            "api",
+            "Bash",
+            json!({"command": "sudo rm -rf --no-preserve-root /"}),
+            "Clean up",
+        ),
+    ];
+    let mut first = String::new();
+    for (at, call) in calls.iter().enumerate() {
+        let id = daemon.ask(call).await;
+        page.until(&format!("document.querySelectorAll('#open .item').length === {}", at + 1))
+            .await;
+        if at == 0 {
+            first = id;
+        }
+    }
+    page.until("!document.querySelector('.settling, [aria-busy=true]')").await;
+    let read = page.eval(inbox::READ).await;
+    let shown: inbox::Shown = serde_json::from_str(read.as_str().unwrap()).unwrap();
+    let steady = steady(&daemon, &first);
+    matches("inbox.svg", &shown.svg(|text| steady.text(text)));
+    assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
 /// The last rows of a screen.

@@ -5,7 +5,6 @@ mod connection;
 mod hostile;
 mod outages;
 mod people;
-mod picture;
 mod questions;
 mod routes;
 mod words;

@@ -192,14 +192,14 @@ fn pieces(line: &str) -> Vec<String> {
     pieces
 }
 
-fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     match text.chars().count() > columns {
         true => text.chars().take(columns - 1).chain(['…']).collect(),
         false => text.to_owned(),
     }
 }
 
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
