@@ -226,7 +226,8 @@ impl Adapter for Inbox {
         if let (Some(push), Some(people), Posting::First) = (&self.0.push, self.0.people(), posting)
         {
             let shown = self.0.board.card(&card.id);
-            shown.map(|card| push.tell(&card, |person| people.person(person).is_some()));
+            let stays = |person: &str| people.person(person).is_some();
+            shown.iter().for_each(|card| push.tell(card, stays));
         }
         Ok(MessageRef(card.id.clone()))
     }

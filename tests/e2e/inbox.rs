@@ -247,7 +247,7 @@ async fn a_row_answers_a_call_that_its_line_says_whole_and_an_edit_begins_with_i
     page.click(".item.whole .approve").await;
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
 
-    let script = "set -e\ngit fetch\ngit push --force";
+    let script = "set -e\ngit fetch\ngit push";
     let mut call = shell(script);
     call["accepts"] = json!(["updated_input"]);
     let edited = daemon.ask(&call).await;

@@ -10,7 +10,7 @@ use axum::{
 use countersign_port::{
     CommandCall, MessageRef, Outcome, Press, Presser, Presses, Receipt, ReplyPiece, TextReply,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -26,6 +26,16 @@ pub(crate) struct PressBody {
     card: String,
     token: String,
     text: Option<String>,
+}
+
+/// What the page is told of a press.
+#[derive(Serialize)]
+struct Told {
+    outcome: &'static str,
+    sentence: String,
+    /// What the field of a text begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<String>,
 }
 
 /// Hands a press to the core and tells what came of it.
@@ -65,11 +75,7 @@ pub(crate) async fn hand_over(
                 inbox.board.put(card);
             }
             let (outcome, sentence) = (word(receipt.outcome), receipt.sentence);
-            let mut told = json!({ "outcome": outcome, "sentence": sentence });
-            if let Some(draft) = draft {
-                told["draft"] = draft.into();
-            }
-            Json(told).into_response()
+            Json(Told { outcome, sentence, draft }).into_response()
         }
         Err(error) => {
             tracing::error!(%error, "the core did not finish a press in the inbox");

@@ -99,7 +99,7 @@ impl Answers {
 
 /// An answer that a message carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(crate) struct Offer {
     act: Act,
     label: String,
     /// What is proved: the answer, the card, and how it looked.

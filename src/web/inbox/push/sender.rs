@@ -85,8 +85,9 @@ impl Sender {
         let Ok((address, keys)) = browser.parts() else { return };
         let host = address.host_str().unwrap_or_default().to_owned();
         let mut text = note.text.clone();
-        if !note.offers.is_empty() {
-            text["answers"] = self.answers.of_browser(&note.offers, browser);
+        if let (Some(told), false) = (text.as_object_mut(), note.offers.is_empty()) {
+            let answers = self.answers.of_browser(&note.offers, browser);
+            told.insert("answers".to_owned(), answers);
         }
         let text = text.to_string();
         for _ in 0..TRIES {
