@@ -96,6 +96,7 @@ fn defaults() -> Config {
             rules: None,
             compat: false,
             timeout: None,
+            late_yes: None,
             on_timeout: None,
         },
         chats: Vec::new(),
@@ -240,6 +241,7 @@ fn everything_can_be_set() {
         rules = "/rules.jsonc"
         compat = true
         timeout = "1h 30m"
+        late_yes = "2h"
         on_timeout = "approve"
         approve_on_timeout = ["read_file"]
         [telegram]
@@ -317,6 +319,7 @@ fn everything_can_be_set() {
             rules: Some("/rules.jsonc".into()),
             compat: true,
             timeout: Some(Duration::from_secs(5400)),
+            late_yes: Some(Duration::from_secs(7200)),
             on_timeout: Some(TimeoutAnswer::Approve(vec!["read_file".into()])),
         },
         chats: vec![
@@ -780,6 +783,7 @@ fn answer_rules_are_read_in_their_order() {
         critical = false
         group = "ops"
         approvals = 2
+        reason = "required"
         [[answer_rules]]
         agent = "claude-*"
         effect = "publishes"
@@ -802,6 +806,7 @@ fn answer_rules_are_read_in_their_order() {
         deny: 1,
         count: VoteUnit::Person,
         exclude: None,
+        needs_reason: true,
     };
     let second = AnswerRule {
         name: "answer rule 2".into(),
@@ -816,6 +821,7 @@ fn answer_rules_are_read_in_their_order() {
         deny: 2,
         count: VoteUnit::Account,
         exclude: Some(Excluded::Requester),
+        needs_reason: false,
     };
     assert_eq!(read(toml).unwrap().approvers.rules, [push, second]);
 }

@@ -100,6 +100,10 @@ pub struct Call {
     /// blocked it. The ask is then whether exactly this call may run anyway, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appeal: Option<Appeal>,
+    /// Another judge stands behind this one, such as an agent's own: people are asked only where a
+    /// rule asks, and what no rule denies is left to that judge.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rules_only: bool,
     /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.
     #[serde(skip)]
     pub owner: Option<Owner>,
@@ -184,6 +188,7 @@ impl Call {
             claims: None,
             budget: None,
             appeal: None,
+            rules_only: false,
             owner: None,
         }
     }
@@ -356,6 +361,12 @@ impl Call {
         plain
     }
 
+    /// The id of this very call at its agent, where the agent tells one.
+    #[must_use]
+    pub fn id_at_agent(&self) -> Option<&str> {
+        self.meta.as_ref()?.get("tool_use_id")?.as_str()
+    }
+
     /// The call as policy evaluates it, with exactly the arguments that would be executed. `home`
     /// is the home folder of the user who runs the agents.
     // Every field is named, so that a new one cannot be forgotten here.
@@ -390,6 +401,7 @@ impl Call {
             claims: _,
             budget: _,
             appeal: _,
+            rules_only: _,
             owner: _,
         } = self;
         countersign_policy::Call {
