@@ -114,8 +114,21 @@ pub struct Call {
 pub struct Appeal {
     /// Which machine, for people: `Claude Code's auto mode`.
     pub against: String,
-    /// Why it blocked the call, in its own words.
+    /// Why it blocked the call, in its own words; empty where it came to no verdict.
     pub reason: String,
+}
+
+impl Appeal {
+    /// What the machine did to `what`, without a full stop.
+    #[must_use]
+    pub fn sentence(&self, what: &str) -> String {
+        let Self { against, reason } = self;
+        if reason.is_empty() {
+            format!("{against} could not check {what}, so it is blocked")
+        } else {
+            format!("{against} blocked {what}: {reason}")
+        }
+    }
 }
 
 /// An answer that a caller can carry out beside a plain yes and no.

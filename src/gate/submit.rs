@@ -11,7 +11,7 @@ use super::{
     agents::is_same,
     ask::{Ask, Body, Silence, pause::PauseMode, requirement::Requirement},
     budgets::Take,
-    call::{Accepts, Call, Malformed},
+    call::{Accepts, Appeal, Call, Malformed},
     evaluate::{Given, Handling, bytes},
     grants, load,
     pause::sentence,
@@ -267,8 +267,9 @@ impl<'g> Submission<'g> {
         it.restrict(&mut ruling).await?;
         let left = it.is_left(decided, &ruling).await?;
         it.hold(&mut ruling).await?;
-        // What is held is asked for, whoever else would judge it.
-        let left = left && !ruling.held && ruling.decision.verdict != Verdict::Deny;
+        // FAIL-CLOSED: in a pause nothing is left to anybody else, as it would run.
+        let left =
+            left && ruling.decision.verdict != Verdict::Deny && gate.store.pause().await?.is_none();
         if left {
             ruling.decision.verdict = Verdict::Ask;
         }
@@ -342,7 +343,8 @@ impl<'g> Submission<'g> {
             let critical = Some(&decision.reason).filter(|_| decision.critical);
             let critical = critical.map(|why| format!(" {why}")).unwrap_or_default();
             let (against, reason) = (line(&appeal.against), line(&appeal.reason));
-            decision.reason = format!("{against} blocked this: {reason}.{critical}");
+            let blocked = Appeal { against, reason }.sentence("this");
+            decision.reason = format!("{blocked}.{critical}");
             (decision.verdict, decision.rule) = (Verdict::Ask, None);
         }
         if decision.verdict == Verdict::Allow

@@ -484,10 +484,8 @@ pub(super) fn reason(ask: &Ask, answer: &Answer) -> String {
         (ask::State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
         (ask::State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
         (_, Decision::Approve | Decision::Edit) if answer.overruled.is_some() => {
-            let by =
-                answer.overruled.as_ref().map(|it| (&*it.verdict.against, &*it.verdict.reason));
-            let (machine, why) = by.unwrap_or_default();
-            format!("approved by {}, but {machine} blocked it: {why}", answer.deciders())
+            let blocked = answer.overruled.as_ref().map(|it| it.verdict.sentence("it"));
+            format!("approved by {}, but {}", answer.deciders(), blocked.unwrap_or_default())
         }
         (_, Decision::Answer) => format!("answered by {}", answer.deciders()),
         (_, Decision::Edit) => format!("approved with a change by {}", answer.deciders()),

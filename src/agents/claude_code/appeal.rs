@@ -27,6 +27,10 @@ const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 /// Who blocks, as people read it.
 const AUTO_MODE: &str = "Claude Code's auto mode";
 
+/// How reasons begin where there is no verdict.
+const NO_VERDICT: [&str; 2] =
+    ["Classifier unavailable", "Auto mode could not evaluate this action"];
+
 /// A call that the classifier blocked.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BlockedCall {
@@ -63,7 +67,8 @@ impl HookRequest for BlockedCall {
         let against = AUTO_MODE.to_owned();
         let reason = match self.reason.trim() {
             "" => "it gave no reason".to_owned(),
-            "Classifier unavailable" => "it could not be checked".to_owned(),
+            // It gave no verdict, which blocks too.
+            reason if NO_VERDICT.iter().any(|words| reason.starts_with(words)) => String::new(),
             reason => reason.trim_end_matches('.').chars().take(2_000).collect(),
         };
         // Its words differ in the retry; they stay as the card's quote.
@@ -174,6 +179,22 @@ mod tests {
             assert_eq!(blocked.wakes(&decided(other)), None);
         }
         assert!(blocked.wakes(&decided(Decision::Approve)).unwrap().contains("approved by Ana"));
+    }
+
+    #[test]
+    fn a_block_without_a_verdict_has_no_reason() {
+        for (reason, wanted) in [
+            ("Classifier unavailable", ""),
+            ("Auto mode could not evaluate this action and is blocking it for safety x", ""),
+            ("", "it gave no reason"),
+            ("[Rule] Classifier unavailable.", "[Rule] Classifier unavailable"),
+        ] {
+            let mut event = event(EVENT, "Bash");
+            event["reason"] = json!(reason);
+            let blocked = read(&event, HookMode::Prompts).unwrap().unwrap();
+            let appeal = blocked.call("key".into(), None).unwrap().appeal.unwrap();
+            assert_eq!(appeal.reason, wanted, "{reason}");
+        }
     }
 
     #[test]

@@ -2,11 +2,14 @@
 //! title: who, when, what was stored.
 
 use crate::card::Sheet;
-use countersign_gate::ask::{
-    Answer, Ask, By, Decision, Overruled, Scope, State,
-    execution::Execution,
-    requirement::{Exclusion, Requirement},
-    votes::Vote,
+use countersign_gate::{
+    ask::{
+        Answer, Ask, By, Decision, Overruled, Scope, State,
+        execution::Execution,
+        requirement::{Exclusion, Requirement},
+        votes::Vote,
+    },
+    call::Appeal,
 };
 use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, OnDeny};
@@ -93,8 +96,8 @@ pub(super) fn outcome(ask: &Ask, answer: &Answer) -> String {
 /// The machine of the agent that blocked what was approved.
 fn overruled(answer: &Answer) -> String {
     let Some(Overruled { verdict, .. }) = &answer.overruled else { return String::new() };
-    let (machine, why) = (line(&verdict.against), brief(&line(&verdict.reason), MOST));
-    format!(" · but {machine} blocked it: {why}")
+    let (against, reason) = (line(&verdict.against), brief(&line(&verdict.reason), MOST));
+    format!(" · but {}", Appeal { against, reason }.sentence("it"))
 }
 
 /// What the agent claims about an answer that did not count there.

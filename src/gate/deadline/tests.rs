@@ -6,7 +6,11 @@ use crate::{
     approvers::{Approvers, Local, Who},
     routes::Routes,
 };
-use countersign_domain::{Scope, call::Appeal};
+use countersign_domain::{
+    Scope,
+    call::Appeal,
+    pause::{Pause, PauseMode},
+};
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
 use countersign_store::{Store, engines::on_both};
@@ -29,7 +33,7 @@ fn a_reaper_that_could_not_settle_everything_rests_before_it_tries_again() {
 fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
     let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
     let settings = GateSettings {
-        late_yes_s: 86_400,
+        late_yes_s: 3_600,
         timeout_ms,
         on_timeout: OnTimeout::Approve(vec!["notify".into()]),
         mode: None,
@@ -532,6 +536,40 @@ async fn one_call_has_one_card_however_often_it_is_blocked_and_asked_for() {
         assert_eq!(state(&first).await, "cancelled");
         assert_eq!(state(&other).await, "open", "it is for another call");
         assert_eq!(state(&prompt).await, "open");
+    })
+    .await;
+}
+
+fn left(text: &str) -> Call {
+    Call { rules_only: true, ..command(text) }
+}
+
+#[tokio::test]
+async fn what_no_rule_asks_for_is_left_to_the_callers_other_judge_unless_people_have_spoken() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let outcome = async |call: Call| match gate.submit(call, false).await.unwrap() {
+            SubmitOutcome::Asked(..) => "asked",
+            SubmitOutcome::Ruled(ruling) => match ruling.verdict {
+                countersign_policy::Verdict::Allow => "allowed",
+                countersign_policy::Verdict::Ask => "left",
+                countersign_policy::Verdict::Deny => "denied",
+            },
+        };
+        assert_eq!(outcome(left("make a")).await, "left");
+        assert_eq!(outcome(command("make a")).await, "asked");
+        // What is critical, and what cannot be read, asks.
+        assert_eq!(outcome(left("rm -rf /")).await, "asked");
+        assert_eq!(outcome(left("eval \"$(cat x)\"")).await, "asked");
+        // What a person released runs, once.
+        let _ = released(&gate, appeal("make b")).await;
+        assert_eq!(outcome(left("make b")).await, "allowed");
+        assert_eq!(outcome(left("make b")).await, "left");
+        // In a pause nothing is left to anybody.
+        let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
+        let pause = Pause { mode: PauseMode::Hold, by, since: clock::now_ms() };
+        store.set_pause(&pause).await.unwrap();
+        assert_eq!(outcome(left("make c")).await, "asked");
     })
     .await;
 }
