@@ -129,7 +129,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (61, 4));
+    assert_eq!((keys.count(), sections.count()), (62, 4));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -409,7 +409,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
         [
             "/etc/c.toml:4:3: unknown key `tiemout` in [policy]; did you mean `timeout`?",
             "/etc/c.toml:5:1: unknown key `xyz` in [policy]; it has approve_on_timeout, profile, \
-             mode, rules, compat, timeout, on_timeout",
+             mode, rules, compat, timeout, late_yes, on_timeout",
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
