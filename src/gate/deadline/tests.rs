@@ -31,7 +31,17 @@ fn a_reaper_that_could_not_settle_everything_rests_before_it_tries_again() {
 
 /// A daemon at which silence approves `notify` after so long.
 fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
-    let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
+    gate_with(store, daemon, timeout_ms, None)
+}
+
+/// The same with this file of rules.
+fn gate_with(
+    store: &Store,
+    daemon: &str,
+    timeout_ms: i64,
+    rules: Option<&std::path::Path>,
+) -> Arc<Gate> {
+    let policy = Policy::open(Profile::Standard, rules, None, Guardrail::default(), false);
     let settings = GateSettings {
         late_yes_s: 3_600,
         timeout_ms,
@@ -540,14 +550,18 @@ async fn one_call_has_one_card_however_often_it_is_blocked_and_asked_for() {
     .await;
 }
 
-fn left(text: &str) -> Call {
+fn ruled_only(text: &str) -> Call {
     Call { rules_only: true, ..command(text) }
 }
 
 #[tokio::test]
 async fn what_no_rule_asks_for_is_left_to_the_callers_other_judge_unless_people_have_spoken() {
     on_both(async |store| {
-        let gate = gate(&store, "one", 5 * MINUTES);
+        let folder = tempfile::TempDir::new().unwrap();
+        let rules = folder.path().join("rules.jsonc");
+        let text = r#"{"*": "ask", "shell_exec": {"git push *": "ask", "curl *": "deny"}}"#;
+        std::fs::write(&rules, text).unwrap();
+        let gate = gate_with(&store, "one", 5 * MINUTES, Some(&rules));
         let outcome = async |call: Call| match gate.submit(call, false).await.unwrap() {
             SubmitOutcome::Asked(..) => "asked",
             SubmitOutcome::Ruled(ruling) => match ruling.verdict {
@@ -556,20 +570,22 @@ async fn what_no_rule_asks_for_is_left_to_the_callers_other_judge_unless_people_
                 countersign_policy::Verdict::Deny => "denied",
             },
         };
-        assert_eq!(outcome(left("make a")).await, "left");
+        assert_eq!(outcome(ruled_only("make a")).await, "left");
         assert_eq!(outcome(command("make a")).await, "asked");
+        assert_eq!(outcome(ruled_only("make a && git push x y")).await, "asked");
+        assert_eq!(outcome(ruled_only("curl x")).await, "denied");
         // What is critical, and what cannot be read, asks.
-        assert_eq!(outcome(left("rm -rf /")).await, "asked");
-        assert_eq!(outcome(left("eval \"$(cat x)\"")).await, "asked");
+        assert_eq!(outcome(ruled_only("rm -rf /")).await, "asked");
+        assert_eq!(outcome(ruled_only("eval \"$(cat x)\"")).await, "asked");
         // What a person released runs, once.
         let _ = released(&gate, appeal("make b")).await;
-        assert_eq!(outcome(left("make b")).await, "allowed");
-        assert_eq!(outcome(left("make b")).await, "left");
+        assert_eq!(outcome(ruled_only("make b")).await, "allowed");
+        assert_eq!(outcome(ruled_only("make b")).await, "left");
         // In a pause nothing is left to anybody.
         let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
         let pause = Pause { mode: PauseMode::Hold, by, since: clock::now_ms() };
         store.set_pause(&pause).await.unwrap();
-        assert_eq!(outcome(left("make c")).await, "asked");
+        assert_eq!(outcome(ruled_only("make c")).await, "asked");
     })
     .await;
 }

@@ -99,7 +99,7 @@ impl Rules {
                 && entry.rule.verdict == Verdict::Ask
                 && entry.pattern.is_all();
             if let Some(mark) = self.marks.get(at).filter(|_| !is_default) {
-                free.marks.push(mark.clone());
+                free.marks.push(*mark);
                 free.entries.push(entry.clone());
             }
         }
