@@ -129,14 +129,14 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// A sentence; the agent then goes on as without us.
-    fn retried(&self, stdin: &[u8]) -> Result<Option<Call>, String> {
+    fn retried(&self, stdin: &[u8]) -> Result<Option<Retry>, String> {
         let _ = stdin;
         Ok(None)
     }
 
     /// Lets a retry run that a person released; `why` says who.
-    fn release(&self, why: &str, attendance: Attendance) -> HookReply {
-        let _ = (why, attendance);
+    fn release(&self, why: &str, at: RetryStep) -> HookReply {
+        let _ = (why, at);
         HookReply::Nothing
     }
 
@@ -151,8 +151,8 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     // FAIL-CLOSED: behind a hook for every call there may be no prompt.
     fn undecided(&self, why: &str, mode: HookMode) -> HookReply {
         match mode {
-            HookMode::Prompts => HookReply::Nothing,
-            HookMode::EveryCall => HookReply::Block(format!(
+            HookMode::Prompts | HookMode::Blocks => HookReply::Nothing,
+            HookMode::EveryCall | HookMode::RuledCalls => HookReply::Block(format!(
                 "countersign decides every call here and could not decide on this one, so it is \
                  blocked: {why}"
             )),
@@ -196,6 +196,26 @@ pub enum Attendance {
     Unattended,
     /// It does not say so.
     Unknown,
+}
+
+/// A call that may be the retry of one that a person released.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retry {
+    /// The call.
+    pub call: Call,
+    /// Where it is on its way.
+    pub at: RetryStep,
+}
+
+/// Where a retry is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryStep {
+    /// Its agent will ask for permission, which brings it here once more before it runs.
+    BeforePrompt,
+    /// The agent asks for permission.
+    Prompt,
+    /// It runs after this.
+    Last,
 }
 
 /// An agent's own limit for its hook.
@@ -262,6 +282,29 @@ pub enum HookMode {
     Prompts,
     /// Every call, in every mode of the agent.
     EveryCall,
+    /// Those that a rule asks for or denies; the agent's own judge has all others.
+    RuledCalls,
+    /// Those that the agent's own judge has blocked.
+    Blocks,
+}
+
+impl HookMode {
+    /// The option of `connect` that chooses it, and of the hook that decides then.
+    #[must_use]
+    pub fn option(self) -> Option<&'static str> {
+        match self {
+            Self::Prompts => None,
+            Self::EveryCall => Some("--gate"),
+            Self::RuledCalls => Some("--gate=ask"),
+            Self::Blocks => Some("--appeals"),
+        }
+    }
+
+    /// Whether the agent starts the hook before every call, with no prompt behind it.
+    #[must_use]
+    pub fn is_gate(self) -> bool {
+        matches!(self, Self::EveryCall | Self::RuledCalls)
+    }
 }
 
 /// Our hooks in an agent's settings.

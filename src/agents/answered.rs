@@ -19,6 +19,7 @@ pub(crate) fn by_ana(decision: Decision, change: impl FnOnce(&mut AnswerView)) -
         with: Vec::new(),
         at: String::new(),
         overtaken: None,
+        overruled: None,
     };
     change(&mut answer);
     answer

@@ -14,7 +14,7 @@ pub use prompt::PermissionPrompt;
 
 use super::agent::{
     AgentStart, AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply,
-    HookRequest, Hooks, Overdue, TRIAL, TRIAL_SAYS,
+    HookRequest, Hooks, Overdue, Retry, RetryStep, TRIAL, TRIAL_SAYS,
 };
 use countersign_client::Decided;
 use countersign_domain::{call::Call, exact_json};
@@ -42,6 +42,10 @@ impl HookAgent for ClaudeCode {
                         what it blocks comes here, what it lets pass does not, in plan mode too. \
                         --gate brings every call.",
         }
+    }
+
+    fn modes(&self) -> &'static [HookMode] {
+        &[HookMode::Prompts, HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks]
     }
 
     fn settings_file(&self) -> Result<PathBuf, String> {
@@ -90,26 +94,29 @@ impl HookAgent for ClaudeCode {
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
         let event = match mode {
             HookMode::Prompts => "PermissionRequest",
-            HookMode::EveryCall => "PreToolUse",
+            HookMode::EveryCall | HookMode::RuledCalls => "PreToolUse",
+            HookMode::Blocks => appeal::EVENT,
         };
         Some(json!({"session_id": session, "hook_event_name": event, "tool_name": "Bash",
             "tool_input": {"command": TRIAL, "description": TRIAL_SAYS},
-            "permission_mode": "default"}))
+            "permission_mode": "default", "reason": TRIAL_SAYS}))
     }
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         match mode {
-            HookMode::Prompts => Ok(read(stdin)?.map(|wanted| Box::new(wanted) as _)),
-            HookMode::EveryCall => gate::read(stdin),
+            HookMode::Prompts | HookMode::Blocks => {
+                Ok(read(stdin, mode)?.map(|wanted| Box::new(wanted) as _))
+            }
+            HookMode::EveryCall | HookMode::RuledCalls => gate::read(stdin, mode),
         }
     }
 
-    fn retried(&self, stdin: &[u8]) -> Result<Option<Call>, String> {
-        appeal::retried(stdin)
+    fn retried(&self, stdin: &[u8]) -> Result<Option<Retry>, String> {
+        appeal::retried(stdin, self.attendance())
     }
 
-    fn release(&self, why: &str, attendance: Attendance) -> HookReply {
-        appeal::release(why, attendance)
+    fn release(&self, why: &str, at: RetryStep) -> HookReply {
+        appeal::release(why, at)
     }
 
     fn attendance(&self) -> Attendance {
@@ -120,7 +127,7 @@ impl HookAgent for ClaudeCode {
     fn limit(&self, mode: HookMode) -> Option<HookLimit> {
         Some(HookLimit::written(match mode {
             HookMode::Prompts => Overdue::Asks,
-            HookMode::EveryCall => Overdue::Blocks,
+            HookMode::EveryCall | HookMode::RuledCalls | HookMode::Blocks => Overdue::Blocks,
         }))
     }
 
@@ -180,7 +187,7 @@ struct EventHead {
 // FAIL-CLOSED: in an event without a prompt behind it, silence would let the call run. So an event
 // that asks for a decision and is no PermissionRequest is reported separately, to be blocked, even
 // if little of it can be read.
-fn read(stdin: &[u8]) -> Result<HookEvent<Wanted>, String> {
+fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent<Wanted>, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Map<String, Value> = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
@@ -208,7 +215,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent<Wanted>, String> {
             let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
             HookEvent::Wants(Wanted::Prompt(request))
         }
-        appeal::EVENT => match appeal::read(&whole).map_err(unreadable)? {
+        appeal::EVENT => match appeal::read(&whole, mode).map_err(unreadable)? {
             Some(blocked) => HookEvent::Wants(Wanted::Blocked(blocked)),
             None => HookEvent::Notice,
         },

@@ -104,8 +104,8 @@ impl HookAgent for Codex {
 
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
         let event = match mode {
-            HookMode::Prompts => PROMPT,
-            HookMode::EveryCall => GATE,
+            HookMode::Prompts | HookMode::Blocks => PROMPT,
+            HookMode::EveryCall | HookMode::RuledCalls => GATE,
         };
         Some(json!({"session_id": session, "hook_event_name": event, "tool_name": "Bash",
             "tool_input": {"command": TRIAL, "description": TRIAL_SAYS},
@@ -118,8 +118,8 @@ impl HookAgent for Codex {
 
     fn limit(&self, mode: HookMode) -> Option<HookLimit> {
         Some(HookLimit::written(match mode {
-            HookMode::Prompts => Overdue::Asks,
-            HookMode::EveryCall => Overdue::Runs,
+            HookMode::Prompts | HookMode::Blocks => Overdue::Asks,
+            HookMode::EveryCall | HookMode::RuledCalls => Overdue::Runs,
         }))
     }
 
@@ -214,8 +214,8 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     };
     let event = whole.get("hook_event_name").and_then(Value::as_str);
     let wanted = match mode {
-        HookMode::Prompts => PROMPT,
-        HookMode::EveryCall => GATE,
+        HookMode::Prompts | HookMode::Blocks => PROMPT,
+        HookMode::EveryCall | HookMode::RuledCalls => GATE,
     };
     match event {
         Some(event) if event == wanted => {}
@@ -243,8 +243,8 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         accepts: Vec::new(),
         journal: None,
         encode: match mode {
-            HookMode::Prompts => encode_prompt,
-            HookMode::EveryCall => encode_gate,
+            HookMode::Prompts | HookMode::Blocks => encode_prompt,
+            HookMode::EveryCall | HookMode::RuledCalls => encode_gate,
         },
     })))
 }
@@ -269,8 +269,8 @@ fn encode_gate(decision: &ToolDecision) -> HookReply {
 /// An event that asks this hook for a decision it cannot make.
 fn misplaced(event: &str, mode: HookMode) -> HookEvent {
     let (with, belongs, option) = match mode {
-        HookMode::Prompts => ("", PROMPT, ""),
-        HookMode::EveryCall => (" with --gate", GATE, " --gate"),
+        HookMode::Prompts | HookMode::Blocks => ("", PROMPT, ""),
+        HookMode::EveryCall | HookMode::RuledCalls => (" with --gate", GATE, " --gate"),
     };
     let message = format!(
         "countersign cannot decide under {}{with}, so this is blocked. That hook belongs under \

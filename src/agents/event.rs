@@ -63,6 +63,12 @@ pub trait HookRequest: fmt::Debug + Send {
     // FAIL-CLOSED: only a decision of a person or a rule about this call prints anything.
     fn reply(&self, decided: &Decided) -> HookReply;
 
+    /// Whether this decision leaves the call to the agent's own judge, so that nothing is said.
+    fn leaves(&self, decided: &Decided) -> bool {
+        let _ = decided;
+        false
+    }
+
     /// What wakes an agent that did not wait for this decision; `None` where it changes nothing.
     fn wakes(&self, decided: &Decided) -> Option<String> {
         let _ = decided;

@@ -55,7 +55,7 @@ impl ToolDecision {
     // FAIL-CLOSED: an answer to a question, or a changed call, is no approval of this one.
     pub(super) fn of(decided: &Decided) -> Option<Self> {
         match (decided.decision, &decided.ending) {
-            (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => None,
+            (_, Ending::Cancelled | Ending::Left) | (Decision::Deny, Ending::Expired) => None,
             (Decision::Answer | Decision::Edit, _) => None,
             (Decision::Approve, _) => Some(Self::Allow),
             (Decision::Deny, ending) => {

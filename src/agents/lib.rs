@@ -25,6 +25,7 @@ pub mod wcore;
 
 pub use agent::{
     AgentStart, AgentTitle, Attendance, HookAgent, HookFile, HookLimit, HookMode, Hooks, Overdue,
+    Retry, RetryStep,
 };
 use claude_code::ClaudeCode;
 pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
@@ -107,8 +108,8 @@ mod tests {
                 .unwrap();
         for agent in AGENTS {
             for mode in agent.modes().iter().copied() {
-                let gate = mode == HookMode::EveryCall && agent.modes().len() > 1;
-                let name = if gate { " --gate" } else { "" };
+                let option = mode.option().filter(|_| agent.modes().len() > 1);
+                let name = option.map(|option| format!(" {option}")).unwrap_or_default();
                 let row = match agent.limit(mode) {
                     None => "| none | |".to_owned(),
                     Some(limit) => {

@@ -137,6 +137,8 @@ fn tone(ask: &Ask) -> Tone {
     match &ask.state {
         State::Open if ask.body.critical => Tone::Critical,
         State::Open => Tone::Open,
+        // Nothing ran, whatever was answered.
+        State::Answered(answer) if answer.overruled.is_some() => Tone::Cancelled,
         State::Answered(answer) | State::Expired(answer) if answer.decision != Decision::Deny => {
             Tone::Approved
         }

@@ -116,6 +116,7 @@ impl Scenario {
         let target = place.target();
         let policy = Policy::open(profile, rules, None, Guardrail::default(), false);
         let settings = GateSettings {
+            late_yes_s: 86_400,
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Wait,
             mode: None,

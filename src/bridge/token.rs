@@ -48,9 +48,6 @@ pub enum Pressed {
     Confirm,
 }
 
-/// How long a late yes holds, as its button says; seconds.
-const NEXT_TRY_S: u32 = 86_400;
-
 /// So many rules can be chosen from: their bits fit into a token, and their buttons onto a card.
 pub const MOST_PARTS: usize = 16;
 
@@ -174,7 +171,7 @@ impl ButtonToken {
                 Action::ApproveParts((0..MOST_PARTS).filter(chosen).collect())
             }
             Pressed::Undo => Action::Undo,
-            Pressed::Next => Action::ApproveNext(NEXT_TRY_S),
+            Pressed::Next => Action::ApproveNext,
             Pressed::Page | Pressed::Overview => return None,
         })
     }

@@ -17,7 +17,7 @@ use similar::TextDiff;
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproveArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough, and where one ask
-    /// waits, it needs none
+    /// waits, it needs none. Of one that has expired the next try is approved
     #[arg(value_name = "ID", add = complete::asks())]
     ask: Option<String>,
     /// What it covers: once, session, always, always_prefix (commands that begin alike), exact
@@ -108,7 +108,10 @@ pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit
     let scope = Some(args.scope);
     let rules = args.rules;
     let reason = args.note;
-    let answer = AnswerRequest { scope, rules, reason, ..AnswerRequest::new(Decision::Approve) };
+    // What has expired gets a late yes.
+    let next_try = seen.state == AskState::Expired;
+    let approve = AnswerRequest::new(Decision::Approve);
+    let answer = AnswerRequest { scope, rules, reason, next_try, ..approve };
     report_with_title(&seen, &client.answer(&seen.id, &answer).await?, args.json)
 }
 

@@ -182,7 +182,9 @@ fn spoken(decided: &Decided) -> String {
         Ending::Answered(AnswerView { scope: Some(scope), .. }) if *scope != Scope::Once => {
             format!("{} ({scope})", decided.reason)
         }
-        Ending::Answered(_) | Ending::Expired | Ending::Cancelled => decided.reason.clone(),
+        Ending::Answered(_) | Ending::Left | Ending::Expired | Ending::Cancelled => {
+            decided.reason.clone()
+        }
     }
 }
 
@@ -197,6 +199,7 @@ pub(super) fn as_json(decided: &Decided) -> Value {
     let (state, rule, answer) = match &decided.ending {
         Ending::Ruled(rule) => ("ruled", rule.as_ref(), None),
         Ending::Answered(answer) => ("answered", None, Some(answer)),
+        Ending::Left => ("left", None, None),
         Ending::Expired => ("expired", None, None),
         Ending::Cancelled => ("cancelled", None, None),
     };

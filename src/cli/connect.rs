@@ -31,9 +31,14 @@ pub(super) struct ConnectArgs {
     /// An agent's settings file [default: its own of this user]
     #[arg(long, value_name = "FILE", help_heading = "For an agent")]
     settings: Option<PathBuf>,
-    /// An agent's every call is decided here, in all of its modes
-    #[arg(long, help_heading = "For an agent")]
-    gate: bool,
+    /// An agent's every call is decided here, in all of its modes. `ask`: only those that a rule
+    /// asks for or denies; its own judge has the rest
+    #[arg(long, help_heading = "For an agent", value_name = "HOW", num_args = 0..=1,
+        require_equals = true, default_missing_value = "all")]
+    gate: Option<Gate>,
+    /// Only what an agent's own judge has blocked comes here
+    #[arg(long, help_heading = "For an agent", conflicts_with = "gate")]
+    appeals: bool,
     #[command(flatten)]
     phone: PhoneOptions,
 }
@@ -59,6 +64,25 @@ pub(super) struct DisconnectArgs {
     person: Option<String>,
 }
 
+/// The calls that a gate decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Gate {
+    /// Every one.
+    All,
+    /// Those that a rule asks for or denies.
+    Ask,
+}
+
+/// The mode that these options choose; `None` without one.
+pub(super) fn mode(gate: Option<Gate>, appeals: bool) -> Option<HookMode> {
+    match (gate, appeals) {
+        (Some(Gate::All), _) => Some(HookMode::EveryCall),
+        (Some(Gate::Ask), _) => Some(HookMode::RuledCalls),
+        (None, true) => Some(HookMode::Blocks),
+        (None, false) => None,
+    }
+}
+
 /// What is connected.
 #[derive(Debug, Clone, Copy)]
 enum What {
@@ -67,14 +91,15 @@ enum What {
 }
 
 pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
-    let ConnectArgs { what, yes, settings, gate, phone } = args;
-    let mode = if gate { HookMode::EveryCall } else { HookMode::Prompts };
+    let ConnectArgs { what, yes, settings, gate, appeals, phone } = args;
+    let mode = mode(gate, appeals).unwrap_or_default();
     match what {
         What::Agent(agent) => match phone.first_given() {
             Some(option) => Err(misused(option, "a chat platform")),
             None => wait(hooks::connect(context, &HooksArgs { agent, settings, yes, mode })),
         },
-        What::Chat(_) if gate => Err(misused("--gate", "an agent")),
+        What::Chat(_) if gate.is_some() => Err(misused("--gate", "an agent")),
+        What::Chat(_) if appeals => Err(misused("--appeals", "an agent")),
         What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
         What::Chat(chat) => wait(phone::run(context, chat, &phone, yes)),
     }

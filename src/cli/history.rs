@@ -157,7 +157,7 @@ fn row(ask: &HistoryEntry) -> Vec<Cell> {
     vec![
         Cell::plain(&ask.id),
         Cell::plain(&when(&ask.closed)),
-        Cell::coloured(colour(ask.verdict), outcome(ask)),
+        Cell::coloured(colour(ask), outcome(ask)),
         Cell::plain(&deciders(&ask.by, &ask.with)),
         Cell::plain(&origin),
         Cell::plain(&ask.title),
@@ -166,6 +166,9 @@ fn row(ask: &HistoryEntry) -> Vec<Cell> {
 
 /// How it ended, in a word.
 fn outcome(ask: &HistoryEntry) -> &'static str {
+    if ask.overruled.is_some() {
+        return "allow, blocked";
+    }
     match (ask.verdict, ask.decision) {
         (HistoryVerdict::Allow, Decision::Edit) => "edited",
         (HistoryVerdict::Allow, Decision::Answer) => "answered",
@@ -178,8 +181,9 @@ fn lasts(scope: Scope) -> bool {
     matches!(scope, Scope::Always | Scope::Exact | Scope::Prefix)
 }
 
-fn colour(verdict: HistoryVerdict) -> Colour {
-    match verdict {
+fn colour(ask: &HistoryEntry) -> Colour {
+    match ask.verdict {
+        HistoryVerdict::Allow if ask.overruled.is_some() => Colour::Red,
         HistoryVerdict::Allow => Colour::Green,
         HistoryVerdict::Deny => Colour::Red,
         HistoryVerdict::Expired => Colour::Yellow,

@@ -7,10 +7,12 @@
 mod early_signals;
 mod overtaken;
 
-use super::{Context, Exit, asking::InterruptSignals, caller, connect, say, wait, when};
+use super::{
+    Context, Exit, asking::InterruptSignals, caller, connect, connect::Gate, say, wait, when,
+};
 use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{
-    Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest,
+    Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest, Retry, RetryStep,
 };
 use countersign_client::{Client, ClientSettings, Decided, Ending, Submitted};
 use countersign_domain::wire::CancelReason;
@@ -51,9 +53,13 @@ pub(super) struct HookArgs {
     #[arg(value_parser = connect::agent_parser())]
     agent: &'static dyn HookAgent,
     /// Decide on every call, not only on those that the agent would prompt for; without a decision
-    /// the call is blocked
-    #[arg(long)]
-    gate: bool,
+    /// the call is blocked. `ask`: leave what no rule asks for to the agent's own judge
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true,
+        default_missing_value = "all")]
+    gate: Option<Gate>,
+    /// Ask only about what the agent's own judge has blocked
+    #[arg(long, conflicts_with = "gate")]
+    appeals: bool,
     /// Only let a call run that a person released after the agent's own judge had blocked it
     #[arg(long, hide = true, conflicts_with = "gate")]
     ahead: bool,
@@ -75,7 +81,7 @@ pub(super) struct HookArgs {
 impl HookArgs {
     fn mode(&self) -> HookMode {
         let default = self.agent.modes().first().copied().unwrap_or_default();
-        if self.gate { HookMode::EveryCall } else { default }
+        connect::mode(self.gate, self.appeals).unwrap_or(default)
     }
 
     /// The agent's limit, which an option can only shorten.
@@ -95,7 +101,8 @@ pub(super) fn begin(words: &[OsString]) -> Result<Option<EarlySignals>> {
     let after_hook = words.iter().skip_while(|word| *word != "hook");
     let agent = after_hook.filter_map(|word| word.to_str()).find_map(countersign_agents::find);
     let Some(agent) = agent else { return Ok(None) };
-    if !has("--gate") && agent.modes().first() != Some(&HookMode::EveryCall) {
+    let is_gate = words.iter().any(|word| word.to_string_lossy().starts_with("--gate"));
+    if !is_gate && agent.modes().first() != Some(&HookMode::EveryCall) {
         return Ok(None);
     }
     // A person who reads along is told more below.
@@ -136,9 +143,9 @@ pub(super) fn run(context: &Context, args: &HookArgs, signals: Option<EarlySigna
 fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Result<HookReply> {
     let began = Instant::now();
     let agent = args.agent;
-    let early_signals = match args.mode() {
-        HookMode::EveryCall => Some(signals.map_or_else(EarlySignals::block, Ok)?),
-        HookMode::Prompts => None,
+    let early_signals = match args.mode().is_gate() {
+        true => Some(signals.map_or_else(EarlySignals::block, Ok)?),
+        false => None,
     };
     // Remembered first: the agent may exit at any time.
     let parent = Parent::new(agent.process_variable());
@@ -185,18 +192,17 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
 // FAIL-CLOSED: an error is silence too, and the agent's own judge decides.
 fn ahead(context: &Context, args: &HookArgs, stdin: &[u8]) -> Result<HookReply> {
     let agent = args.agent;
-    let Some(call) = agent.retried(stdin).map_err(Error::msg)? else {
+    let Some(Retry { call, at }) = agent.retried(stdin).map_err(Error::msg)? else {
         return Ok(HookReply::Nothing);
     };
     let config = context.config_for_hook(args.sockets.as_deref())?;
-    let attendance = agent.attendance();
-    // At a terminal the agent asks our other hook before it runs the call, which spends it.
-    let spend = attendance != Attendance::Attended;
+    // What brings the call here once more spends it then.
+    let spend = at != RetryStep::BeforePrompt;
     let approved = wait(async {
         let client = Client::new(&config.client, CONNECT)?;
         Ok(client.ahead(&Call { host: caller::host(), ..call }, spend).await?)
     })?;
-    Ok(approved.map_or(HookReply::Nothing, |why| agent.release(&why, attendance)))
+    Ok(approved.map_or(HookReply::Nothing, |why| agent.release(&why, at)))
 }
 
 /// Looks for the agent's own server, whose process is told only within a runtime.
@@ -309,6 +315,9 @@ impl PromptedCall<'_> {
             // Exit code 2 wakes it; it reads why on stderr.
             let woken = self.request.wakes(decided).map(HookReply::Block);
             return Ok(woken.unwrap_or(HookReply::Nothing));
+        }
+        if self.request.leaves(decided) {
+            return Ok(HookReply::Nothing);
         }
         match (self.request.reply(decided), &decided.ending) {
             (HookReply::Nothing, Ending::Expired) => Err(self.unanswered()),

@@ -22,7 +22,8 @@ const KNOWN: usize = 4_096;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, overtaken
-(answered at the agent), reminded, escalated, handed_over (to another target), undelivered,
+(answered at the agent), overruled (blocked there although approved), reminded, escalated,
+handed_over (to another target), undelivered,
 started, finished (a call that was approved), refused (somebody who may not answer tried to),
 ruled (policy denied a call), allowed (policy allowed one), review (one that ran is shown),
 reviewed (what people said of it), signed_in (to the inbox), saved (a rule), revoked,
@@ -218,7 +219,7 @@ fn colour(kind: &str) -> Colour {
 }
 
 /// All of them.
-const KINDS: [&str; 46] = [
+const KINDS: [&str; 47] = [
     "asked",
     "shown",
     "voted",
@@ -228,6 +229,7 @@ const KINDS: [&str; 46] = [
     "postponed",
     "undone",
     "overtaken",
+    "overruled",
     "reminded",
     "escalated",
     "handed_over",

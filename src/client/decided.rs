@@ -73,6 +73,8 @@ pub enum Ending {
     Ruled(Option<String>),
     /// A person answered, or a new grant covered the call.
     Answered(AnswerView),
+    /// No rule asks for the call or denies it, and its caller has another judge for that.
+    Left,
     /// Nobody answered in time.
     Expired,
     /// The ask was cancelled.

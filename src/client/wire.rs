@@ -13,6 +13,12 @@ impl Submitted {
     /// # Errors
     /// What is wrong with a reply that contradicts itself or the call.
     pub fn read(reply: CallReply, call: &Call) -> Result<Self, String> {
+        // FAIL-CLOSED: to who did not ask for it this is an ask without an id.
+        if call.rules_only && reply.verdict == CallVerdict::Ask && reply.ask.is_none() {
+            let (decision, reason) = (Decision::Deny, reply.reason.unwrap_or_default());
+            let left = Decided { decision, reason, message: None, ask: None, ending: Ending::Left };
+            return Ok(Self::Decided(Box::new(left)));
+        }
         match submitted(reply)? {
             Self::Decided(decided) => Ok(Self::Decided(Box::new(decided.of(call)?))),
             open => Ok(open),
@@ -154,6 +160,7 @@ mod tests {
                     with: Vec::new(),
                     at: "2026-11-21T00:00:00Z".into(),
                     overtaken: None,
+                    overruled: None,
                 }),
             })))
         );

@@ -54,8 +54,14 @@ fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
         "requester" => Ok(Excluded::Requester),
         _ => Err("must be \"requester\"".to_owned()),
     });
-    if group.is_none() && approvals.is_none() && deny.is_none() && exclude.is_none() {
-        section.problem("asks for nothing; give `group`, `approvals`, `deny` or `exclude`");
+    let reason = section.get("reason", |node| match text(node)?.as_str() {
+        "required" => Ok(()),
+        _ => Err("must be \"required\"".to_owned()),
+    });
+    let counts = group.is_some() || approvals.is_some() || deny.is_some() || exclude.is_some();
+    if !counts && reason.is_none() {
+        section
+            .problem("asks for nothing; give `group`, `approvals`, `deny`, `exclude` or `reason`");
     }
     let approvals = approvals.unwrap_or(1);
     let count = count.unwrap_or_default();
@@ -70,6 +76,7 @@ fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
         deny: deny.unwrap_or(1),
         count,
         exclude,
+        needs_reason: reason.is_some(),
     }
 }
 

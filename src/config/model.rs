@@ -138,6 +138,8 @@ pub struct PolicySettings {
     pub compat: bool,
     /// The time that a person has; `None` is the time of the profile's system.
     pub timeout: Option<Duration>,
+    /// For how long a late yes holds; `None` is a day.
+    pub late_yes: Option<Duration>,
     /// The effect of the deadline; `None` is that of the profile's system.
     pub on_timeout: Option<TimeoutAnswer>,
 }

@@ -236,6 +236,7 @@ impl ConfigReader<'_> {
             rules: section.get("rules", |node| text(node).map(|text| places.resolve(&base, &text))),
             compat: section.get("compat", flag).unwrap_or(false),
             timeout: section.get("timeout", length),
+            late_yes: section.get("late_yes", length),
             on_timeout: section.get("on_timeout", |node| on_timeout(node, approved)),
         };
         section.finish();

@@ -96,6 +96,7 @@ fn defaults() -> Config {
             rules: None,
             compat: false,
             timeout: None,
+            late_yes: None,
             on_timeout: None,
         },
         chats: Vec::new(),
@@ -128,7 +129,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (61, 4));
+    assert_eq!((keys.count(), sections.count()), (62, 4));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -240,6 +241,7 @@ fn everything_can_be_set() {
         rules = "/rules.jsonc"
         compat = true
         timeout = "1h 30m"
+        late_yes = "2h"
         on_timeout = "approve"
         approve_on_timeout = ["read_file"]
         [telegram]
@@ -317,6 +319,7 @@ fn everything_can_be_set() {
             rules: Some("/rules.jsonc".into()),
             compat: true,
             timeout: Some(Duration::from_secs(5400)),
+            late_yes: Some(Duration::from_secs(7200)),
             on_timeout: Some(TimeoutAnswer::Approve(vec!["read_file".into()])),
         },
         chats: vec![
@@ -406,7 +409,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
         [
             "/etc/c.toml:4:3: unknown key `tiemout` in [policy]; did you mean `timeout`?",
             "/etc/c.toml:5:1: unknown key `xyz` in [policy]; it has approve_on_timeout, profile, \
-             mode, rules, compat, timeout, on_timeout",
+             mode, rules, compat, timeout, late_yes, on_timeout",
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
@@ -780,6 +783,7 @@ fn answer_rules_are_read_in_their_order() {
         critical = false
         group = "ops"
         approvals = 2
+        reason = "required"
         [[answer_rules]]
         agent = "claude-*"
         effect = "publishes"
@@ -802,6 +806,7 @@ fn answer_rules_are_read_in_their_order() {
         deny: 1,
         count: VoteUnit::Person,
         exclude: None,
+        needs_reason: true,
     };
     let second = AnswerRule {
         name: "answer rule 2".into(),
@@ -816,6 +821,7 @@ fn answer_rules_are_read_in_their_order() {
         deny: 2,
         count: VoteUnit::Account,
         exclude: Some(Excluded::Requester),
+        needs_reason: false,
     };
     assert_eq!(read(toml).unwrap().approvers.rules, [push, second]);
 }

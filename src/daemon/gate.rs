@@ -3,6 +3,7 @@
 use super::{guardrail::guardrail, listen};
 use crate::config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout};
 use anyhow::{Result, bail};
+use countersign_domain::LATE_YES_S;
 use countersign_gate::{Audience, Choices, Gate, GateSettings, OnTimeout, Policy};
 use countersign_people::approvers::{Approvers, Local};
 use countersign_profiles::DefaultTimeout;
@@ -47,8 +48,11 @@ pub(super) fn choices(
     };
     let (timeout_ms, on_timeout) =
         patience(&config.policy, policy.system().prompt_behaviour().timeout);
+    let late_yes = config.policy.late_yes.map(|it| u32::try_from(it.as_secs()));
+    let late_yes_s = late_yes.transpose()?.unwrap_or(LATE_YES_S);
     let settings = GateSettings {
         timeout_ms,
+        late_yes_s,
         on_timeout,
         mode: config.policy.mode.clone(),
         home,

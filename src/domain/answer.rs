@@ -1,6 +1,6 @@
 //! What an ask resolved to, and who decided.
 
-use super::{Scope, edit::UpdatedInput, execution::Execution};
+use super::{Scope, call::Appeal, edit::UpdatedInput, execution::Execution};
 use crate::OnDeny;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,9 +44,22 @@ pub struct Answer {
     /// milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overtaken_at: Option<i64>,
+    /// A machine of the agent that blocked the call although it was approved: both are facts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overruled: Option<Overruled>,
     /// The late yes: where nobody answered in time, who approved the next try of the same call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_try: Option<NextTry>,
+}
+
+/// A block of a call that was approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overruled {
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// By which machine, and why.
+    #[serde(flatten)]
+    pub verdict: Appeal,
 }
 
 /// An approval of the next try of a call whose ask had expired.
@@ -142,6 +155,7 @@ impl Answer {
             at,
             execution: None,
             overtaken_at: None,
+            overruled: None,
             next_try: None,
         }
     }

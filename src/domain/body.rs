@@ -58,6 +58,9 @@ pub struct Body {
     /// What it comes to when nobody answers.
     #[serde(default)]
     pub silence: Silence,
+    /// For how long a late yes holds, once nobody has answered in time; seconds.
+    #[serde(default = "a_day", skip_serializing_if = "is_a_day")]
+    pub late_yes_s: u32,
     /// The prompt as the agent's own system words it, line by line; empty for most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt: Vec<String>,
@@ -81,6 +84,18 @@ pub struct Body {
     /// caller cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<CallReview>>,
+}
+
+/// For how long a late yes holds where the config says nothing: a day, in seconds.
+pub const LATE_YES_S: u32 = 86_400;
+
+fn a_day() -> u32 {
+    LATE_YES_S
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_a_day(seconds: &u32) -> bool {
+    *seconds == LATE_YES_S
 }
 
 /// What an ask comes to when nobody answers in time.
@@ -114,6 +129,7 @@ impl Body {
             deny: OnDeny::GoOn,
             lasts: GrantLifetime::Durable,
             silence: Silence::Deny,
+            late_yes_s: LATE_YES_S,
             prompt: Vec::new(),
             requirements: Vec::new(),
             plan: None,

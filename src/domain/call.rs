@@ -100,6 +100,10 @@ pub struct Call {
     /// blocked it. The ask is then whether exactly this call may run anyway, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appeal: Option<Appeal>,
+    /// Another judge stands behind this one, such as an agent's own: people are asked only where a
+    /// rule asks, and what no rule denies is left to that judge.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rules_only: bool,
     /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.
     #[serde(skip)]
     pub owner: Option<Owner>,
@@ -110,8 +114,21 @@ pub struct Call {
 pub struct Appeal {
     /// Which machine, for people: `Claude Code's auto mode`.
     pub against: String,
-    /// Why it blocked the call, in its own words.
+    /// Why it blocked the call, in its own words; empty where it came to no verdict.
     pub reason: String,
+}
+
+impl Appeal {
+    /// What the machine did to `what`, without a full stop.
+    #[must_use]
+    pub fn sentence(&self, what: &str) -> String {
+        let Self { against, reason } = self;
+        if reason.is_empty() {
+            format!("{against} could not check {what}, so it is blocked")
+        } else {
+            format!("{against} blocked {what}: {reason}")
+        }
+    }
 }
 
 /// An answer that a caller can carry out beside a plain yes and no.
@@ -184,6 +201,7 @@ impl Call {
             claims: None,
             budget: None,
             appeal: None,
+            rules_only: false,
             owner: None,
         }
     }
@@ -356,6 +374,12 @@ impl Call {
         plain
     }
 
+    /// The id of this very call at its agent, where the agent tells one.
+    #[must_use]
+    pub fn id_at_agent(&self) -> Option<&str> {
+        self.meta.as_ref()?.get("tool_use_id")?.as_str()
+    }
+
     /// The call as policy evaluates it, with exactly the arguments that would be executed. `home`
     /// is the home folder of the user who runs the agents.
     // Every field is named, so that a new one cannot be forgotten here.
@@ -390,6 +414,7 @@ impl Call {
             claims: _,
             budget: _,
             appeal: _,
+            rules_only: _,
             owner: _,
         } = self;
         countersign_policy::Call {

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct Execution {
     /// When, Unix milliseconds.
     pub started_at: i64,
+    /// Under which id its agent started it, where that has one: see [`Call::id_at_agent`].
+    ///
+    /// [`Call::id_at_agent`]: crate::call::Call::id_at_agent
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_call: Option<String>,
     /// How it ended; absent while it runs, and where nobody reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<ExecutionEnd>,

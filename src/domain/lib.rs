@@ -23,9 +23,9 @@ pub mod step;
 pub mod votes;
 pub mod wire;
 
-pub use answer::{Answer, By, Decision, NextTry, StoredRules, Undone, deciders};
+pub use answer::{Answer, By, Decision, NextTry, Overruled, StoredRules, Undone, deciders};
 use attached::AttachedDaemons;
-pub use body::{Body, Silence};
+pub use body::{Body, LATE_YES_S, Silence};
 pub use countersign_policy::exact_json;
 pub use offers::OfferedPart;
 pub use pause::StoppedClock;

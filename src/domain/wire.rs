@@ -23,8 +23,8 @@ pub use agents::{
 pub use asks::{
     AnswerReply, AnswerRequest, AnswerView, AskRecord, AskState, AskView, AsksPage, AsksQuery,
     CancelReason, CancelRequest, DeliveryView, EditView, EventView, EventsQuery, ForgottenView,
-    HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict, RequirementView, ReviewView,
-    WaitQuery,
+    HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict, OverruledView, RequirementView,
+    ReviewView, WaitQuery,
 };
 pub use calls::{
     AheadQuery, AheadReply, CallReply, CallVerdict, ExecutionReply, ExecutionRequest,

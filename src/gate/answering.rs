@@ -133,10 +133,10 @@ impl Gate {
             };
             match (changed, action) {
                 (Closed::Won(ask), Action::Undo) => return Ok(self.undone(ask).await),
-                (Closed::Won(ask), Action::ApproveNext(seconds)) => {
+                (Closed::Won(ask), Action::ApproveNext) => {
                     self.changed();
                     tracing::info!(ask_id = %ask.id, "the next try of an expired ask is approved");
-                    let time = clock::span(i64::from(seconds) * 1_000);
+                    let time = clock::span(i64::from(ask.body.late_yes_s) * 1_000);
                     let words = format!(
                         "Approved: the same call may run once when it comes again within {time}."
                     );

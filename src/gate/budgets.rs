@@ -3,7 +3,7 @@
 use super::{
     Gate, SubmitError,
     ask::{
-        Answer, Ask, By, Decision as AnswerDecision, NextTry, budget::Budget,
+        Answer, Ask, By, Decision as AnswerDecision, NextTry, budget::Budget, execution::Execution,
         requirement::Requirement,
     },
     call::Call,
@@ -107,7 +107,11 @@ impl Gate {
             if take == Take::Look {
                 return Ok(Some(approved));
             }
-            if store.spend(&grant, &brief(&line(&grant.rule.pattern), CALL), now).await? {
+            let as_call = call.id_at_agent().map(str::to_owned);
+            let started = Execution { started_at: now, as_call, end: None };
+            if store.spend(&grant, &brief(&line(&grant.rule.pattern), CALL), &started).await? {
+                // Its card says so.
+                self.changed();
                 return Ok(Some(approved));
             }
         }

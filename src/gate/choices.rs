@@ -98,6 +98,8 @@ pub struct Audience {
 pub struct GateSettings {
     /// How long a person has; milliseconds.
     pub timeout_ms: i64,
+    /// For how long a late yes holds; seconds.
+    pub late_yes_s: u32,
     /// What happens then.
     pub on_timeout: OnTimeout,
     /// The mode of sessions that have none of their own, in the profile's own words; its default

@@ -16,7 +16,7 @@ use super::{
     policy::Loaded,
     reviews,
     routes::{Moment, Routes},
-    rules::{AnswerRule, SeenCall, requirements},
+    rules::{AnswerRule, SeenCall, requirements, unexplained},
 };
 use countersign_policy::{
     self as policy, BriefDecision, Call as Facts, Layers, Matcher, Mode, Rule, RuleFit, Rules,
@@ -189,6 +189,17 @@ impl Gate {
             DecidedCall::from(policy::decide_briefly(call, layers, mode))
         };
         Ok(self.by_policy(call, &self.given(call).await?, decide).await?.0)
+    }
+
+    /// Whether more than the default holds a call: it would not be allowed either if everything were
+    /// that no rule names.
+    pub(super) async fn is_ruled(&self, call: &Call, given: &Given) -> Result<bool, SubmitError> {
+        let decide = |call: &_, layers: &Layers<'_>, mode| {
+            let free = layers.rules.with_free_default();
+            let layers = Layers { rules: &free, ..*layers };
+            DecidedCall::from(policy::decide_briefly(call, &layers, mode))
+        };
+        Ok(self.by_policy(call, given, decide).await?.0.verdict != Verdict::Allow)
     }
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone,
@@ -548,6 +559,8 @@ pub(super) struct Handling {
     pub(super) requirements: Vec<Requirement>,
     pub(super) plan: Option<RoutePlan>,
     pub(super) steps: Vec<AskStep>,
+    /// The rule by which the call has to say why it is made, which it does not.
+    pub(super) unexplained: Option<String>,
 }
 
 impl Handling {
@@ -562,13 +575,14 @@ impl Handling {
             requirements: requirements(rules, people, seen),
             plan: routes.plan(people, seen, at),
             steps: routes.steps(people, seen, at),
+            unexplained: unexplained(rules, seen).map(str::to_owned),
         }
     }
 
     /// The body with this. What a rule allowed but for a pause needs nobody in particular.
     // FAIL-CLOSED: silence approves nothing that needs certain people.
     pub(super) fn on(self, body: Body) -> Body {
-        let Self { requirements, plan, steps } = self;
+        let Self { requirements, plan, steps, unexplained: _ } = self;
         let requirements = if body.held { Vec::new() } else { requirements };
         let silence = if requirements.is_empty() { body.silence } else { Silence::Deny };
         Body { requirements, silence, plan, steps, ..body }

@@ -41,11 +41,11 @@ pub fn token(ask: &Ask, key: &SigningKey, now_ms: i64) -> Option<ExecutionToken>
 }
 
 /// The digest of what may run because of this ask.
-// FAIL-CLOSED: of a changed call only the changed one, and nothing because of a question or of a
-// review, whose call ran before.
+// FAIL-CLOSED: of a changed call only the changed one, and nothing because of a question, of a
+// review, whose call ran before, or of an appeal, whose grant lets it run.
 fn approved(ask: &Ask) -> Option<String> {
     let State::Answered(answer) = &ask.state else { return None };
-    if ask.body.review.is_some() {
+    if ask.body.review.is_some() || ask.body.call.appeal.is_some() {
         return None;
     }
     let call = &ask.body.call;
@@ -124,15 +124,15 @@ fn started(
         None if token.expires <= now / 1_000 => Err(RefusedToken::Expired),
         None if is_undone(ask) => Err(RefusedToken::Undone),
         None if paused => Err(RefusedToken::Paused),
-        None => Ok(Execution { started_at: now, end: None }),
+        None => Ok(Execution { started_at: now, as_call: None, end: None }),
     }
 }
 
 /// The execution that has ended.
 fn ended(before: Option<&Execution>, end: ExecutionEnd) -> Result<Execution, RefusedToken> {
     match before {
-        Some(Execution { started_at, end: None }) => {
-            Ok(Execution { started_at: *started_at, end: Some(end) })
+        Some(Execution { end: None, .. }) => {
+            before.map(|it| Execution { end: Some(end), ..it.clone() }).ok_or(RefusedToken::Used)
         }
         Some(_) => Err(RefusedToken::Used),
         // It was never started here.

@@ -9,6 +9,7 @@
 
 mod agents;
 mod answering;
+mod appeals;
 mod budgets;
 mod choices;
 mod deadline;

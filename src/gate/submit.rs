@@ -11,7 +11,7 @@ use super::{
     agents::is_same,
     ask::{Ask, Body, Silence, pause::PauseMode, requirement::Requirement},
     budgets::Take,
-    call::{Accepts, Call, Malformed},
+    call::{Accepts, Appeal, Call, Malformed},
     evaluate::{Given, Handling, bytes},
     grants, load,
     pause::sentence,
@@ -195,6 +195,7 @@ impl Gate {
             lasts: behaviour.always,
             // FAIL-CLOSED: silence approves nothing ahead.
             silence: if is_ahead { Silence::Deny } else { self.silence(&call, ruling.critical) },
+            late_yes_s: self.choices().settings.late_yes_s,
             prompt: ruling.prompt,
             requirements: Vec::new(),
             plan: None,
@@ -262,14 +263,26 @@ impl<'g> Submission<'g> {
             return it.end(denial).await;
         }
         let mut ruling = it.decide().await?;
+        let decided = ruling.decision.verdict;
         it.restrict(&mut ruling).await?;
+        let left = it.is_left(decided, &ruling).await?;
         it.hold(&mut ruling).await?;
+        // FAIL-CLOSED: in a pause nothing is left to anybody else, as it would run.
+        let left =
+            left && ruling.decision.verdict != Verdict::Deny && gate.store.pause().await?.is_none();
+        if left {
+            ruling.decision.verdict = Verdict::Ask;
+        }
         match ruling.decision.verdict {
             Verdict::Deny => it.end(ruling.decision).await,
             Verdict::Allow => it.run_now(ruling.decision).await,
             Verdict::Ask => match it.recall(&ruling).await? {
                 Recalled::Said(decision) => it.end(decision).await,
-                Recalled::Nothing(handling) => it.ask(ruling, handling).await,
+                Recalled::Nothing(_) if left => Ok(SubmitOutcome::Ruled(Box::new(ruling.decision))),
+                Recalled::Nothing(handling) => match it.unexplained(&ruling, &handling) {
+                    Some(denial) => it.end(denial).await,
+                    None => it.ask(ruling, handling).await,
+                },
             },
         }
     }
@@ -330,7 +343,8 @@ impl<'g> Submission<'g> {
             let critical = Some(&decision.reason).filter(|_| decision.critical);
             let critical = critical.map(|why| format!(" {why}")).unwrap_or_default();
             let (against, reason) = (line(&appeal.against), line(&appeal.reason));
-            decision.reason = format!("{against} blocked this: {reason}.{critical}");
+            let blocked = Appeal { against, reason }.sentence("this");
+            decision.reason = format!("{blocked}.{critical}");
             (decision.verdict, decision.rule) = (Verdict::Ask, None);
         }
         if decision.verdict == Verdict::Allow
@@ -339,6 +353,22 @@ impl<'g> Submission<'g> {
             (decision.verdict, decision.rule, decision.reason) = (Verdict::Ask, None, why);
         }
         Ok(())
+    }
+
+    /// Whether a call that has another judge is left to it: no rule asks for it or denies it.
+    // FAIL-CLOSED: what is critical, guarded or cannot be read asks, as it does under a rule that
+    // allows everything.
+    async fn is_left(&self, decided: Verdict, ruling: &Ruling) -> Result<bool, SubmitError> {
+        let call = &self.call;
+        let asks = call.appeal.is_some() || call.budget.is_some() || !call.questions.is_empty();
+        if !call.rules_only || asks {
+            return Ok(false);
+        }
+        match (decided, ruling.decision.verdict) {
+            (Verdict::Allow, Verdict::Allow) => Ok(true),
+            (Verdict::Ask, Verdict::Ask) => Ok(!self.gate.is_ruled(call, &ruling.given).await?),
+            _ => Ok(false),
+        }
     }
 
     /// Lets nothing run while everything is paused.
@@ -372,6 +402,10 @@ impl<'g> Submission<'g> {
     /// What people have said of exactly this call: a moment ago, or ahead.
     async fn recall(&self, ruling: &Ruling) -> Result<Recalled, SubmitError> {
         let Ruling { decision, given, .. } = ruling;
+        // First, because what a machine did is noted whatever was said since.
+        if let Some(denial) = self.settled(decision).await? {
+            return Ok(Recalled::Said(denial));
+        }
         if let Some(denial) = self.denied_before(decision).await? {
             return Ok(Recalled::Said(denial));
         }
@@ -397,6 +431,32 @@ impl<'g> Submission<'g> {
         }
         let verdict = Verdict::Deny;
         Ok(Some(Decision { verdict, reason, rule: None, ..asks.clone() }))
+    }
+
+    /// The end of an appeal about which nobody is asked again. A caller that comes back under its
+    /// key gets its own ask instead.
+    async fn settled(&self, asks: &Decision) -> Result<Option<Decision>, SubmitError> {
+        if self.call.appeal.is_none() || self.gate.is_known(&self.call).await? {
+            return Ok(None);
+        }
+        let why = self.gate.settled(&self.call, &self.digest).await?;
+        let verdict = Verdict::Deny;
+        Ok(why.map(|reason| Decision { verdict, reason, rule: None, ..asks.clone() }))
+    }
+
+    /// The denial of a call that does not say why it is made, where a rule wants that. A machine's
+    /// block cannot be told what is missing, and a call that a pause holds needs nobody's answer.
+    fn unexplained(&self, ruling: &Ruling, handling: &Handling) -> Option<Decision> {
+        let call = &self.call;
+        let exempt = call.appeal.is_some() || !call.questions.is_empty() || ruling.held;
+        let rule = handling.unexplained.as_ref().filter(|_| !exempt)?;
+        let reason = format!(
+            "the rule {} wants a reason, and this call gives none: make it again with a \
+             `description` or `reason` that says what it is for",
+            line(rule)
+        );
+        let verdict = Verdict::Deny;
+        Some(Decision { verdict, reason, rule: None, ..ruling.decision.clone() })
     }
 
     /// Notes an end without an ask.
@@ -440,6 +500,7 @@ impl<'g> Submission<'g> {
                 tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
                     tool = %ask.body.call.tool, "asking a person");
                 gate.changed();
+                gate.end_appeals(&ask).await?;
                 Ok(SubmitOutcome::Asked(Box::new(gate.checked(ask).await?), None))
             }
             Inserted::Known(ask) if is_same(&ask, &new) => {

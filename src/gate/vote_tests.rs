@@ -70,6 +70,7 @@ fn choices(setup: &VoteSetup, rules: &[VoteRule]) -> Choices {
         deny: rule.deny as u32,
         count: if rule.accounts { VoteUnit::Account } else { VoteUnit::Person },
         exclude: rule.four_eyes.then_some(Excluded::Requester),
+        needs_reason: false,
     });
     let people = People { named: people.collect(), groups };
     let approvers = Approvers { people, rules: rules.collect(), ..Approvers::default() };
@@ -81,6 +82,7 @@ fn choices(setup: &VoteSetup, rules: &[VoteRule]) -> Choices {
     };
     let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
     let settings = GateSettings {
+        late_yes_s: 86_400,
         timeout_ms: DEADLINE * MINUTE,
         on_timeout: OnTimeout::Deny,
         mode: None,

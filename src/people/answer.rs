@@ -26,8 +26,8 @@ pub enum Action {
     ApproveParts(Vec<usize>),
     /// Revoke what the answer stored.
     Undo,
-    /// Approve the next try of a call whose ask has expired, for so many seconds.
-    ApproveNext(u32),
+    /// Approve the next try of a call whose ask has expired, for as long as the ask says.
+    ApproveNext,
     /// Look at a further step of an open ask; nothing changes.
     Look,
     /// Do not let it run; or, for questions, do not answer them.
@@ -157,8 +157,8 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
     if action == Action::Undo {
         return undo(ask, by, now).map(Change::Undo);
     }
-    if let Action::ApproveNext(seconds) = action {
-        return next_try(ask, by, seconds, now).map(Change::Next);
+    if action == Action::ApproveNext {
+        return next_try(ask, by, now).map(Change::Next);
     }
     if let Some(answer) = ask.answer() {
         let closed = match ask.body.review {
@@ -231,7 +231,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         }
         Action::ApproveParts(parts) => store_parts(ask, parts, new(Decision::Approve)),
         Action::Look => Ok(Change::Nothing),
-        Action::Undo | Action::ApproveNext(_) => {
+        Action::Undo | Action::ApproveNext => {
             unfit("It is not answered yet: approve it or deny it.")
         }
         Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
@@ -423,7 +423,7 @@ fn undo(ask: &Ask, by: &Approver, now: i64) -> Result<Undone, Refusal> {
 /// Decides what a late yes comes to.
 // SECURITY: only what nobody answered, never what a person denied; and not what takes its second
 // step or its answers at the time.
-fn next_try(ask: &Ask, by: &Approver, seconds: u32, now: i64) -> Result<NextTry, Refusal> {
+fn next_try(ask: &Ask, by: &Approver, now: i64) -> Result<NextTry, Refusal> {
     let refuse = |sentence: &str| Err(Refusal::Unfit(sentence.to_owned()));
     match &ask.state {
         State::Open => return refuse("It is not answered yet: approve it or deny it."),
@@ -442,7 +442,8 @@ fn next_try(ask: &Ask, by: &Approver, seconds: u32, now: i64) -> Result<NextTry,
             "Only an ordinary call is approved ahead; this one asks when it comes again.",
         );
     }
-    let until = now.saturating_add(i64::from(seconds).saturating_mul(1_000));
+    let lasts = i64::from(ask.body.late_yes_s).saturating_mul(1_000);
+    let until = now.saturating_add(lasts);
     Ok(NextTry { by: person(by), at: now, until })
 }
 

@@ -30,6 +30,8 @@ pub struct AnswerRule {
     pub count: VoteUnit,
     /// Who may not answer though they could.
     pub exclude: Option<Excluded>,
+    /// Whether a call has to say why it is made before anybody is asked.
+    pub needs_reason: bool,
 }
 
 /// Whose votes are one, as a rule says it.
@@ -114,7 +116,21 @@ pub const EFFECTS: [&str; 12] = [
 #[must_use]
 pub fn requirements(rules: &[AnswerRule], people: &People, seen: SeenCall<'_>) -> Vec<Requirement> {
     let fitting = fitting(rules, |rule| rule.when.fit(seen));
-    fitting.rules.into_iter().map(|rule| rule.requirement(people, seen.call)).collect()
+    let wanted = fitting.rules.into_iter().filter(|rule| rule.wants_answers());
+    wanted.map(|rule| rule.requirement(people, seen.call)).collect()
+}
+
+/// The rule by which a call has to say why it is made, where it says nothing.
+// FAIL-CLOSED: a rule that may be meant counts.
+#[must_use]
+pub fn unexplained<'r>(rules: &'r [AnswerRule], seen: SeenCall<'_>) -> Option<&'r str> {
+    let said = [&seen.call.reason, &seen.call.description];
+    let is_said = said.iter().any(|text| text.as_ref().is_some_and(|it| !it.trim().is_empty()));
+    if is_said {
+        return None;
+    }
+    let fitting = fitting(rules, |rule| rule.when.fit(seen)).rules;
+    fitting.into_iter().find(|rule| rule.needs_reason).map(|rule| &*rule.name)
 }
 
 /// The rules that may be meant, up to the first that certainly is.
@@ -142,6 +158,12 @@ pub(crate) fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> RuleFit) -> Fitting<'_
 }
 
 impl AnswerRule {
+    /// Whether it says who answers, and not only that a call says why it is made.
+    fn wants_answers(&self) -> bool {
+        let more = self.approvals > 1 || self.deny > 1;
+        !self.needs_reason || more || self.group.is_some() || self.exclude.is_some()
+    }
+
     fn requirement(&self, people: &People, call: &Call) -> Requirement {
         // A question is answered, and one answer is enough for that.
         let is_question = !call.questions.is_empty();
@@ -302,6 +324,33 @@ mod tests {
         ] {
             assert_eq!(of_command(&rules, command), wanted, "{command}");
         }
+    }
+
+    #[test]
+    fn a_rule_can_want_a_reason_of_whatever_may_be_meant_and_nobody_in_particular() {
+        let why = AnswerRule { needs_reason: true, ..rule("why", commands(&["git push *"])) };
+        let rules = [why, rule("rest", AskConditions::default())];
+        let wants = |command: &str, reason: Option<&str>, description: Option<&str>| {
+            let call = Call::new("a", "s", "Bash", json!({"command": command}));
+            let said = |text: Option<&str>| text.map(str::to_owned);
+            let call = Call { reason: said(reason), description: said(description), ..call };
+            let facts = call.for_policy(None);
+            let facts = &Matcher::new(&facts, &[]);
+            let seen = SeenCall { call: &call, facts, critical: false };
+            unexplained(&rules, seen).map(str::to_owned)
+        };
+        for (command, wanted) in [
+            ("git push origin main", Some("why")),
+            ("ls && git push origin main", Some("why")),
+            ("eval \"$(cat x)\"", Some("why")),
+            ("ls", None),
+        ] {
+            assert_eq!(wants(command, None, None).as_deref(), wanted, "{command}");
+            assert_eq!(wants(command, Some(" "), None).as_deref(), wanted, "{command}");
+            assert_eq!(wants(command, Some("Release 7"), None), None);
+            assert_eq!(wants(command, None, Some("Push the release")), None);
+        }
+        assert_eq!(of_command(&rules, "git push origin main"), [""; 0], "anybody answers");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
     grants, log,
 };
 use countersign_domain::{
-    Answer, Ask, By, Decision, NextTry, Scope, State, Undone,
+    Answer, Ask, By, Decision, NextTry, Overruled, Scope, State, Undone,
     execution::Execution,
     pause::{Pause, PauseMode},
     question::Progress,
@@ -314,6 +314,21 @@ impl Store {
         let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
         let after = with_answer(seen, Answer { overtaken_at: Some(at), ..answer.clone() });
         let (update, event) = (replace_answer(&after)?, Some((at, "overtaken", json!({}))));
+        self.compare_and_set(after, Change { event, ..Change::of(update) }).await
+    }
+
+    /// Notes that a machine of the agent blocked what this answer approved, if the row is still as
+    /// seen.
+    pub async fn note_overruled(
+        &self,
+        seen: &Ask,
+        overruled: Overruled,
+    ) -> Result<Closed, StoreError> {
+        let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
+        let data = json!({"by": overruled.verdict.against, "reason": overruled.verdict.reason});
+        let event = Some((overruled.at, "overruled", data));
+        let after = with_answer(seen, Answer { overruled: Some(overruled), ..answer.clone() });
+        let update = replace_answer(&after)?;
         self.compare_and_set(after, Change { event, ..Change::of(update) }).await
     }
 

@@ -3,13 +3,14 @@
 //! or make calls ask.
 
 use super::{
-    Inserted, NewAsk, NewCard, Store, StoreError, asks,
+    Inserted, NewAsk, NewCard, Store, StoreError, asks, cards,
     changes::pause_held,
     engine::{Tx, from_json, to_json},
     log,
 };
 use countersign_domain::{
     Answer, Ask, By, Decision, State,
+    execution::Execution,
     owner::Owner,
     review::{CallReview, REVIEWER, Tightening},
 };
@@ -219,14 +220,20 @@ impl Store {
     }
 
     /// Spends a grant of a budget, unless it is spent, revoked or over, or everything is paused;
-    /// whether it was spent now.
+    /// whether it was spent now. An ask for one call notes that it started.
     ///
     /// # Errors
     /// When the store fails; then nothing was spent, or it is not known.
     // INVARIANT: of many that spend a grant at once, at most one does.
     // FAIL-CLOSED: while everything is paused nothing is approved.
-    pub async fn spend(&self, grant: &Grant, call: &str, now: i64) -> Result<bool, StoreError> {
-        let (grant, call) = (grant.clone(), call.to_owned());
+    pub async fn spend(
+        &self,
+        grant: &Grant,
+        call: &str,
+        started: &Execution,
+    ) -> Result<bool, StoreError> {
+        let (grant, call, started) = (grant.clone(), call.to_owned(), started.clone());
+        let now = started.started_at;
         self.change(move |tx| {
             Box::pin(async move {
                 if pause_held(tx).await?.is_some() {
@@ -244,6 +251,7 @@ impl Store {
                 let data = json!({"grant": grant.id, "agent": grant.agent,
                     "session": grant.session, "digest": grant.digest});
                 log::append(tx, now, "budget_used", Some(&grant.ask), &data).await?;
+                note_start(tx, &grant.ask, started).await?;
                 Ok(true)
             })
         })
@@ -289,6 +297,22 @@ impl GrantScope {
             Self::Review => "review",
         }
     }
+}
+
+/// Notes at the ask of one call, in the transaction that spends its grant, that the call starts.
+async fn note_start(tx: &mut Tx, ask: &str, started: Execution) -> Result<(), StoreError> {
+    let seen = asks::fetch(tx, ask).await?.filter(|ask| ask.body.call.budget.is_none());
+    let Some((version, answer)) = seen.as_ref().and_then(|ask| Some((ask.version, ask.answer()?)))
+    else {
+        return Ok(());
+    };
+    let answer = Answer { execution: Some(started), ..answer.clone() };
+    let update = "UPDATE ask SET answer = $3, version = version + 1 WHERE id = $1 AND version = $2";
+    let update = sqlx::query(update).bind(ask).bind(version).bind(to_json("answer", &answer)?);
+    if update.execute(&mut **tx).await?.rows_affected() > 0 {
+        cards::want(tx, ask).await?;
+    }
+    Ok(())
 }
 
 pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {

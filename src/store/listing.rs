@@ -223,6 +223,13 @@ impl Store {
         self.texts(open.bind(agent).bind(session)).await
     }
 
+    /// The ids of the open asks for exactly the calls of these two digests, oldest first.
+    pub async fn open_for(&self, digests: [&str; 2]) -> Result<Vec<String>, StoreError> {
+        let open = "SELECT id FROM ask WHERE state = 'open' AND digest IN ($1, $2) \
+                    ORDER BY created_at, id";
+        self.texts(sqlx::query(open).bind(digests[0]).bind(digests[1])).await
+    }
+
     /// The ids of the open asks of agents with this name.
     pub async fn open_of_agent(&self, name: &str) -> Result<Vec<String>, StoreError> {
         let open = "SELECT id FROM ask WHERE state = 'open' AND agent = $1 ORDER BY created_at, id";

@@ -22,14 +22,14 @@ use countersign_domain::{
     wire::{
         AheadQuery, AheadReply, AnswerReply, AnswerRequest, AnswerView, AskState, AskView,
         AsksPage, AsksQuery, CallReply, CallVerdict, CancelReason, CancelRequest, EditView,
-        RequirementView, ReviewView, SubmitRequest, WaitQuery,
+        OverruledView, RequirementView, ReviewView, SubmitRequest, WaitQuery,
     },
 };
 use countersign_gate::{
     Gate, SubmitOutcome, Take, Told,
     ask::{
-        self, Answer, Ask, Decision, Scope, edit::ProposedEdit, requirement::Requirement,
-        review::CallReview, votes::Vote,
+        self, Answer, Ask, Decision, Overruled, Scope, edit::ProposedEdit,
+        requirement::Requirement, review::CallReview, votes::Vote,
     },
 };
 use countersign_people::{
@@ -192,6 +192,9 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, ApiError> {
     if given.decision != Decision::Edit && (given.edit.is_some() || given.digest.is_some()) {
         return Err(ApiError::bad_request("`edit` and `digest` belong to the decision `edit`"));
     }
+    if given.next_try && given.decision != Decision::Approve {
+        return Err(ApiError::bad_request("`next_try` belongs to an approval"));
+    }
     match (given.decision, given.answers) {
         (Decision::Deny | Decision::Answer | Decision::Edit, _) if given.rules.is_some() => {
             Err(ApiError::bad_request("`rules` belongs to an approval of a call"))
@@ -241,6 +244,13 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, ApiError> {
         (Decision::Answer, None) => {
             Err(ApiError::bad_request("`answer` needs `answers`, by the questions' texts"))
         }
+        (Decision::Approve, None) if given.next_try => {
+            if given.rules.is_some() || given.reason.is_some() || lasts(given.scope) {
+                let why = "`next_try` approves one try, without `scope`, `rules` or `reason`";
+                return Err(ApiError::bad_request(why));
+            }
+            Ok(Action::ApproveNext)
+        }
         (Decision::Approve, None) if given.rules.is_some() => {
             if given.scope != Some(Scope::Always) || given.reason.is_some() {
                 return Err(ApiError::bad_request("`rules` belongs to the scope `always`, alone"));
@@ -264,6 +274,11 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, ApiError> {
             }
         }
     }
+}
+
+/// Whether a scope covers more than one call.
+fn lasts(scope: Option<Scope>) -> bool {
+    scope.is_some_and(|scope| scope != Scope::Once)
 }
 
 /// The ask with this id, or the only one whose id starts with it, of those that this reader may
@@ -468,6 +483,10 @@ pub(super) fn reason(ask: &Ask, answer: &Answer) -> String {
         }
         (ask::State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
         (ask::State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
+        (_, Decision::Approve | Decision::Edit) if answer.overruled.is_some() => {
+            let blocked = answer.overruled.as_ref().map(|it| it.verdict.sentence("it"));
+            format!("approved by {}, but {}", answer.deciders(), blocked.unwrap_or_default())
+        }
         (_, Decision::Answer) => format!("answered by {}", answer.deciders()),
         (_, Decision::Edit) => format!("approved with a change by {}", answer.deciders()),
         (_, Decision::Approve) => match why {
@@ -512,7 +531,14 @@ fn answer_view(answer: &Answer) -> AnswerView {
         with: answer.with.clone(),
         at: clock::rfc3339(answer.at),
         overtaken: answer.overtaken_at.map(clock::rfc3339),
+        overruled: overruled_view(answer),
     }
+}
+
+/// The machine that blocked an approved call.
+pub(super) fn overruled_view(answer: &Answer) -> Option<OverruledView> {
+    let Overruled { at, verdict } = answer.overruled.clone()?;
+    Some(OverruledView { at: clock::rfc3339(at), by: verdict.against, reason: verdict.reason })
 }
 
 /// Whose answers an ask needs, and who has voted.

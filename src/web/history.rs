@@ -84,6 +84,7 @@ fn entry(ask: &Ask, title: String) -> Option<HistoryEntry> {
         reason: reason(ask, answer),
         note: answer.reason.clone().filter(|_| matches!(answer.by, By::Person { .. })),
         stored: ask.body.stored(answer),
+        overruled: asks::overruled_view(answer),
         undone_by: undone_by(answer),
     })
 }

@@ -177,6 +177,7 @@ impl FloodedChat {
 fn choices(adapter: &str, target: &str) -> Choices {
     let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
     let settings = GateSettings {
+        late_yes_s: 86_400,
         timeout_ms: 86_400_000,
         on_timeout: OnTimeout::Deny,
         mode: None,

@@ -2,7 +2,7 @@
 //! exactly the retry may run, once. The hooks' input is that of Claude Code 2.1.330.
 
 use crate::{
-    daemon::Daemon,
+    daemon::{APPROVER, Daemon, shell},
     process::{Ended, Process, run},
 };
 use serde_json::{Value, json};
@@ -25,6 +25,10 @@ async fn hook(daemon: &Daemon, options: &[&str], attended: &str, event: &Value) 
     let mut command = daemon.command(&words);
     command.env(ATTENDED, attended);
     Process::start(command).input(&event.to_string()).await
+}
+
+async fn hook_of(daemon: &Daemon, options: &[&str], event: &Value) -> Ended {
+    hook(daemon, options, "0", event).await.ends().await
 }
 
 async fn before(daemon: &Daemon, attended: &str, input: &Value) -> Ended {
@@ -113,4 +117,88 @@ async fn a_yes_holds_across_a_restart_and_not_while_everything_is_paused() {
     assert_eq!(decision(&before(&daemon, "0", &copy("Copy")).await), Value::Null);
     run(&daemon, &["resume"]).await;
     assert_eq!(decision(&before(&daemon, "0", &copy("Copy")).await), "allow");
+}
+
+#[tokio::test]
+async fn a_retry_in_another_session_or_folder_or_after_a_revocation_stays_blocked() {
+    let daemon = Daemon::start("").await;
+    let (hook, id) = blocked(&daemon, &[], "0").await;
+    run(&daemon, &["approve", &id]).await;
+    drop(hook.ends().await);
+    for (key, other) in
+        [("session_id", "t"), ("cwd", "/home/ana/shop/x"), ("permission_mode", "plan")]
+    {
+        let mut event = event("PreToolUse", &copy("Copy"));
+        event[key] = json!(other);
+        let ended = hook_of(&daemon, &["--ahead"], &event).await;
+        assert_eq!(decision(&ended), Value::Null, "{key}");
+    }
+    let (_, grants) = daemon.get("/v1/grants", APPROVER).await;
+    let grant = grants["grants"][0]["id"].as_str().unwrap();
+    run(&daemon, &["grants", "revoke", grant]).await;
+    assert_eq!(decision(&before(&daemon, "0", &copy("Copy")).await), Value::Null, "revoked");
+}
+
+#[tokio::test]
+async fn two_appeals_for_one_call_are_one_card_and_their_yes_is_one_run() {
+    let daemon = Daemon::start("").await;
+    let (first, id) = blocked(&daemon, &["--wake"], "1").await;
+    let again = event("PermissionDenied", &copy("Copies it again"));
+    let second = hook(&daemon, &["--wake"], "1", &again).await.ends().await;
+    assert_eq!(second.code, Some(0), "{second:?}");
+    assert_eq!(daemon.open().await.len(), 1);
+    run(&daemon, &["approve", &id]).await;
+    assert_eq!(first.ends().await.code, Some(2));
+    assert_eq!(decision(&before(&daemon, "0", &copy("Copy")).await), "allow");
+    assert_eq!(decision(&before(&daemon, "0", &copy("Copy")).await), Value::Null, "it is spent");
+}
+
+#[tokio::test]
+async fn connected_for_appeals_alone_a_prompt_is_answered_only_where_a_person_released_its_call() {
+    let daemon = Daemon::start("").await;
+    let prompt = event("PermissionRequest", &copy("Copy"));
+    let silent = hook_of(&daemon, &["--ahead"], &prompt).await;
+    assert_eq!(silent.short(), (Some(0), ""));
+    let (hook, id) = blocked(&daemon, &["--appeals"], "0").await;
+    run(&daemon, &["approve", &id]).await;
+    drop(hook.ends().await);
+    let released = hook_of(&daemon, &["--ahead"], &prompt).await;
+    let printed: Value = serde_json::from_str(&released.stdout).unwrap();
+    assert_eq!(printed["hookSpecificOutput"]["decision"], json!({"behavior": "allow"}));
+    assert_eq!(hook_of(&daemon, &["--ahead"], &prompt).await.short(), (Some(0), ""), "once");
+}
+
+#[tokio::test]
+async fn a_late_yes_by_command_holds_as_long_as_the_config_says() {
+    let daemon = Daemon::start("[policy]\ntimeout = \"1s\"\nlate_yes = \"2h\"").await;
+    let id = daemon.ask(&shell("make a")).await;
+    daemon.ask_reaches(&id, "expired").await;
+    let (_, shown) = daemon.get(&format!("/v1/asks/{id}?card=true"), APPROVER).await;
+    let button = shown["card"]["buttons"][0][0]["label"].as_str();
+    assert_eq!(button, Some("Approve the next try (2 h)"), "{shown}");
+    let approved = run(&daemon, &["approve", &id]).await;
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let said = "Approved: the same call may run once when it comes again within 2 hours.";
+    assert!(approved.stdout.contains(said), "{approved:?}");
+    let (_, again) = daemon.call(&shell("make a")).await;
+    assert_eq!(again["verdict"], "allow", "{again}");
+    let scoped = run(&daemon, &["approve", &id, "--scope", "always"]).await;
+    assert_ne!(scoped.code, Some(0), "{scoped:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_has_to_say_why_is_told_what_is_missing() {
+    let rule = "[[answer_rules]]\nname = \"say-why\"\ntool = \"Bash\"\nreason = \"required\"";
+    let daemon = Daemon::start(rule).await;
+    let asked = |input: Value| event("PermissionRequest", &input);
+    let bare = hook_of(&daemon, &[], &asked(json!({"command": "make a"}))).await;
+    let printed: Value = serde_json::from_str(&bare.stdout).unwrap();
+    let message = printed["hookSpecificOutput"]["decision"]["message"].as_str().unwrap();
+    assert!(message.contains("the rule say-why wants a reason"), "{message}");
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
+    let mut said =
+        hook(&daemon, &[], "0", &asked(json!({"command": "make a", "description": "Build"}))).await;
+    let id = said.waits_for().await;
+    run(&daemon, &["approve", &id]).await;
+    assert!(said.ends().await.stdout.contains("allow"));
 }

@@ -8,20 +8,26 @@ use std::{path::PathBuf, process::Stdio};
 use tokio::{process::Command, time::timeout};
 
 /// The way of Claude Code's prompts to us.
-enum Route {
+pub enum Route {
     Hooks,
     /// Every call comes here, in the mode that asks nobody.
     Gate,
+    /// In auto mode, connected with these options.
+    Auto(&'static [&'static str]),
     /// The tool of this MCP server.
     Mcp(Value),
     /// We are its host.
     Host,
 }
 
+/// The models that the runs name: one without auto mode, and one that has it.
+pub const MANUAL_MODEL: &str = "claude-sonnet-4-5";
+pub const AUTO_MODEL: &str = "claude-opus-4-6";
+
 /// A run of Claude Code in a folder of its own.
-struct Claude {
-    model: Model,
-    work: PathBuf,
+pub struct Claude {
+    pub model: Model,
+    pub work: PathBuf,
     child: tokio::process::Child,
 }
 
@@ -33,19 +39,16 @@ impl Claude {
     }
 
     /// The same with this model, its prompts on this way to us.
-    async fn run(daemon: &Daemon, model: Model, route: &Route) -> Option<Self> {
+    pub async fn run(daemon: &Daemon, model: Model, route: &Route) -> Option<Self> {
         let Some(program) = std::env::var_os("COUNTERSIGN_TEST_CLAUDE") else {
             eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");
             return None;
         };
-        let connect: &[&str] = match route {
-            Route::Hooks => &["connect", "claude-code", "--yes"],
-            Route::Gate => &["connect", "claude-code", "--gate", "--yes"],
-            Route::Mcp(_) | Route::Host => &[],
-        };
-        if !connect.is_empty() {
-            let connected = run(daemon, connect).await;
-            assert_eq!(connected.code, Some(0), "{connected:?}");
+        match route {
+            Route::Hooks => connect(daemon, &[]).await,
+            Route::Gate => connect(daemon, &["--gate"]).await,
+            Route::Auto(options) => connect(daemon, options).await,
+            Route::Mcp(_) | Route::Host => {}
         }
         let work = daemon.dir.path().join("work");
         std::fs::create_dir_all(&work).unwrap();
@@ -66,11 +69,17 @@ impl Claude {
             let tool = "mcp__countersign__approve";
             claude.args(["--mcp-config", &servers, "--permission-prompt-tool", tool]);
         }
-        if let Route::Gate = route {
-            claude.args(["--permission-mode", "bypassPermissions"]);
+        let mut of_model = MANUAL_MODEL;
+        match route {
+            Route::Gate => _ = claude.args(["--permission-mode", "bypassPermissions"]),
+            Route::Auto(_) => {
+                claude.args(["--permission-mode", "auto"]);
+                of_model = AUTO_MODEL;
+            }
+            Route::Hooks | Route::Mcp(_) | Route::Host => {}
         }
         claude
-            .args(["--model", "claude-sonnet-4-5"])
+            .args(["--model", of_model])
             .current_dir(&work)
             .env_clear()
             .env("IS_SANDBOX", "1")
@@ -89,7 +98,7 @@ impl Claude {
     }
 
     /// Waits for the ask that its call became, as the event stream tells it.
-    async fn asks(&self, daemon: &Daemon) -> String {
+    pub async fn asks(&self, daemon: &Daemon) -> String {
         let mut events = daemon
             .http
             .get(format!("{}/v1/events", daemon.url))
@@ -109,11 +118,19 @@ impl Claude {
     }
 
     /// Waits for its end; tells whether the call ran and what the model was told.
-    async fn ends(mut self) -> (bool, String) {
+    pub async fn ends(mut self) -> (bool, String) {
         timeout(crate::daemon::LONG * 2, self.child.wait()).await.unwrap().unwrap();
         let told = self.model.results().iter().map(Value::to_string).collect();
         (self.work.join("made-by-agent.txt").exists(), told)
     }
+}
+
+/// Connects it as a person does.
+pub async fn connect(daemon: &Daemon, options: &[&str]) {
+    let words: Vec<&str> =
+        ["connect", "claude-code", "--yes"].iter().chain(options).copied().collect();
+    let connected = run(daemon, &words).await;
+    assert_eq!(connected.code, Some(0), "{connected:?}");
 }
 
 /// The input of a call that creates a file.

@@ -2,7 +2,7 @@
 //! `COUNTERSIGN_TEST_CLAUDE` to its binary.
 
 use crate::{
-    claude_real::bash,
+    claude_real::{AUTO_MODEL, MANUAL_MODEL, bash, connect},
     daemon::{APPROVER, Daemon, LONG},
     model::Model,
     process::run,
@@ -16,11 +16,11 @@ use tokio::process::Command;
 const DIALOG: &str = "Do you want to proceed?";
 
 /// Claude Code with its dialog on the screen, and the ask beside it.
-struct Claude {
-    terminal: Terminal,
+pub struct Claude {
+    pub terminal: Terminal,
     model: Model,
     work: PathBuf,
-    ask: String,
+    pub ask: String,
 }
 
 impl Claude {
@@ -38,12 +38,31 @@ impl Claude {
         input: Value,
         dialog: &str,
     ) -> Option<Self> {
+        let model = Model::calling(tool, input).await;
+        let mut claude = Self::start(daemon, model, &["--model", MANUAL_MODEL], &[]).await?;
+        claude.terminal.shows(dialog).await;
+        Some(claude)
+    }
+
+    /// Starts it in auto mode, connected with these options.
+    pub async fn in_auto_mode(daemon: &Daemon, model: Model, connect: &[&str]) -> Option<Self> {
+        let mode = ["--model", AUTO_MODEL, "--permission-mode", "auto"];
+        Self::start(daemon, model, &mode, connect).await
+    }
+
+    /// Starts it on one prompt, past its first questions.
+    async fn start(
+        daemon: &Daemon,
+        model: Model,
+        options: &[&str],
+        connecting: &[&str],
+    ) -> Option<Self> {
         let Some(program) = std::env::var_os("COUNTERSIGN_TEST_CLAUDE") else {
             eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");
             return None;
         };
         let home = daemon.dir.path();
-        assert_eq!(run(daemon, &["connect", "claude-code", "--yes"]).await.code, Some(0));
+        connect(daemon, connecting).await;
         let work = home.join("work");
         fs::create_dir_all(&work).unwrap();
         let _ = fs::remove_file(work.join("made-by-agent.txt"));
@@ -54,10 +73,10 @@ impl Claude {
             "customApiKeyResponses": {"approved": ["sk-ant-none"], "rejected": []},
             "projects": {work.to_str().unwrap(): trusted}});
         fs::write(home.join(".claude.json"), known.to_string()).unwrap();
-        let model = Model::calling(tool, input).await;
         let mut claude = Command::new(program);
         claude
-            .args(["--model", "claude-sonnet-4-5", "do it"])
+            .args(options)
+            .arg("do it")
             .current_dir(&work)
             .env_clear()
             .env("IS_SANDBOX", "1")
@@ -72,17 +91,16 @@ impl Claude {
             .kill_on_drop(true);
         let mut terminal = Terminal::of(claude, 120);
         terminal.patience = LONG * 6;
-        terminal.shows(dialog).await;
         Some(Self { terminal, model, work, ask: String::new() })
     }
 
     /// Waits for the ask that its call became.
-    async fn is_asked(&mut self, daemon: &Daemon) {
+    pub async fn is_asked(&mut self, daemon: &Daemon) {
         let asks = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
         self.ask = asks["asks"][0]["id"].as_str().unwrap().to_owned();
     }
 
-    fn ran(&self) -> bool {
+    pub fn ran(&self) -> bool {
         self.work.join("made-by-agent.txt").exists()
     }
 

@@ -24,6 +24,7 @@ mod agents;
 mod agents_real;
 mod agents_table;
 mod appeal;
+mod appeal_real;
 mod approvers;
 mod ask_lines;
 mod asking;

@@ -1,5 +1,5 @@
 //! A scripted model for the real Claude Code: it calls a tool once, or several times at once, and
-//! tells what it was told.
+//! tells what it was told. In auto mode its replies carry the verdict of the vendor's classifier.
 //!
 //! It keeps no state: where the conversation stands is told by the request itself.
 
@@ -26,8 +26,15 @@ pub struct Model {
 struct Script {
     tool: &'static str,
     inputs: Vec<Value>,
+    /// What the classifier says of every call, in auto mode.
+    verdict: Option<Value>,
+    /// How often it makes the call by itself, whatever it is told.
+    tries: usize,
     results: watch::Sender<Vec<Value>>,
 }
+
+/// What tells the model that its call may be made again: Claude's words after a hook's, and ours.
+const RETRY: [&str; 2] = ["may retry this tool call", "may run once"];
 
 impl Model {
     /// A model whose first turn calls this tool.
@@ -37,10 +44,25 @@ impl Model {
 
     /// A model whose first turn calls this tool with each of these inputs.
     pub async fn calling_at_once(tool: &'static str, inputs: Vec<Value>) -> Self {
+        Self::scripted(tool, inputs, None, 1).await
+    }
+
+    /// A model that makes this call so many times, and again when it is told that it may; of each
+    /// its classifier says this.
+    pub async fn judged(tool: &'static str, input: Value, verdict: Value, tries: usize) -> Self {
+        Self::scripted(tool, vec![input], Some(verdict), tries).await
+    }
+
+    async fn scripted(
+        tool: &'static str,
+        inputs: Vec<Value>,
+        verdict: Option<Value>,
+        tries: usize,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (told, results) = watch::channel(Vec::new());
-        let script = Arc::new(Script { tool, inputs, results: told });
+        let script = Arc::new(Script { tool, inputs, verdict, tries, results: told });
         let count = || async { Json(json!({"input_tokens": 100})) };
         let router = Router::new()
             .route("/v1/messages/count_tokens", post(count))
@@ -61,8 +83,14 @@ async fn message(State(script): State<Arc<Script>>, Json(request): Json<Value>) 
     let calls = blocks.iter().any(|block| block["type"] == "tool_use");
     let stop = if calls { "tool_use" } else { "end_turn" };
     let usage = json!({"input_tokens": 10, "output_tokens": 5});
-    let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": blocks,
+    // Claude Code takes messages of one id for one message.
+    let id = format!("msg_{}", request["messages"].as_array().map_or(0, Vec::len));
+    let mut whole = json!({"id": id, "type": "message", "role": "assistant", "content": blocks,
         "model": request["model"], "stop_reason": stop, "stop_sequence": null, "usage": usage});
+    let verdicts = script.verdicts(&blocks);
+    if let Some(verdicts) = &verdicts {
+        whole["safeguard_results"] = verdicts.clone();
+    }
     if request["stream"] != true {
         return Json(whole).into_response();
     }
@@ -84,8 +112,11 @@ async fn message(State(script): State<Arc<Script>>, Json(request): Json<Value>) 
             json!({"type": "content_block_stop", "index": index}),
         ]);
     }
-    events.push(json!({"type": "message_delta", "delta": {"stop_reason": stop,
-        "stop_sequence": null}, "usage": {"output_tokens": 5}}));
+    let mut delta = json!({"stop_reason": stop, "stop_sequence": null});
+    if let Some(verdicts) = verdicts {
+        delta["safeguard_results"] = verdicts;
+    }
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 5}}));
     events.push(json!({"type": "message_stop"}));
     let events = events.into_iter().map(|event| {
         let name = event["type"].as_str().unwrap().to_owned();
@@ -109,14 +140,36 @@ impl Script {
             .filter(|block| block["type"] == "tool_result")
             .map(|block| block["content"].clone())
             .collect();
-        if results.is_empty() {
+        let told_again = messages.last().is_some_and(|last| {
+            let last = last["content"].to_string();
+            RETRY.iter().any(|words| last.contains(words))
+        });
+        if results.len() < self.tries || told_again {
+            let made = results.len();
+            self.results.send_replace(results);
             let call = |(index, input): (usize, &Value)| {
-                json!({"type": "tool_use", "id": format!("toolu_{index}"), "name": self.tool,
-                    "input": input})
+                let mut input = input.clone();
+                if made > 0 && input["description"].is_string() {
+                    // A model finds other words for the same call.
+                    input["description"] = json!(format!("Try number {}", made + 1));
+                }
+                json!({"type": "tool_use", "id": format!("toolu_{}", made + index),
+                    "name": self.tool, "input": input})
             };
             return self.inputs.iter().enumerate().map(call).collect();
         }
         self.results.send_replace(results);
         text("All done.")
+    }
+
+    /// The classifier's verdicts on these calls.
+    fn verdicts(&self, blocks: &[Value]) -> Option<Value> {
+        let verdict = self.verdict.as_ref()?;
+        let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
+        let verdicts: serde_json::Map<_, _> = calls
+            .filter_map(|call| Some((call["id"].as_str()?.to_owned(), verdict.clone())))
+            .collect();
+        let status = json!({"type": "available", "tool_uses": verdicts});
+        Some(json!([{"type": "dangerous_tool_use", "status": status}]))
     }
 }

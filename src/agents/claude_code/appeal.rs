@@ -4,7 +4,7 @@
 //! SECURITY: neither decides anything else. What no person released goes on to the classifier.
 
 use super::request::{NAME, PLAN, PermissionRequest, QUESTIONS};
-use crate::agent::{Attendance, HookReply, HookRequest};
+use crate::agent::{Attendance, HookMode, HookReply, HookRequest, Retry, RetryStep};
 use countersign_client::Decided;
 use countersign_domain::{
     Decision,
@@ -17,14 +17,19 @@ use serde_json::{Value, json};
 /// The event of a call that the classifier blocked.
 pub(super) const EVENT: &str = "PermissionDenied";
 
-/// The event of every call, before it runs.
+/// The event of every call, before it runs; and the one of those that it asks for.
 const BEFORE: &str = "PreToolUse";
+const PROMPT: &str = "PermissionRequest";
 
 /// Set for hooks: `0` where nobody sits at the terminal.
 const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 
 /// Who blocks, as people read it.
 const AUTO_MODE: &str = "Claude Code's auto mode";
+
+/// How reasons begin where there is no verdict.
+const NO_VERDICT: [&str; 2] =
+    ["Classifier unavailable", "Auto mode could not evaluate this action"];
 
 /// A call that the classifier blocked.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,15 +38,28 @@ pub(super) struct BlockedCall {
     reason: String,
 }
 
-/// Decodes PermissionDenied; `None` for a tool that asks a person by itself.
+/// Decodes PermissionDenied; `None` for a tool that asks a person by itself, and where our hook of
+/// PermissionRequest has asked one.
 ///
 /// # Errors
 /// What cannot be read; the call stays blocked then.
-pub(super) fn read(event: &Value) -> Result<Option<BlockedCall>, serde_json::Error> {
+pub(super) fn read(
+    event: &Value,
+    mode: HookMode,
+) -> Result<Option<BlockedCall>, serde_json::Error> {
     let request = PermissionRequest::deserialize(event)?;
     let reason = event.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let asks_itself = matches!(request.tool(), QUESTIONS | PLAN);
-    Ok((!asks_itself).then_some(BlockedCall { request, reason }))
+    let was_prompted = mode != HookMode::Blocks && is_of_many(&reason);
+    let was_asked = matches!(request.tool(), QUESTIONS | PLAN) || was_prompted;
+    Ok((!was_asked).then_some(BlockedCall { request, reason }))
+}
+
+/// Whether this reason is the number of blocks, such as `3 consecutive actions were blocked`: Claude
+/// asks for permission first then.
+fn is_of_many(reason: &str) -> bool {
+    let rest = reason.trim_start_matches(|it: char| it.is_ascii_digit());
+    let counted = [" consecutive actions were blocked", " actions were blocked"];
+    rest.len() < reason.len() && counted.iter().any(|words| rest.starts_with(words))
 }
 
 impl HookRequest for BlockedCall {
@@ -49,10 +67,12 @@ impl HookRequest for BlockedCall {
         let against = AUTO_MODE.to_owned();
         let reason = match self.reason.trim() {
             "" => "it gave no reason".to_owned(),
-            "Classifier unavailable" => "it could not be checked".to_owned(),
+            // It gave no verdict, which blocks too.
+            reason if NO_VERDICT.iter().any(|words| reason.starts_with(words)) => String::new(),
             reason => reason.trim_end_matches('.').chars().take(2_000).collect(),
         };
-        let call = self.request.call(key, host)?;
+        // Its words differ in the retry; they stay as the card's quote.
+        let call = self.request.call(key, host)?.without_words();
         // A retry is the same call, and reads no reason.
         Ok(Call { appeal: Some(Appeal { against, reason }), accepts: Vec::new(), ..call })
     }
@@ -80,19 +100,28 @@ impl HookRequest for BlockedCall {
     }
 }
 
-/// Decodes PreToolUse; `None` for a tool that asks a person by itself.
+/// Decodes PreToolUse and PermissionRequest; `None` for a tool that asks a person by itself. At a
+/// terminal a retry passes both: Claude asks for permission because the first hook says so. That
+/// passes by the classifier also where a flag of Claude's maker makes it judge what hooks allow. A
+/// run without a terminal would deny what is asked for.
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn retried(stdin: &[u8]) -> Result<Option<Call>, String> {
+pub(super) fn retried(stdin: &[u8], attendance: Attendance) -> Result<Option<Retry>, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
     let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
-    let is_before = whole.get("hook_event_name").and_then(Value::as_str) == Some(BEFORE);
-    if !is_before || matches!(request.tool(), QUESTIONS | PLAN) {
+    let at = match whole.get("hook_event_name").and_then(Value::as_str) {
+        Some(BEFORE) if attendance == Attendance::Attended => RetryStep::BeforePrompt,
+        Some(BEFORE) => RetryStep::Last,
+        Some(PROMPT) => RetryStep::Prompt,
+        _ => return Ok(None),
+    };
+    if matches!(request.tool(), QUESTIONS | PLAN) {
         return Ok(None);
     }
-    request.call(String::new(), None).map(|call| Some(Call { key: None, ..call }))
+    let call = request.call(String::new(), None)?;
+    Ok(Some(Retry { call: Call { key: None, ..call }, at }))
 }
 
 /// Whether a person sits at the terminal.
@@ -104,11 +133,16 @@ pub(super) fn attendance() -> Attendance {
     }
 }
 
-/// Lets a retry run. At a terminal Claude asks for permission first, where our other hook answers:
-/// that passes by the classifier also where a flag of its maker makes it judge what hooks allow. A
-/// run without a terminal would deny what is asked for.
-pub(super) fn release(why: &str, attendance: Attendance) -> HookReply {
-    let decision = if attendance == Attendance::Attended { "ask" } else { "allow" };
+/// Lets a retry run, or be asked for first.
+pub(super) fn release(why: &str, at: RetryStep) -> HookReply {
+    let decision = match at {
+        RetryStep::BeforePrompt => "ask",
+        RetryStep::Last => "allow",
+        RetryStep::Prompt => {
+            return HookReply::Print(json!({"hookSpecificOutput": {"hookEventName": PROMPT,
+                "decision": {"behavior": "allow"}}}));
+        }
+    };
     HookReply::Print(json!({"hookSpecificOutput": {"hookEventName": BEFORE,
         "permissionDecision": decision, "permissionDecisionReason": format!("{NAME}: {why}")}}))
 }
@@ -133,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_auto_mode_blocked_comes_with_its_reason_and_its_yes_is_a_retry() {
-        let blocked = read(&event(EVENT, "Bash")).unwrap().unwrap();
+        let blocked = read(&event(EVENT, "Bash"), HookMode::Prompts).unwrap().unwrap();
         let call = blocked.call("key".into(), None).unwrap();
         let reason = "[Data Exfiltration] sends a file out".to_owned();
         assert_eq!(call.appeal, Some(Appeal { against: AUTO_MODE.into(), reason }));
@@ -148,26 +182,72 @@ mod tests {
     }
 
     #[test]
+    fn a_block_without_a_verdict_has_no_reason() {
+        for (reason, wanted) in [
+            ("Classifier unavailable", ""),
+            ("Auto mode could not evaluate this action and is blocking it for safety x", ""),
+            ("", "it gave no reason"),
+            ("[Rule] Classifier unavailable.", "[Rule] Classifier unavailable"),
+        ] {
+            let mut event = event(EVENT, "Bash");
+            event["reason"] = json!(reason);
+            let blocked = read(&event, HookMode::Prompts).unwrap().unwrap();
+            let appeal = blocked.call("key".into(), None).unwrap().appeal.unwrap();
+            assert_eq!(appeal.reason, wanted, "{reason}");
+        }
+    }
+
+    #[test]
     fn a_retry_is_the_same_call_and_questions_and_plans_are_none() {
-        let blocked = read(&event(EVENT, "Bash")).unwrap().unwrap().call("k".into(), None).unwrap();
+        let blocked = read(&event(EVENT, "Bash"), HookMode::Prompts)
+            .unwrap()
+            .unwrap()
+            .call("k".into(), None)
+            .unwrap();
         let stdin = event(BEFORE, "Bash").to_string();
-        let retry = retried(stdin.as_bytes()).unwrap().unwrap();
+        let retried = |stdin: &str| retried(stdin.as_bytes(), Attendance::Unattended).unwrap();
+        let retry = retried(&stdin).unwrap().call;
+        assert_eq!(blocked.args, json!({"command": "scp a b:c"}));
+        assert_eq!(blocked.description.as_deref(), Some("Copy"), "it is the card's quote");
         assert_eq!(retry.without_words().digest(), blocked.without_words().digest());
         assert_eq!((retry.appeal, retry.key), (None, None));
         for tool in [QUESTIONS, PLAN] {
-            assert_eq!(read(&event(EVENT, tool)).unwrap(), None);
+            assert_eq!(read(&event(EVENT, tool), HookMode::Prompts).unwrap(), None);
         }
         let other = event("PostToolUse", "Bash").to_string();
-        assert_eq!(retried(other.as_bytes()).unwrap(), None);
+        assert_eq!(retried(&other), None);
+    }
+
+    #[test]
+    fn what_claude_asked_for_because_of_many_blocks_is_not_asked_again() {
+        let because = |reason: &str| {
+            let mut event = event(EVENT, "Bash");
+            event["reason"] = json!(reason);
+            [HookMode::Prompts, HookMode::Blocks].map(|mode| read(&event, mode).unwrap().is_some())
+        };
+        let many = "3 consecutive actions were blocked. Please review the transcript.";
+        assert_eq!(because(many), [false, true]);
+        assert_eq!(because("20 actions were blocked this session. Please"), [false, true]);
+        for reason in ["Classifier unavailable", "[Rule] 3 consecutive actions were blocked", ""] {
+            assert_eq!(because(reason), [true, true], "{reason}");
+        }
     }
 
     #[test]
     fn a_released_call_is_asked_for_at_a_terminal_and_allowed_without_one() {
-        let said = |attendance| match release("approved ahead by Ana", attendance) {
-            HookReply::Print(reply) => reply["hookSpecificOutput"]["permissionDecision"].clone(),
-            other => json!(format!("{other:?}")),
+        let said = |event_name: &str, attendance| {
+            let stdin = event(event_name, "Bash").to_string();
+            let at = retried(stdin.as_bytes(), attendance).unwrap().unwrap().at;
+            match release("approved ahead by Ana", at) {
+                HookReply::Print(reply) => reply["hookSpecificOutput"].clone(),
+                other => json!(format!("{other:?}")),
+            }
         };
         let all = [Attendance::Attended, Attendance::Unattended, Attendance::Unknown];
-        assert_eq!(all.map(said), [json!("ask"), json!("allow"), json!("allow")]);
+        let before = all.map(|it| said(BEFORE, it)["permissionDecision"].clone());
+        assert_eq!(before, [json!("ask"), json!("allow"), json!("allow")]);
+        for attendance in all {
+            assert_eq!(said(PROMPT, attendance)["decision"], json!({"behavior": "allow"}));
+        }
     }
 }

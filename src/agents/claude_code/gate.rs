@@ -5,8 +5,8 @@ use super::{
     events,
     request::{PLAN, PermissionRequest, QUESTIONS},
 };
-use crate::agent::{HookEvent, HookReply, HookRequest};
-use countersign_client::Decided;
+use crate::agent::{HookEvent, HookMode, HookReply, HookRequest};
+use countersign_client::{Decided, Ending};
 use countersign_domain::{call::Call, exact_json};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,14 +16,18 @@ const EVENT: &str = "PreToolUse";
 
 /// A call that waits for the gate.
 #[derive(Debug)]
-struct GatedCall(PermissionRequest);
+struct GatedCall {
+    request: PermissionRequest,
+    /// Claude's own judge has what no rule asks for.
+    rules_only: bool,
+}
 
 /// Decodes the JSON that Claude Code writes to the hook of every call.
 ///
 /// # Errors
 /// A sentence; the call is blocked then.
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
-pub(super) fn read(stdin: &[u8]) -> Result<HookEvent, String> {
+pub(super) fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
     match whole.get("hook_event_name").and_then(Value::as_str) {
@@ -39,16 +43,22 @@ pub(super) fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     if matches!(request.tool(), QUESTIONS | PLAN) {
         return Ok(HookEvent::Notice);
     }
-    Ok(HookEvent::Wants(Box::new(GatedCall(request))))
+    let rules_only = mode == HookMode::RuledCalls;
+    Ok(HookEvent::Wants(Box::new(GatedCall { request, rules_only })))
 }
 
 impl HookRequest for GatedCall {
     fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
-        self.0.call(key, host)
+        let call = self.request.call(key, host)?;
+        Ok(Call { rules_only: self.rules_only, ..call })
+    }
+
+    fn leaves(&self, decided: &Decided) -> bool {
+        self.rules_only && decided.ending == Ending::Left
     }
 
     fn reply(&self, decided: &Decided) -> HookReply {
-        let decision = self.0.decided(decided);
+        let decision = self.request.decided(decided);
         let reply = decision.and_then(|decision| in_words_of_the_gate(&decision, &decided.reason));
         reply.map_or(HookReply::Nothing, HookReply::Print)
     }
@@ -110,7 +120,7 @@ mod tests {
     }
 
     fn reply(decided: &Decided) -> HookReply {
-        match read(event(EVENT, "Bash").as_bytes()) {
+        match read(event(EVENT, "Bash").as_bytes(), HookMode::EveryCall) {
             Ok(HookEvent::Wants(call)) => call.reply(decided),
             other => panic!("{other:?}"),
         }
@@ -130,13 +140,28 @@ mod tests {
     }
 
     #[test]
+    fn only_a_gate_for_ruled_calls_leaves_one_to_claudes_own_judge() {
+        for (mode, leaves) in [(HookMode::EveryCall, false), (HookMode::RuledCalls, true)] {
+            let Ok(HookEvent::Wants(call)) = read(event(EVENT, "Bash").as_bytes(), mode) else {
+                panic!("{mode:?}")
+            };
+            assert_eq!(call.call("k".into(), None).unwrap().rules_only, leaves);
+            let left = Decided { ending: Ending::Left, ..ruled(Decision::Deny) };
+            assert_eq!(call.leaves(&left), leaves);
+            for ending in [Ending::Cancelled, Ending::Expired, Ending::Ruled(None)] {
+                assert!(!call.leaves(&Decided { ending, ..ruled(Decision::Approve) }));
+            }
+        }
+    }
+
+    #[test]
     fn only_its_own_event_is_read_and_everything_else_is_blocked() {
         for name in ["PermissionRequest", "PostToolUse", "Unheard"] {
-            let read = read(event(name, "Bash").as_bytes());
+            let read = read(event(name, "Bash").as_bytes(), HookMode::EveryCall);
             assert!(matches!(read, Ok(HookEvent::Misplaced { .. })), "{name}: {read:?}");
         }
         for garbage in ["", "[]", "{", r#"{"hook_event_name":"PreToolUse"}"#] {
-            let read = read(garbage.as_bytes());
+            let read = read(garbage.as_bytes(), HookMode::RuledCalls);
             let blocks = matches!(read, Err(_) | Ok(HookEvent::Misplaced { .. }));
             assert!(blocks, "{garbage}: {read:?}");
         }
@@ -163,7 +188,7 @@ mod tests {
     #[test]
     fn questions_and_plans_are_left_to_their_own_prompt() {
         for tool in ["AskUserQuestion", "ExitPlanMode"] {
-            let read = read(event(EVENT, tool).as_bytes());
+            let read = read(event(EVENT, tool).as_bytes(), HookMode::EveryCall);
             assert!(matches!(read, Ok(HookEvent::Notice)), "{tool}: {read:?}");
         }
     }

@@ -37,6 +37,9 @@ pub(super) struct PermissionRequest {
     agent_id: Option<String>,
     #[serde(default)]
     agent_type: Option<String>,
+    /// Told before and after the call, and not where Claude asks for permission.
+    #[serde(default)]
+    tool_use_id: Option<String>,
 }
 
 impl HookRequest for PermissionRequest {
@@ -88,6 +91,7 @@ impl PermissionRequest {
             permission_mode: None,
             agent_id: None,
             agent_type: None,
+            tool_use_id: None,
         }
     }
 
@@ -118,7 +122,9 @@ impl PermissionRequest {
     pub(super) fn decided(&self, decided: &Decided) -> Option<Value> {
         Some(match (decided.decision, &decided.ending) {
             // FAIL-CLOSED: nobody decided, so nothing is printed.
-            (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => return None,
+            (_, Ending::Cancelled | Ending::Left) | (Decision::Deny, Ending::Expired) => {
+                return None;
+            }
             // SECURITY: answers belong to questions, and a question is never merely allowed.
             (Decision::Answer, _) if self.tool_name == QUESTIONS => self.answered(decided)?,
             (Decision::Answer, _) => return None,
@@ -162,6 +168,8 @@ impl PermissionRequest {
             // Read again by `HookEvent::closes`.
             ("agent_id", &self.agent_id),
             ("agent_type", &self.agent_type),
+            // Read by `Call::id_at_agent`.
+            ("tool_use_id", &self.tool_use_id),
         ];
         let there = facts.into_iter().filter_map(|(name, value)| {
             value.as_ref().map(|value| (name.to_owned(), Value::from(value.as_str())))

@@ -12,14 +12,14 @@ const EVENTS: [&str; 5] =
     ["PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"];
 /// The event of every call, before it runs.
 const GATE: &str = "PreToolUse";
-/// The option of the hook of that event where it decides, and where it only lets a retry run that
-/// a person released.
-const GATE_OPTION: &str = " --gate";
-const AHEAD_OPTION: &str = " --ahead";
+/// The option of a hook that only lets a retry run that a person released.
+const AHEAD: &str = "--ahead";
 /// The event of a call that auto mode blocked, and the option of the hook that does not hold up a
 /// terminal while a person thinks about it. Of both hooks one ends at once.
 const BLOCKED: &str = "PermissionDenied";
-const WAKE_OPTION: &str = " --wake";
+const WAKE: &str = "--wake";
+/// The modes whose option stands in the command of a hook.
+const CHOSEN: [HookMode; 3] = [HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks];
 
 const SETTINGS: JsonSettings = JsonSettings {
     name: super::NAME,
@@ -40,16 +40,21 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
         matcher: Some("*").filter(|_| !matches!(event, "Stop" | "SessionEnd")),
         handlers,
     };
-    let told = EVENTS.map(|event| entry(event, vec![handler(event, command)]));
+    let with = |options: &[Option<&str>]| {
+        let options = options.iter().flatten().map(|option| format!(" {option}"));
+        command.to_owned() + &options.collect::<String>()
+    };
+    let (ahead, decides) = (with(&[Some(AHEAD)]), with(&[mode.option()]));
+    let of_blocks = mode.option().filter(|_| mode == HookMode::Blocks);
+    let told = EVENTS.map(|event| match event {
+        "PermissionRequest" if mode == HookMode::Blocks => entry(event, vec![quick(&ahead)]),
+        _ => entry(event, vec![handler(event, command)]),
+    });
     let mut entries = Vec::from(told);
-    entries.push(entry(BLOCKED, vec![appeals(command), wakes(command)]));
-    entries.push(entry(
-        GATE,
-        match mode {
-            HookMode::EveryCall => vec![gate(command)],
-            HookMode::Prompts => vec![ahead(command)],
-        },
-    ));
+    let blocked = [appeals(&with(&[of_blocks])), wakes(&with(&[of_blocks, Some(WAKE)]))];
+    entries.push(entry(BLOCKED, blocked.to_vec()));
+    let before = if mode.is_gate() { gate(&decides) } else { quick(&ahead) };
+    entries.push(entry(GATE, vec![before]));
     SETTINGS.connect(text, &entries)
 }
 
@@ -70,13 +75,25 @@ pub fn installed(text: &str) -> Result<Option<Hooks>, String> {
     let all = EVENTS.into_iter().chain([BLOCKED, GATE]);
     let complete = all.into_iter().all(|event| hooks.iter().any(|(there, _)| there == event));
     let commands = || hooks.iter().filter_map(|(_, hook)| hook.get("command")?.as_str());
-    let gates = commands().any(|command| command.ends_with(GATE_OPTION));
-    let mode = if gates { HookMode::EveryCall } else { HookMode::Prompts };
-    Ok(commands().next().map(|command| {
-        let options = [GATE_OPTION, AHEAD_OPTION, WAKE_OPTION];
-        let bare = options.iter().find_map(|option| command.strip_suffix(option));
-        Hooks { command: bare.unwrap_or(command).to_owned(), mode, complete }
-    }))
+    let has = |mode: &HookMode| {
+        let option = mode.option().unwrap_or_default();
+        commands().any(|command| command.split(' ').any(|word| word == option))
+    };
+    let mode = CHOSEN.into_iter().find(has).unwrap_or_default();
+    Ok(commands().next().map(|command| Hooks { command: bare(command), mode, complete }))
+}
+
+/// A hook's command without the options that tell the hooks apart.
+fn bare(command: &str) -> String {
+    let own = CHOSEN.into_iter().filter_map(HookMode::option).chain([AHEAD, WAKE]);
+    let own: Vec<&str> = own.collect();
+    let mut bare = command;
+    while let Some((rest, last)) = bare.rsplit_once(' ')
+        && own.contains(&last)
+    {
+        bare = rest;
+    }
+    bare.to_owned()
 }
 
 /// The commands of other programs that decide on Claude Code's prompts.
@@ -106,7 +123,7 @@ fn handler(event: &str, command: &str) -> Value {
 fn gate(command: &str) -> Value {
     json!({
         "type": "command",
-        "command": format!("{command}{GATE_OPTION}"),
+        "command": command,
         "timeout": A_DAY_S,
         // Without it a call runs whose hook was killed or took too long.
         "onFailure": "block",
@@ -115,8 +132,8 @@ fn gate(command: &str) -> Value {
 }
 
 /// Ends at once: it only looks whether a person released this call.
-fn ahead(command: &str) -> Value {
-    json!({"type": "command", "command": format!("{command}{AHEAD_OPTION}"), "timeout": 10})
+fn quick(command: &str) -> Value {
+    json!({"type": "command", "command": command, "timeout": 10})
 }
 
 fn appeals(command: &str) -> Value {
@@ -131,7 +148,7 @@ fn appeals(command: &str) -> Value {
 fn wakes(command: &str) -> Value {
     json!({
         "type": "command",
-        "command": format!("{command}{WAKE_OPTION}"),
+        "command": command,
         "timeout": A_DAY_S,
         "async": true,
         "asyncRewake": true,

@@ -126,6 +126,32 @@ fn says(mode: &str, why: &str, hooks: HookMode, settings: &str) -> AgentStart {
                 .to_owned(),
             false,
         ),
+        ("auto", HookMode::RuledCalls) => (
+            "auto mode",
+            "What your rules ask for or deny is decided here first; its classifier decides the rest, \
+             and what that blocks comes here.",
+            String::new(),
+            false,
+        ),
+        ("auto", HookMode::Blocks) => (
+            "auto mode",
+            "There a classifier decides instead of a person; what it blocks comes here, and nothing \
+             else.",
+            String::new(),
+            false,
+        ),
+        (_, HookMode::RuledCalls) => (
+            named(mode),
+            "What your rules ask for or deny is decided here first; the rest is as in this mode.",
+            String::new(),
+            false,
+        ),
+        (_, HookMode::Blocks) => (
+            named(mode),
+            "Nothing comes here: only auto mode has a judge whose blocks could.",
+            "`countersign connect claude-code` brings its prompts here.".to_owned(),
+            true,
+        ),
         (_, HookMode::EveryCall) => (
             named(mode),
             "Every call comes here first, in this and every other mode.",
@@ -245,6 +271,10 @@ mod tests {
             ("bypassPermissions", HookMode::Prompts, true),
             ("bypassPermissions", HookMode::EveryCall, false),
             ("new", HookMode::Prompts, true),
+            ("auto", HookMode::RuledCalls, false),
+            ("default", HookMode::RuledCalls, false),
+            ("auto", HookMode::Blocks, false),
+            ("default", HookMode::Blocks, true),
         ] {
             let start = says(mode, "by default", hooks, "settings.json");
             assert_eq!(start.unseen, unseen, "{start:?}");

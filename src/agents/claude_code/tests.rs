@@ -11,7 +11,7 @@ use countersign_domain::{Decision, Scope, call::Call, wire::AskView};
 use serde_json::json;
 
 fn read(stdin: &str) -> Result<HookEvent<Wanted>, String> {
-    read_bytes(stdin.as_bytes())
+    read_bytes(stdin.as_bytes(), HookMode::Prompts)
 }
 
 /// A recording between the real Claude Code and a hook.
@@ -298,7 +298,7 @@ fn what_asks_for_a_decision_elsewhere_is_blocked_and_what_only_tells_is_passed_o
         assert_eq!(read(broken), misplaced("PreToolUse"), "{broken}");
     }
     assert_eq!(
-        read_bytes(b"{\"hook_event_name\":\"PreToolUse\",\"x\":\"\xff\"}"),
+        read_bytes(b"{\"hook_event_name\":\"PreToolUse\",\"x\":\"\xff\"}", HookMode::Prompts),
         misplaced("PreToolUse")
     );
     let nameless = misplaced("an event without a name");

@@ -125,7 +125,9 @@ impl CodexRequest {
     pub(super) fn reply(&self, decided: &Decided) -> Option<CodexReply> {
         let result = match (decided.decision, &decided.ending, &self.kind) {
             // FAIL-CLOSED: nobody decided.
-            (_, Ending::Cancelled, _) | (Decision::Deny, Ending::Expired, _) => return None,
+            (_, Ending::Cancelled | Ending::Left, _) | (Decision::Deny, Ending::Expired, _) => {
+                return None;
+            }
             (Decision::Answer, Ending::Answered(answer), RequestKind::Questions(ids)) => {
                 answers(ids, answer.answers.as_ref()?)?
             }

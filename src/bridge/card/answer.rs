@@ -2,11 +2,14 @@
 //! title: who, when, what was stored.
 
 use crate::card::Sheet;
-use countersign_gate::ask::{
-    Answer, Ask, By, Decision, Scope, State,
-    execution::Execution,
-    requirement::{Exclusion, Requirement},
-    votes::Vote,
+use countersign_gate::{
+    ask::{
+        Answer, Ask, By, Decision, Overruled, Scope, State,
+        execution::Execution,
+        requirement::{Exclusion, Requirement},
+        votes::Vote,
+    },
+    call::Appeal,
 };
 use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, OnDeny};
@@ -81,10 +84,20 @@ pub(super) fn outcome(ask: &Ask, answer: &Answer) -> String {
         .map(|undone| format!(" · undone by {}, {}", who(&undone.by), clock::short(undone.at)));
     let next = answer.next_try.as_ref().map(|next| {
         let (by, until) = (who(&next.by), clock::short(next.until));
-        format!(" · the next try may run once, says {by}, until {until}")
+        match &answer.execution {
+            Some(_) => format!(" · its next try, approved by {by}"),
+            None => format!(" · the next try may run once, says {by}, until {until}"),
+        }
     });
-    let later = undone.or(next).unwrap_or_default();
-    ended(ask, answer) + &ran(answer) + overtaken(answer) + &later
+    let later = next.unwrap_or_default() + &ran(answer) + &undone.unwrap_or_default();
+    ended(ask, answer) + overtaken(answer) + &overruled(answer) + &later
+}
+
+/// The machine of the agent that blocked what was approved.
+fn overruled(answer: &Answer) -> String {
+    let Some(Overruled { verdict, .. }) = &answer.overruled else { return String::new() };
+    let (against, reason) = (line(&verdict.against), brief(&line(&verdict.reason), MOST));
+    format!(" · but {}", Appeal { against, reason }.sentence("it"))
 }
 
 /// What the agent claims about an answer that did not count there.
@@ -97,7 +110,7 @@ fn overtaken(answer: &Answer) -> &'static str {
 
 /// When its call was started, and how it ended.
 fn ran(answer: &Answer) -> String {
-    let Some(Execution { started_at, end }) = &answer.execution else { return String::new() };
+    let Some(Execution { started_at, end, .. }) = &answer.execution else { return String::new() };
     let end = end.map(|end| format!(" → exit {}", end.exit)).unwrap_or_default();
     format!(" → started {}{end}", clock::short(*started_at))
 }
@@ -137,7 +150,8 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
         (_, Decision::Approve, _) => {
             let note =
                 if because.is_empty() { String::new() } else { format!(", with a note{because}") };
-            format!("{}, {at}{note}{}{}", all(answer), stored(ask, answer), ahead(ask))
+            let by = if answer.overruled.is_some() { "approved by " } else { "" };
+            format!("{by}{}, {at}{note}{}{}", all(answer), stored(ask, answer), ahead(ask))
         }
         (_, Decision::Deny, _) => {
             let then = match answer.then {

@@ -9,6 +9,7 @@ use countersign_gate::ask::{Ask, Scope, edit::editable};
 use countersign_people::answer::TextPurpose;
 use countersign_port::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, brief, excerpt};
 use countersign_profiles::{OnDeny, PromptChoice as Way};
+use countersign_tokens::clock;
 
 /// All of an open ask. While everything is paused only those that deny: no other counts.
 pub(super) fn of_open(ask: &Ask, origin: Origin<'_>) -> Buttons {
@@ -78,7 +79,9 @@ pub(super) fn of_closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     let button = if can {
         maker.button("Undo", ButtonStyle::Choice, Pressed::Undo)
     } else if ask.takes_next_try() {
-        maker.button("Approve the next try (24 h)", ButtonStyle::Choice, Pressed::Next)
+        let lasts = clock::brief_span(i64::from(ask.body.late_yes_s) * 1_000);
+        let label = format!("Approve the next try ({lasts})");
+        maker.button(&label, ButtonStyle::Choice, Pressed::Next)
     } else {
         None
     };

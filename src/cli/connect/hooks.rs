@@ -48,11 +48,20 @@ pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<Exit>
         Err(error) => format!("The rules cannot be read: {error:#}"),
     };
     let AgentTitle { name, connected: note, .. } = agent.title();
-    let note = if agent.modes().first() == Some(&mode) {
-        note
-    } else {
-        "Every call is decided here then, in all of its modes: what your rules allow runs \
+    let note = match mode {
+        _ if agent.modes().first() == Some(&mode) => note,
+        HookMode::EveryCall => {
+            "Every call is decided here then, in all of its modes: what your rules allow runs \
              without its prompt, and without a daemon or an answer nothing runs."
+        }
+        HookMode::RuledCalls => {
+            "What your rules ask for or deny is decided here then, in all of its modes; its own \
+             judge, or its prompt, has the rest. Without a daemon nothing runs."
+        }
+        HookMode::Prompts | HookMode::Blocks => {
+            "Only what its own judge blocks comes here then; without a daemon or an answer it stays \
+             blocked."
+        }
     };
     if !matches!(connected, Changed::No) && args.settings.is_none() {
         begin_watching(context, agent).await?;
@@ -135,14 +144,13 @@ enum Changed {
 impl HooksArgs {
     fn mode(&self, agent: &dyn HookAgent) -> Result<HookMode> {
         let modes = agent.modes();
-        match self.mode {
-            HookMode::EveryCall if !modes.contains(&HookMode::EveryCall) => {
+        match self.mode.option() {
+            Some(option) if !modes.contains(&self.mode) => {
                 let name = agent.title().name;
-                Err(Misused(format!("{name} cannot have every call decided here: no --gate"))
-                    .into())
+                Err(Misused(format!("{name} cannot be connected with {option}")).into())
             }
-            HookMode::EveryCall => Ok(HookMode::EveryCall),
-            HookMode::Prompts => Ok(modes.first().copied().unwrap_or_default()),
+            Some(_) => Ok(self.mode),
+            None => Ok(modes.first().copied().unwrap_or_default()),
         }
     }
 }

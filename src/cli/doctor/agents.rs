@@ -73,6 +73,8 @@ fn hooks(
     let what = match hooks.mode {
         HookMode::Prompts => "asks here",
         HookMode::EveryCall => "has every call decided here",
+        HookMode::RuledCalls => "has what rules ask for or deny decided here",
+        HookMode::Blocks => "appeals here against what its auto mode blocks",
     };
     let program = program(&hooks.command).unwrap_or_default();
     let says = format!("{what} through {program}{}{of_version}", named(context));
@@ -291,8 +293,10 @@ async fn start_hook(
     let (program, args) = words.split_first().context("it is empty")?;
     let mut command = Command::new(program);
     command.args(args).arg("-v");
-    if hooks.mode == HookMode::EveryCall && agent.modes().first() != Some(&HookMode::EveryCall) {
-        command.arg("--gate");
+    if agent.modes().first() != Some(&hooks.mode) {
+        // Of a gate for some calls too it is tried whether a call arrives.
+        let gate = Some(HookMode::EveryCall).filter(|_| hooks.mode.is_gate());
+        command.args(gate.unwrap_or(hooks.mode).option());
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().context("it cannot be started")?;

@@ -162,6 +162,20 @@ pub struct AnswerView {
     /// When its caller reported that an answer at the agent itself counted there instead, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overtaken: Option<String>,
+    /// The agent's own machine that blocked the call although it was approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overruled: Option<OverruledView>,
+}
+
+/// An approved call that did not run: a machine of its agent blocked it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OverruledView {
+    /// When it was reported, RFC 3339.
+    pub at: String,
+    /// Which machine, such as `Claude Code's auto mode`.
+    pub by: String,
+    /// Why, in its own words.
+    pub reason: String,
 }
 
 /// A page of asks.
@@ -222,6 +236,9 @@ pub struct AnswerRequest {
     /// turn; of a denial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip: bool,
+    /// Whether an approval is a late yes: of the next try of a call that nobody answered in time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub next_try: bool,
     /// Answers to the ask's questions, by question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
@@ -275,8 +292,20 @@ impl AnswerRequest {
     #[must_use]
     pub fn new(decision: Decision) -> Self {
         let (scope, rules, reason, answers, edit, digest) = (None, None, None, None, None, None);
-        let (stop, explain, skip) = (false, false, false);
-        Self { decision, scope, rules, reason, stop, explain, skip, answers, edit, digest }
+        let (stop, explain, skip, next_try) = (false, false, false, false);
+        Self {
+            decision,
+            scope,
+            rules,
+            reason,
+            stop,
+            explain,
+            skip,
+            next_try,
+            answers,
+            edit,
+            digest,
+        }
     }
 }
 
@@ -446,6 +475,9 @@ pub struct HistoryEntry {
     /// The rules that the answer stored, as people read them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stored: Vec<String>,
+    /// The agent's own machine that blocked the call although it was approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overruled: Option<OverruledView>,
     /// Who undid it, so that these rules are revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<By>,

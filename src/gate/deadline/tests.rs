@@ -6,7 +6,11 @@ use crate::{
     approvers::{Approvers, Local, Who},
     routes::Routes,
 };
-use countersign_domain::{Scope, call::Appeal};
+use countersign_domain::{
+    Scope,
+    call::Appeal,
+    pause::{Pause, PauseMode},
+};
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
 use countersign_store::{Store, engines::on_both};
@@ -27,8 +31,19 @@ fn a_reaper_that_could_not_settle_everything_rests_before_it_tries_again() {
 
 /// A daemon at which silence approves `notify` after so long.
 fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
-    let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
+    gate_with(store, daemon, timeout_ms, None)
+}
+
+/// The same with this file of rules.
+fn gate_with(
+    store: &Store,
+    daemon: &str,
+    timeout_ms: i64,
+    rules: Option<&std::path::Path>,
+) -> Arc<Gate> {
+    let policy = Policy::open(Profile::Standard, rules, None, Guardrail::default(), false);
     let settings = GateSettings {
+        late_yes_s: 3_600,
         timeout_ms,
         on_timeout: OnTimeout::Approve(vec!["notify".into()]),
         mode: None,
@@ -329,8 +344,7 @@ async fn a_late_yes_lets_exactly_the_same_call_run_once() {
         let gate = gate(&store, "one", MINUTES);
         let ask = expired(&gate, command("make deploy")).await;
         assert!(ask.takes_next_try());
-        let late =
-            async |ask: &Ask| gate.answer(ask.clone(), ana(), Action::ApproveNext(3_600)).await;
+        let late = async |ask: &Ask| gate.answer(ask.clone(), ana(), Action::ApproveNext).await;
         let reply = late(&ask).await;
         let words = "Approved: the same call may run once when it comes again within 60 minutes.";
         assert_eq!((reply.told, reply.sentence.as_str()), (Told::Applied, words));
@@ -361,7 +375,7 @@ async fn a_late_yes_that_is_revoked_lets_nothing_run() {
     on_both(async |store| {
         let gate = gate(&store, "one", MINUTES);
         let ask = expired(&gate, command("make deploy")).await;
-        let reply = gate.answer(ask, ana(), Action::ApproveNext(3_600)).await;
+        let reply = gate.answer(ask, ana(), Action::ApproveNext).await;
         assert_eq!(reply.told, Told::Applied);
         let grants = store.grants(clock::now_ms()).await.unwrap();
         let [grant] = grants.as_slice() else { panic!("{grants:?}") };
@@ -375,7 +389,7 @@ async fn a_late_yes_that_is_revoked_lets_nothing_run() {
 async fn only_what_nobody_answered_and_one_person_may_approve_ahead_gets_a_late_yes() {
     on_both(async |store| {
         let gate = gate(&store, "one", MINUTES);
-        let late = async |ask: Ask| gate.answer(ask, ana(), Action::ApproveNext(3_600)).await.told;
+        let late = async |ask: Ask| gate.answer(ask, ana(), Action::ApproveNext).await.told;
         let critical = expired(&gate, command("rm -rf /")).await;
         assert!(!critical.takes_next_try());
         assert_eq!(late(critical).await, Told::Unfit);
@@ -450,12 +464,128 @@ async fn an_appeal_that_nobody_allowed_lets_nothing_run() {
 
         let late = expired(&gate, appeal("scp d e:f")).await;
         assert!(!ahead(&gate, command("scp d e:f"), Take::Spend).await);
-        assert_eq!(gate.answer(late, ana(), Action::ApproveNext(600)).await.told, Told::Applied);
+        assert_eq!(gate.answer(late, ana(), Action::ApproveNext).await.told, Told::Applied);
         assert!(ahead(&gate, command("scp d e:f"), Take::Look).await, "a late yes");
 
         let undone = released(&gate, appeal("scp g h:i")).await;
         assert_eq!(gate.answer(undone, ana(), Action::Undo).await.told, Told::Applied);
         assert!(!ahead(&gate, command("scp g h:i"), Take::Spend).await);
+    })
+    .await;
+}
+
+/// The call under this id at its agent.
+fn under(id: &str, call: Call) -> Call {
+    Call { meta: Some(json!({"tool_use_id": id})), ..call }
+}
+
+fn overruled(ask: &Ask) -> Option<&str> {
+    Some(&ask.answer()?.overruled.as_ref()?.verdict.reason)
+}
+
+#[tokio::test]
+async fn what_its_machine_blocked_although_it_was_approved_says_both_and_is_not_asked_again() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let id = submitted(&gate, under("t1", command("make a"))).await.unwrap();
+        let approve = Action::Approve { scope: Scope::Once };
+        let _ = gate.answer(read(&store, &id).await, ana(), approve).await;
+        // Another call of the same words is no sign of what became of this one.
+        let other = submitted(&gate, under("t2", appeal("make a"))).await.unwrap();
+        assert_eq!(overruled(&read(&store, &id).await), None);
+        let no = Action::Deny { reason: None, then: None };
+        let _ = gate.answer(read(&store, &other).await, ana(), no).await;
+        let stranger = Call { session: "t".into(), ..under("t1", appeal("make b")) };
+        assert!(submitted(&gate, stranger).await.is_ok());
+        assert_eq!(overruled(&read(&store, &id).await), None, "another session");
+
+        for _ in 0..2 {
+            let why = submitted(&gate, under("t1", appeal("make a"))).await.unwrap_err();
+            assert_eq!(why, "Ana approved it, and Claude Code's auto mode blocked it all the same");
+        }
+        let ask = read(&store, &id).await;
+        assert_eq!(overruled(&ask), Some("[Data Exfiltration] x"));
+        assert_eq!(ask.answer().unwrap().decision, Decision::Approve, "the approval stays");
+        let events = store.events_after(0, 100).await.unwrap();
+        let noted = events.iter().filter(|event| event.kind == "overruled").count();
+        assert_eq!(noted, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_retry_that_is_blocked_again_says_so_at_the_appeal_that_released_it() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let released = released(&gate, under("t1", appeal("scp a b:c"))).await;
+        assert!(ahead(&gate, under("t2", command("scp a b:c")), Take::Spend).await);
+        let started = read(&store, &released.id).await;
+        let execution = started.answer().unwrap().execution.clone().unwrap();
+        assert_eq!(execution.as_call.as_deref(), Some("t2"), "its card says that it started");
+        let why = submitted(&gate, under("t2", appeal("scp a b:c"))).await.unwrap_err();
+        assert!(why.starts_with("Ana approved it, and"), "{why}");
+        assert_eq!(overruled(&read(&store, &released.id).await), Some("[Data Exfiltration] x"));
+        // The block that was appealed against is not one of what it released.
+        assert!(submitted(&gate, under("t3", appeal("scp a b:c"))).await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_call_has_one_card_however_often_it_is_blocked_and_asked_for() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let first = submitted(&gate, under("t1", appeal("scp a b:c"))).await.unwrap();
+        let why = submitted(&gate, under("t2", appeal("scp a b:c"))).await.unwrap_err();
+        assert_eq!(why, format!("a person is asked about it already ({first})"));
+        let other = submitted(&gate, appeal("scp  a b:c")).await.unwrap();
+        // The third block in a row is a prompt, whose answer needs no retry.
+        let args = json!({"command": "scp a b:c", "description": "Copy"});
+        let prompt = submitted(&gate, Call { args, ..command("") }).await.unwrap();
+        let state = async |id: &str| read(&store, id).await.state.name();
+        assert_eq!(state(&first).await, "cancelled");
+        assert_eq!(state(&other).await, "open", "it is for another call");
+        assert_eq!(state(&prompt).await, "open");
+    })
+    .await;
+}
+
+fn ruled_only(text: &str) -> Call {
+    Call { rules_only: true, ..command(text) }
+}
+
+#[tokio::test]
+async fn what_no_rule_asks_for_is_left_to_the_callers_other_judge_unless_people_have_spoken() {
+    on_both(async |store| {
+        let folder = tempfile::TempDir::new().unwrap();
+        let rules = folder.path().join("rules.jsonc");
+        let text = r#"{"*": "ask", "shell_exec": {"git push *": "ask", "curl *": "deny"}}"#;
+        std::fs::write(&rules, text).unwrap();
+        let gate = gate_with(&store, "one", 5 * MINUTES, Some(&rules));
+        let outcome = async |call: Call| match gate.submit(call, false).await.unwrap() {
+            SubmitOutcome::Asked(..) => "asked",
+            SubmitOutcome::Ruled(ruling) => match ruling.verdict {
+                countersign_policy::Verdict::Allow => "allowed",
+                countersign_policy::Verdict::Ask => "left",
+                countersign_policy::Verdict::Deny => "denied",
+            },
+        };
+        assert_eq!(outcome(ruled_only("make a")).await, "left");
+        assert_eq!(outcome(command("make a")).await, "asked");
+        assert_eq!(outcome(ruled_only("make a && git push x y")).await, "asked");
+        assert_eq!(outcome(ruled_only("curl x")).await, "denied");
+        // What is critical, and what cannot be read, asks.
+        assert_eq!(outcome(ruled_only("rm -rf /")).await, "asked");
+        assert_eq!(outcome(ruled_only("eval \"$(cat x)\"")).await, "asked");
+        // What a person released runs, once.
+        let _ = released(&gate, appeal("make b")).await;
+        assert_eq!(outcome(ruled_only("make b")).await, "allowed");
+        assert_eq!(outcome(ruled_only("make b")).await, "left");
+        // In a pause nothing is left to anybody.
+        let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
+        let pause = Pause { mode: PauseMode::Hold, by, since: clock::now_ms() };
+        store.set_pause(&pause).await.unwrap();
+        assert_eq!(outcome(ruled_only("make c")).await, "asked");
     })
     .await;
 }

@@ -61,6 +61,7 @@ fn routes(remind: &[i64], escalate: i64) -> Routes {
 fn gate(store: &Store, routes: &Routes) -> Arc<Gate> {
     let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
     let settings = GateSettings {
+        late_yes_s: 86_400,
         timeout_ms: DEADLINE * MINUTE,
         on_timeout: OnTimeout::Deny,
         mode: None,

@@ -19,6 +19,7 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
     let rules =
         Policy::open(Profile::Standard, Some(&rules), None, Guardrail::default(), false).unwrap();
     let settings = GateSettings {
+        late_yes_s: 86_400,
         timeout_ms: 300_000,
         on_timeout: OnTimeout::Deny,
         mode: None,

@@ -85,6 +85,27 @@ impl Rules {
         self
     }
 
+    /// Returns the same rules as if everything were allowed that none of them names. A first rule
+    /// that asks for every call of every tool is the default of its file, and names nothing.
+    #[must_use]
+    pub fn with_free_default(&self) -> Self {
+        let (keys, home, programs) = (self.keys.clone(), self.home.clone(), self.programs.clone());
+        let mut free = Self { keys, home, programs, ..Self::default() };
+        // FAIL-CLOSED: without that rule more asks, not less.
+        let _ = free.push(Rule::allow("*", "*"), None);
+        for (at, entry) in self.entries.iter().enumerate() {
+            let is_default = at == 0
+                && entry.rule.tool == "*"
+                && entry.rule.verdict == Verdict::Ask
+                && entry.pattern.is_all();
+            if let Some(mark) = self.marks.get(at).filter(|_| !is_default) {
+                free.marks.push(*mark);
+                free.entries.push(entry.clone());
+            }
+        }
+        free
+    }
+
     /// Returns the programs that the file describes.
     pub(crate) fn programs(&self) -> &OwnPrograms {
         &self.programs

@@ -7,6 +7,7 @@ use crate::{
 };
 use countersign_domain::{
     Body,
+    execution::Execution,
     pause::{Pause, PauseMode},
 };
 
@@ -79,14 +80,14 @@ async fn of_many_at_once_one_spends_a_grant_and_none_does_in_a_pause_or_after_it
         assert_eq!(store.budget_for("d2", Some(&owner), 20).await.unwrap(), [], "another call");
         let rules = store.session_context("a", "s", 20).await.unwrap().grants;
         assert_eq!(rules, [], "it is no rule");
-        assert!(!store.spend(&grant, "make", 1_000).await.unwrap(), "over");
+        assert!(!store.spend(&grant, "make", &started(1_000)).await.unwrap(), "over");
         let pause = Pause { mode: PauseMode::Hold, by: By::Timeout, since: 20 };
         store.set_pause(&pause).await.unwrap();
-        assert!(!store.spend(&grant, "make", 30).await.unwrap(), "paused");
+        assert!(!store.spend(&grant, "make", &started(30)).await.unwrap(), "paused");
         store.end_pause(&By::Timeout, 40).await.unwrap();
         let tries = (0..8).map(|_| {
             let (store, grant) = (store.clone(), grant.clone());
-            tokio::spawn(async move { store.spend(&grant, "make", 50).await.unwrap() })
+            tokio::spawn(async move { store.spend(&grant, "make", &started(50)).await.unwrap() })
         });
         let tried = futures::future::join_all(tries).await;
         assert_eq!(tried.into_iter().filter(|it| *it.as_ref().unwrap()).count(), 1);
@@ -94,7 +95,7 @@ async fn of_many_at_once_one_spends_a_grant_and_none_does_in_a_pause_or_after_it
 
         let revoked = granted(&store, "two").await;
         store.revoke_grant(&revoked.id, None, 20).await.unwrap().unwrap();
-        assert!(!store.spend(&revoked, "make", 30).await.unwrap(), "revoked");
+        assert!(!store.spend(&revoked, "make", &started(30)).await.unwrap(), "revoked");
     })
     .await;
 }
@@ -176,4 +177,9 @@ async fn a_denial_stores_its_rule_once_for_every_session_and_as_no_grant() {
         assert!(context.reviewed.is_empty());
     })
     .await;
+}
+
+/// A start at this time.
+fn started(at: i64) -> Execution {
+    Execution { started_at: at, as_call: None, end: None }
 }

@@ -182,6 +182,7 @@ impl Bench {
     async fn open(store: Store) -> Self {
         let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
         let settings = GateSettings {
+            late_yes_s: 86_400,
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Deny,
             mode: None,

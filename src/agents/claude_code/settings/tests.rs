@@ -120,3 +120,30 @@ fn a_gate_is_one_more_hook_that_blocks_when_it_fails_and_goes_as_it_came() {
     assert_eq!(prompts, connect(THEIRS, COMMAND, HookMode::Prompts).unwrap());
     assert_eq!(disconnect(&gated), Ok(THEIRS.to_owned()));
 }
+
+#[test]
+fn each_mode_has_its_own_commands_and_is_known_again_by_them() {
+    let commands = |text: &str, event: &str| {
+        let settings: Value = serde_json::from_str(text).unwrap();
+        let handlers = settings["hooks"][event][0]["hooks"].as_array().unwrap().clone();
+        let option = |it: &Value| {
+            it["command"].as_str().unwrap().strip_prefix(COMMAND).unwrap().trim().to_owned()
+        };
+        handlers.iter().map(option).collect::<Vec<_>>()
+    };
+    for (mode, prompt, blocked, before) in [
+        (HookMode::Prompts, "", ["", "--wake"], "--ahead"),
+        (HookMode::EveryCall, "", ["", "--wake"], "--gate"),
+        (HookMode::RuledCalls, "", ["", "--wake"], "--gate=ask"),
+        (HookMode::Blocks, "--ahead", ["--appeals", "--appeals --wake"], "--ahead"),
+    ] {
+        let text = connect(THEIRS, COMMAND, mode).unwrap();
+        assert_eq!(commands(&text, "PermissionRequest"), [prompt], "{mode:?}");
+        assert_eq!(commands(&text, "PermissionDenied"), blocked, "{mode:?}");
+        assert_eq!(commands(&text, "PreToolUse"), [before], "{mode:?}");
+        let hooks = Hooks { command: COMMAND.into(), mode, complete: true };
+        assert_eq!(installed(&text), Ok(Some(hooks)));
+        assert_eq!(connect(&text, COMMAND, mode), Ok(text.clone()));
+        assert_eq!(disconnect(&text), Ok(THEIRS.to_owned()));
+    }
+}

@@ -536,6 +536,7 @@ fn two_of_ops() -> AnswerRule {
         deny: 1,
         count: VoteUnit::Person,
         exclude: None,
+        needs_reason: false,
     }
 }
 
@@ -567,6 +568,7 @@ fn choices(policy: Arc<Policy>, two: Option<AnswerRule>, yolo: bool, chats: &[&s
     };
     let chats = chats.iter().map(|&name| (name.to_owned(), target(name))).collect();
     let settings = GateSettings {
+        late_yes_s: 86_400,
         timeout_ms: 300_000,
         on_timeout: OnTimeout::Wait,
         mode: yolo.then(|| "yolo".to_owned()),
