@@ -18,7 +18,8 @@ SCHEMAS = json.loads((HERE / "../../docs/openapi.json").read_text())["components
 # In an order in which each follows what it holds.
 NAMES = [
     "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "Appeal",
-    "SubmitRequest", "CallVerdict", "AskState", "Decision", "Scope", "By", "AnswerView",
+    "SubmitRequest", "CallVerdict", "AskState", "Decision", "Scope", "By", "OverruledView",
+    "AnswerView",
     "CallReply", "Call", "EditView", "RequirementView", "ReviewView", "AskView", "AsksPage",
     "GrantReach", "GrantView", "GrantsPage", "CancelReason", "CancelRequest", "SessionRequest",
     "NonceReply", "ErrorReply",

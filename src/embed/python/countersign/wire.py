@@ -95,7 +95,7 @@ class Appeal(TypedDict):
 
     # Which machine, for people: `Claude Code's auto mode`.
     against: str
-    # Why it blocked the call, in its own words.
+    # Why it blocked the call, in its own words; empty where it came to no verdict.
     reason: str
 
 
@@ -165,6 +165,9 @@ class SubmitRequest(_SubmitRequest, total=False):
     # The verdict against which it appeals: a machine that judges calls in a person's place has
     # blocked it. The ask is then whether exactly this call may run anyway, once.
     appeal: Appeal | None
+    # Another judge stands behind this one, such as an agent's own: people are asked only where a
+    # rule asks, and what no rule denies is left to that judge.
+    rules_only: bool
     # A random text of 16 to 200 characters, the same for every call of a session: what is granted
     # to the session covers only calls with it.
     session_secret: str | None
@@ -229,6 +232,17 @@ By: TypeAlias = "ByPerson | ByPolicy | ByTimeout | ByNoApprover | ByCaller"
 """Who decided, so that nobody is told that "the user" said what no user said."""
 
 
+class OverruledView(TypedDict):
+    """An approved call that did not run: a machine of its agent blocked it."""
+
+    # When it was reported, RFC 3339.
+    at: str
+    # Which machine, such as `Claude Code's auto mode`.
+    by: str
+    # Why, in its own words.
+    reason: str
+
+
 _AnswerViewKeywords = TypedDict("_AnswerViewKeywords", {"with": "list[By]"}, total=False)
 
 
@@ -262,6 +276,8 @@ class AnswerView(_AnswerView, _AnswerViewKeywords, total=False):
     updated_digest: str | None
     # When its caller reported that an answer at the agent itself counted there instead, RFC 3339.
     overtaken: str | None
+    # The agent's own machine that blocked the call although it was approved.
+    overruled: OverruledView | None
 
 
 class _CallReply(TypedDict):
@@ -354,6 +370,9 @@ class Call(_Call, total=False):
     # The verdict against which it appeals: a machine that judges calls in a person's place has
     # blocked it. The ask is then whether exactly this call may run anyway, once.
     appeal: Appeal | None
+    # Another judge stands behind this one, such as an agent's own: people are asked only where a
+    # rule asks, and what no rule denies is left to that judge.
+    rules_only: bool
 
 
 class _EditView(TypedDict):

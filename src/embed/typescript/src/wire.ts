@@ -59,7 +59,7 @@ export interface Budget {
 export interface Appeal {
   /** Which machine, for people: `Claude Code's auto mode`. */
   against: string;
-  /** Why it blocked the call, in its own words. */
+  /** Why it blocked the call, in its own words; empty where it came to no verdict. */
   reason: string;
 }
 
@@ -124,6 +124,9 @@ export interface SubmitRequest {
   /** The verdict against which it appeals: a machine that judges calls in a person's place has
    * blocked it. The ask is then whether exactly this call may run anyway, once. */
   appeal?: Appeal | null;
+  /** Another judge stands behind this one, such as an agent's own: people are asked only where a
+   * rule asks, and what no rule denies is left to that judge. */
+  rules_only?: boolean;
   /** A random text of 16 to 200 characters, the same for every call of a session: what is
    * granted to the session covers only calls with it. */
   session_secret?: string | null;
@@ -178,6 +181,16 @@ export interface ByCaller {
 /** Who decided, so that nobody is told that "the user" said what no user said. */
 export type By = ByPerson | ByPolicy | ByTimeout | ByNoApprover | ByCaller;
 
+/** An approved call that did not run: a machine of its agent blocked it. */
+export interface OverruledView {
+  /** When it was reported, RFC 3339. */
+  at: string;
+  /** Which machine, such as `Claude Code's auto mode`. */
+  by: string;
+  /** Why, in its own words. */
+  reason: string;
+}
+
 /** The answer to an ask. */
 export interface AnswerView {
   /** What was decided. */
@@ -205,6 +218,8 @@ export interface AnswerView {
   /** When its caller reported that an answer at the agent itself counted there instead, RFC
    * 3339. */
   overtaken?: string | null;
+  /** The agent's own machine that blocked the call although it was approved. */
+  overruled?: OverruledView | null;
 }
 
 /** What comes back from a submitted call. */
@@ -286,6 +301,9 @@ export interface Call {
   /** The verdict against which it appeals: a machine that judges calls in a person's place has
    * blocked it. The ask is then whether exactly this call may run anyway, once. */
   appeal?: Appeal | null;
+  /** Another judge stands behind this one, such as an agent's own: people are asked only where a
+   * rule asks, and what no rule denies is left to that judge. */
+  rules_only?: boolean;
 }
 
 /** A proposed edit of a call. */
