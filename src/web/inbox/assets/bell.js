@@ -38,7 +38,7 @@ export function ring(card) {
   if (on.sound) playSound(card.tone);
   // A push tells of it already.
   if (!on.notify || on.push || document.hasFocus()) return;
-  const note = new Notification(`${card.tone === "critical" ? "🛑 CRITICAL " : ""}${card.title}`, { body: card.origin, tag: card.id });
+  const note = new Notification(`${card.tone === "critical" ? "🛑 CRITICAL " : ""}${card.title}`, { body: [card.worst, card.origin].filter(Boolean).join("\n"), tag: card.id });
   note.addEventListener("click", () => {
     window.focus();
     note.close();
