@@ -349,7 +349,8 @@ impl<'a, M: Markup> Composer<'a, M> {
         self.page.ask(&card.ask);
         let is_folded = |block: &Block| matches!(block, Block::Details { .. });
         // It has a row of its own where no fold ends the card.
-        let in_fold = card.blocks.iter().take(blocks).last().is_some_and(is_folded) && !self.rest;
+        let in_fold =
+            card.blocks.iter().take(blocks).next_back().is_some_and(is_folded) && !self.rest;
         self.rows.full += usize::from(M::FOLDS && !in_fold);
         if self.rest && self.limits.files > 0 {
             let name = self.rest_name();
