@@ -225,7 +225,7 @@ fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
     let mut all: Vec<Vec<Option<String>>> = argv.collect();
     if all.is_empty() {
         let read = bash::read(text).unwrap_or_default();
-        all = read.into_iter().map(|one| one.words.into_iter().map(Some).collect()).collect();
+        all = read.into_iter().map(|text| vec![Some(text)]).collect();
     }
     all
 }
@@ -233,7 +233,7 @@ fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
 /// Returns the texts that permissions are matched with.
 fn patterns(scan: &Scan<'_>, text: &str) -> Vec<String> {
     match bash::read(text) {
-        Ok(commands) => commands.iter().map(bash::Simple::text).collect(),
+        Ok(commands) => commands,
         Err(_) => {
             scan.commands.iter().filter_map(|c| c.written_in(text)).map(str::to_owned).collect()
         }

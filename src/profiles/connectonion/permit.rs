@@ -334,13 +334,12 @@ pub(super) enum Chain {
 fn literal(call: &Call, text: &str, given: &Permissions) -> Result<Chain, String> {
     let commands = bash::read(text).map_err(|unread| format!("{unread}: {}", words_of(unread)))?;
     let mut last = None;
-    for command in &commands {
-        let text = command.text();
+    for text in &commands {
         let mut found = None;
         // The first entry that matches counts, whatever its source.
         for permission in given.allowed() {
             // Only `command` is checked here, whatever else `when` contains.
-            if permission.key.fits(&text)? && command_fits(permission, &text) {
+            if permission.key.fits(text)? && command_fits(permission, text) {
                 found = Some(permission);
                 break;
             }
@@ -362,9 +361,9 @@ fn chain_permitted(commands: usize, last: &Permission) -> Chain {
 
 fn words_of(unread: Unread) -> &'static str {
     match unread {
-        Unread::Unsupported => "ConnectOnion's parser does not know a construct of the command",
+        Unread::Unsupported => "ConnectOnion does not know a construct of the command",
         Unread::Unmatched => "a quote or bracket of the command is never closed",
-        Unread::Syntax => "ConnectOnion's parser cannot read the command",
+        Unread::Syntax => "it cannot be read with certainty",
         Unread::Empty => "there is no command in the text",
     }
 }
