@@ -5,14 +5,13 @@ use countersign_policy::{
     call::Call, critical, files, paths::Directories, values::Values, verdict::Verdict,
 };
 
-use crate::connectonion::answer;
 use crate::connectonion::bash::{self, Unread};
 use crate::connectonion::cover::CoverCheck;
 use crate::connectonion::host::Era;
+use crate::connectonion::mode::{PermissionMode, Requester};
 use crate::connectonion::permission::{
     self, Permission, PermissionSource, Permissions, command_fits, is_bash,
 };
-use crate::connectonion::session::{PermissionMode, Requester};
 use crate::connectonion::workspace::{self, EDITS, POLICY, WorkspaceDecision};
 
 /// Tools that change something. In a plan they are refused; in the first version only they ask.
@@ -83,11 +82,6 @@ fn by_the_rules(
     dirs: Directories<'_>,
     context: &PermitContext<'_>,
 ) -> Result<PermitResult, String> {
-    let stopped = || PermitResult::new(Verdict::Deny, answer::BATCH_STOPPED);
-    // ConnectOnion lets permitted calls of a stopped batch run.
-    if context.stopped && !context.compat {
-        return Ok(stopped());
-    }
     let policy = (context.mode == PermissionMode::Workspace && context.requester.is_operator())
         .then(|| workspace::decide(call, scan.filter(|_| !context.compat), dirs))
         .map(|decision| headless(decision, context.reachable));
@@ -111,9 +105,6 @@ fn by_the_rules(
         && context.requester.is_operator()
     {
         return Ok(PermitResult::new(Verdict::Allow, "Full access.").by(context.mode.to_string()));
-    }
-    if context.stopped {
-        return Ok(stopped());
     }
     Ok(PermitResult { policy, ..unpermitted(call, context, why) })
 }
@@ -274,8 +265,6 @@ pub(super) struct PermitContext<'s> {
     pub(super) requester: Requester,
     /// True when someone could answer.
     pub(super) reachable: bool,
-    /// A call of this batch was denied, and with it the rest.
-    pub(super) stopped: bool,
     /// Gives ConnectOnion's own answers, including unsafe ones.
     pub(super) compat: bool,
 }
