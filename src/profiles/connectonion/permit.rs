@@ -86,8 +86,7 @@ fn by_the_rules(
         .then(|| workspace::decide(call, scan.filter(|_| !context.compat), dirs))
         .map(|decision| headless(decision, context.reachable));
     if let Some(decision) = policy.as_ref().filter(|decision| decision.verdict != Verdict::Ask) {
-        let found = PermitResult::new(decision.verdict, decision.reason.clone()).by(POLICY);
-        return Ok(PermitResult { policy, ..found });
+        return Ok(PermitResult::new(decision.verdict, decision.reason.clone()).by(POLICY));
     }
     let people = context.permissions.of_people();
     let given = match &policy {
@@ -95,7 +94,7 @@ fn by_the_rules(
         _ => context.permissions,
     };
     let mut why = match permitted(call, scan, dirs, given, context)? {
-        Permit::Yes(found) => return Ok(PermitResult { policy, ..found }),
+        Permit::Yes(found) => return Ok(found),
         Permit::No(why) => why,
     };
     if let Some(decision) = &policy {
@@ -106,7 +105,7 @@ fn by_the_rules(
     {
         return Ok(PermitResult::new(Verdict::Allow, "Full access.").by(context.mode.to_string()));
     }
-    Ok(PermitResult { policy, ..unpermitted(call, context, why) })
+    Ok(unpermitted(call, context, why))
 }
 
 /// Turns an ask into a deny when nobody can be asked.
@@ -276,15 +275,13 @@ pub(super) struct PermitResult {
     /// The permission or policy that decided.
     pub(super) rule: Option<String>,
     pub(super) reason: String,
-    /// The policy's decision, if the policy was consulted.
-    pub(super) policy: Option<WorkspaceDecision>,
     /// The call matches a critical pattern, which always needs a person.
     pub(super) critical: bool,
 }
 
 impl PermitResult {
     pub(super) fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self { verdict, rule: None, reason: reason.into(), policy: None, critical: false }
+        Self { verdict, rule: None, reason: reason.into(), critical: false }
     }
 
     pub(super) fn by(self, rule: impl Into<String>) -> Self {

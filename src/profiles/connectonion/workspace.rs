@@ -197,8 +197,12 @@ fn seen(text: &str) -> Vec<WorkspaceDecision> {
     let scan = shell::scan(text);
     let read = scan.commands.iter().filter(|command| command.via != Via::Guess);
     let named = read.filter(|command| !command.argv.is_empty());
-    let words = named.map(|command| command.argv.iter().map(|word| word.text.to_string()));
-    words.map(|words| classify(&words.collect::<Vec<_>>())).collect()
+    let words =
+        named.map(|command| command.argv.iter().map(|word| word.text.to_string()).collect());
+    // `<&-rm x` runs `rm x`; our scanner stops there.
+    let behind = text.split("&-").skip(1);
+    let behind = behind.map(|behind| behind.split_whitespace().map(str::to_owned).collect());
+    words.chain(behind).map(|words: Vec<String>| classify(&words)).collect()
 }
 
 /// Decides what ConnectOnion does not see: redirects, words that only the shell knows, programs
