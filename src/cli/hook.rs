@@ -143,9 +143,10 @@ pub(super) fn run(context: &Context, args: &HookArgs, signals: Option<EarlySigna
 fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Result<HookReply> {
     let began = Instant::now();
     let agent = args.agent;
-    let early_signals = match args.mode().is_gate() {
-        true => Some(signals.map_or_else(EarlySignals::block, Ok)?),
-        false => None,
+    let early_signals = if args.mode().is_gate() {
+        Some(signals.map_or_else(EarlySignals::block, Ok)?)
+    } else {
+        None
     };
     // Remembered first: the agent may exit at any time.
     let parent = Parent::new(agent.process_variable());

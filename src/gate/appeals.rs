@@ -10,7 +10,8 @@ use countersign_store::{Closed, HistoryRange, StoreError};
 use countersign_tokens::clock;
 use std::sync::Arc;
 
-/// How long after its end an ask is looked for whose call was blocked all the same, in milliseconds.
+/// The time after its end within which an ask is found whose call was blocked afterwards, in
+/// milliseconds.
 const SPAN_MS: i64 = 3_600_000;
 /// How often a row that changed meanwhile is read again.
 const TRIES: usize = 7;
@@ -18,8 +19,8 @@ const TRIES: usize = 7;
 const ASKED_AGAIN: &str = "the same call asks again, on another card";
 
 impl Gate {
-    /// Why nobody is asked about this appeal: a person has approved this very call already, or is
-    /// asked about the same one.
+    /// The reason for which nobody is asked about this appeal: a person has approved this very call
+    /// already, or is asked about the same one.
     ///
     /// # Errors
     /// When the store fails.
@@ -32,7 +33,7 @@ impl Gate {
         if let Some(ask) = self.overrule(call, appeal).await? {
             let by = ask.answer().map(Answer::deciders).unwrap_or_default();
             let (by, against) = (line(&by), line(&appeal.against));
-            return Ok(Some(format!("{by} approved it, and {against} blocked it all the same")));
+            return Ok(Some(format!("{by} approved it, but {against} still blocked it")));
         }
         let asked = self.open_appeals(call, digest).await?;
         Ok(asked.first().map(|id| format!("a person is asked about it already ({id})")))

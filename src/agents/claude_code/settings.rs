@@ -18,7 +18,7 @@ const AHEAD: &str = "--ahead";
 /// terminal while a person thinks about it. Of both hooks one ends at once.
 const BLOCKED: &str = "PermissionDenied";
 const WAKE: &str = "--wake";
-/// The modes whose option stands in the command of a hook.
+/// The modes whose option is part of a hook's command.
 const CHOSEN: [HookMode; 3] = [HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks];
 
 const SETTINGS: JsonSettings = JsonSettings {
@@ -44,7 +44,7 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
         let options = options.iter().flatten().map(|option| format!(" {option}"));
         command.to_owned() + &options.collect::<String>()
     };
-    let (ahead, decides) = (with(&[Some(AHEAD)]), with(&[mode.option()]));
+    let ahead = with(&[Some(AHEAD)]);
     let of_blocks = mode.option().filter(|_| mode == HookMode::Blocks);
     let told = EVENTS.map(|event| match event {
         "PermissionRequest" if mode == HookMode::Blocks => entry(event, vec![quick(&ahead)]),
@@ -53,7 +53,7 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
     let mut entries = Vec::from(told);
     let blocked = [appeals(&with(&[of_blocks])), wakes(&with(&[of_blocks, Some(WAKE)]))];
     entries.push(entry(BLOCKED, blocked.to_vec()));
-    let before = if mode.is_gate() { gate(&decides) } else { quick(&ahead) };
+    let before = if mode.is_gate() { gate(&with(&[mode.option()])) } else { quick(&ahead) };
     entries.push(entry(GATE, vec![before]));
     SETTINGS.connect(text, &entries)
 }

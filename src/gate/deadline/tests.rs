@@ -501,7 +501,7 @@ async fn what_its_machine_blocked_although_it_was_approved_says_both_and_is_not_
 
         for _ in 0..2 {
             let why = submitted(&gate, under("t1", appeal("make a"))).await.unwrap_err();
-            assert_eq!(why, "Ana approved it, and Claude Code's auto mode blocked it all the same");
+            assert_eq!(why, "Ana approved it, but Claude Code's auto mode still blocked it");
         }
         let ask = read(&store, &id).await;
         assert_eq!(overruled(&ask), Some("[Data Exfiltration] x"));
@@ -523,7 +523,7 @@ async fn a_retry_that_is_blocked_again_says_so_at_the_appeal_that_released_it() 
         let execution = started.answer().unwrap().execution.clone().unwrap();
         assert_eq!(execution.as_call.as_deref(), Some("t2"), "its card says that it started");
         let why = submitted(&gate, under("t2", appeal("scp a b:c"))).await.unwrap_err();
-        assert!(why.starts_with("Ana approved it, and"), "{why}");
+        assert_eq!(why, "Ana approved it, but Claude Code's auto mode still blocked it");
         assert_eq!(overruled(&read(&store, &released.id).await), Some("[Data Exfiltration] x"));
         // The block that was appealed against is not one of what it released.
         assert!(submitted(&gate, under("t3", appeal("scp a b:c"))).await.is_ok());

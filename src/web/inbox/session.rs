@@ -7,7 +7,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -138,6 +138,16 @@ fn derive(purpose: &str, access_token: &str) -> String {
     URL_SAFE_NO_PAD.encode(hash)
 }
 
+/// Replaces a file of the inbox in one step; only this user can read it.
+pub(crate) fn write(file: &Path, content: &impl Serialize) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&mut new, content)?;
+    new.as_file().sync_all()?;
+    new.persist(file)?;
+    Ok(())
+}
+
 pub(crate) fn same(secret: &str, given: &str) -> bool {
     secret.as_bytes().ct_eq(given.as_bytes()).into()
 }
@@ -225,12 +235,7 @@ impl SignedInBrowsers {
         self.ended.send_modify(|count| *count += 1);
         let Some(file) = &self.file else { return };
         let kept: Vec<_> = all.iter().map(|one| KeptSignIn::of(one)).collect();
-        let folder = file.parent().unwrap_or(Path::new("."));
-        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut new| {
-            serde_json::to_writer(&mut new, &kept)?;
-            new.persist(file).map_err(|failed| failed.error)
-        });
-        if let Err(error) = written {
+        if let Err(error) = write(file, &kept) {
             tracing::error!(%error, "the sign-ins of the inbox cannot be written; a restart ends them");
             let _ = fs::remove_file(file);
         }

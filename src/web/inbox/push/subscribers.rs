@@ -1,6 +1,9 @@
 //! The browsers that want to be told while no page is open, in a file that outlives the daemon.
 
-use crate::inbox::push::message::{BrowserKeys, PUBLIC_LEN, SECRET_LEN, SenderKey};
+use crate::inbox::{
+    push::message::{BrowserKeys, PUBLIC_LEN, SECRET_LEN, SenderKey},
+    session::write,
+};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -157,16 +160,6 @@ fn begin(file: &Path) -> io::Result<PushFile> {
     let begun = PushFile { key: URL_SAFE_NO_PAD.encode(key), subscribers: Vec::new() };
     write(file, &begun)?;
     Ok(begun)
-}
-
-/// Replaces the file in one step; only this user can read it.
-fn write(file: &Path, content: &PushFile) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut new, content)?;
-    new.as_file().sync_all()?;
-    new.persist(file)?;
-    Ok(())
 }
 
 /// https, or a push service on this machine.
