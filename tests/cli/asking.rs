@@ -308,10 +308,11 @@ async fn pending_shows_what_waits() {
     assert_eq!(short.lines().count(), 1, "{short}");
     assert!(short.starts_with(&id) && short.contains("left  git push  tester · shop"), "{short}");
     let shown = run(&daemon, &["pending", "--full"]).await.stdout;
-    let head = format!("{id}  git push\n    tester · shop");
+    let head = format!(
+        "{id}  git push\n    → Publishes to the default remote (git push)\n    tester · shop"
+    );
     assert!(shown.starts_with(&head), "{shown}");
     for part in [
-        "agent      tester",
         "session    one",
         "folder     /home/ana/shop",
         "tool       shell_exec",

@@ -31,8 +31,18 @@ pub struct CriticalMatch {
 impl CriticalMatch {
     /// Returns the reason as a sentence.
     pub(crate) fn sentence(&self) -> String {
-        format!("This {}. It always needs a person.", self.reason)
+        format!("{THIS}{}{ALWAYS}", self.reason)
     }
+}
+
+const THIS: &str = "This ";
+const ALWAYS: &str = ". It always needs a person.";
+
+/// Returns what a critical call does, of the sentence that says why it asks: "deletes a home
+/// directory recursively".
+#[must_use]
+pub fn clause(why: &str) -> Option<&str> {
+    why.strip_prefix(THIS)?.strip_suffix(ALWAYS)
 }
 
 /// A built-in reason with its position.
