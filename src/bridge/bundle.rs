@@ -10,14 +10,16 @@ use crate::{
 };
 use countersign_domain::{Ask, Decision, Scope, State};
 use countersign_policy::tools::{Kind, kind_of};
-use countersign_port::{Block, Button, ButtonStyle, Card, Tone, line};
+use countersign_port::{Block, Button, ButtonStyle, Card, Tone, brief, line};
 use countersign_store::{Bundle, Member};
 use countersign_tokens::clock;
 use std::collections::BTreeMap;
 
-/// The most lines of a bundle, and the most effects.
-const LINES: usize = 20;
-const EFFECTS: usize = 6;
+/// The most lines of a bundle, the most effects below the worst, and how much of its first line
+/// names what it holds; characters.
+const LINES: usize = 8;
+const EFFECTS: usize = 3;
+const TITLE: usize = 60;
 /// The rows of buttons that a page leaves to its request.
 const ROWS: usize = 4;
 
@@ -122,11 +124,11 @@ fn overview(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
     let mut blocks = Vec::new();
     if !lines.is_empty() {
         let text = listed(&lines);
-        blocks.push(Block::Code { label: "requests".to_owned(), text });
+        blocks.push(Block::Code { label: "requests".to_owned(), text, whole: false });
     }
-    if !open.is_empty() {
-        blocks.extend(touches(&asks).map(|text| Block::Note { text }));
-    }
+    let mut effects = if open.is_empty() { Vec::new() } else { touches(&asks) }.into_iter();
+    let worst = effects.next().unwrap_or_default();
+    blocks.extend(effects.map(|text| Block::Note { text }));
     if open.iter().any(|member| member.ask.stopped.is_some()) {
         blocks.push(Block::Note { text: card::PAUSED.to_owned() });
     }
@@ -138,9 +140,10 @@ fn overview(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
         ask: asks.first().map(|ask| ask.id.clone()).unwrap_or_default(),
         revision: revision(bundle),
         tone: tone(shown),
-        title: title(&asks),
+        title: title(&lines),
         whole: false,
-        origin: String::new(),
+        worst,
+        origin: asks.first().map(|ask| card::origin(&ask.body.call)).unwrap_or_default(),
         blocks,
         buttons: if open.is_empty() { Vec::new() } else { buttons(bundle, &open, store) },
         more: Vec::new(),
@@ -148,13 +151,18 @@ fn overview(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
     }
 }
 
-fn title(asks: &[&Ask]) -> String {
-    let Some(call) = asks.first().map(|ask| &ask.body.call) else { return "no request".to_owned() };
-    let folder = call.cwd.as_deref().and_then(|cwd| cwd.trim_end_matches('/').rsplit('/').next());
-    let folder = folder.filter(|folder| !folder.is_empty());
-    let project = folder.map(|folder| format!(" · {}", line(folder))).unwrap_or_default();
-    let requests = if asks.len() == 1 { "request" } else { "requests" };
-    format!("{} {requests} from {}{project}", asks.len(), line(&call.agent))
+/// What it holds: its largest family, and how many others there are.
+fn title(lines: &[RequestLine]) -> String {
+    let Some((first, others)) = lines.split_first() else { return "no request".to_owned() };
+    let what = brief(&first.what, TITLE);
+    let what = match first.asks.len() {
+        1 => what,
+        many => format!("{many} × {what}"),
+    };
+    match others.iter().map(|line| line.asks.len()).sum() {
+        0_usize => what,
+        more => format!("{what}, and {more} more"),
+    }
 }
 
 fn listed(lines: &[RequestLine]) -> String {
@@ -166,18 +174,24 @@ fn listed(lines: &[RequestLine]) -> String {
     listed.join("\n")
 }
 
-/// What the requests touch, in all.
-fn touches(asks: &[&Ask]) -> Option<String> {
+/// What the requests touch, in all, the worst first. That they run what their lines say goes
+/// without saying.
+fn touches(asks: &[&Ask]) -> Vec<String> {
     let mut effects: Vec<&str> = Vec::new();
     for effect in asks.iter().flat_map(|ask| &ask.body.effects) {
-        if !effects.contains(&effect.as_str()) {
+        let said = effect.starts_with("runs ") && !effect.starts_with("runs as ");
+        if !said && !effects.contains(&effect.as_str()) {
             effects.push(effect);
         }
     }
-    let more = effects.len().saturating_sub(EFFECTS);
-    let some: Vec<_> = effects.into_iter().take(EFFECTS).map(line).collect();
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    (!some.is_empty()).then(|| format!("→ {}{more}", some.join("; ")))
+    effects.sort_by_key(|effect| card::weight(effect));
+    let more = effects.len().saturating_sub(1 + EFFECTS);
+    let mut told: Vec<_> =
+        effects.iter().take(1 + EFFECTS).map(|it| card::effect_line(it)).collect();
+    if more > 0 {
+        told.push(format!("→ and {more} more; Review shows them"));
+    }
+    told
 }
 
 /// How those ended that have ended.
@@ -252,15 +266,15 @@ fn revision(bundle: &Bundle) -> u32 {
 /// characters.
 const LONGEST: usize = 200;
 const NUMBERS: usize = 80;
-/// How much of a request that is no command its line shows; characters.
-const GLANCE: usize = 120;
 /// Arguments beside a command that do not change what it does.
 const HARMLESS: [&str; 3] = ["command", "description", "timeout"];
 
 /// Requests of one family: commands that differ in one number only share a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RequestLine {
-    /// What they want, in one line; `N` stands for the number in which they differ.
+    /// What they want; `N` stands for the number in which they differ.
+    what: String,
+    /// The same with the numbers.
     text: String,
     /// Which requests.
     asks: Vec<usize>,
@@ -303,12 +317,7 @@ fn request(ask: &Ask) -> (String, bool) {
     let command = call.args.get("command").and_then(|command| command.as_str());
     let command = command.or(call.args.as_str()).filter(|_| kind_of(&call.tool) == Kind::Shell);
     let Some(command) = command else {
-        let mut args: String = call.args.to_string().chars().take(GLANCE + 1).collect();
-        if args.chars().count() > GLANCE {
-            args.pop();
-            args.push('…');
-        }
-        return (line(&format!("{}: {args}", call.tool)), false);
+        return (card::title(ask), false);
     };
     let args = call.args.as_object();
     let only = args.is_none_or(|args| args.keys().all(|key| HARMLESS.contains(&key.as_str())));
@@ -362,8 +371,9 @@ fn family(exact: bool, words: &[String], members: &[(usize, Vec<String>)]) -> Re
             None => {}
         }
     }
+    let what = text.clone();
     if places.is_empty() {
-        return RequestLine { text, asks, whole: exact };
+        return RequestLine { what, text, asks, whole: exact };
     }
     let listed = values.map(|values| spans(&values)).filter(|it| it.chars().count() <= NUMBERS);
     // A command that holds this letter as a word of its own would read as if it were a number.
@@ -373,7 +383,7 @@ fn family(exact: bool, words: &[String], members: &[(usize, Vec<String>)]) -> Re
         Some(listed) => text.push_str(&format!("  (N: {listed})")),
         None => text.push_str("  (N: various numbers)"),
     }
-    RequestLine { text, asks, whole }
+    RequestLine { what, text, asks, whole }
 }
 
 /// Numbers in their order, runs of them as spans. Numbers of one width keep their leading zeros.
@@ -525,7 +535,7 @@ mod tests {
     fn requests_that_one_line_says_in_full_are_approved_together_and_others_only_denied() {
         let card =
             draw(&bundle(1, &[(1, "scp b-1 prod:"), (1, "scp b-2 prod:"), (0, "rm -rf /")]), "st");
-        assert_eq!(card.title, "2 requests from claude-code · shop");
+        assert_eq!((&*card.title, &*card.origin), ("2 × scp b-N prod:", "claude-code · shop"));
         assert_eq!(text(&card), "2 × scp b-N prod:  (N: 1, 2)");
         assert_eq!(labels(&card), ["Review", "Approve these 2", "Deny all 2"]);
         let card = draw(&bundle(1, &[(1, "scp b-1 prod:"), (1, "make")]), "st");

@@ -20,12 +20,14 @@ use countersign_gate::{
 };
 use countersign_port::{Block, Card, DiffLine, Field, Tone, brief, line, visible};
 use countersign_tokens::clock;
+pub(super) use effects::{effect_line, weight};
+pub(super) use facts::origin;
 pub use facts::thread_name;
 
 /// What open cards say while everything is paused.
 pub(super) const PAUSED: &str = "Paused: nothing is approved until /resume.";
 /// How much of an agent's reason the card shows; all of it is in the details.
-const REASON: usize = 240;
+const REASON: usize = 160;
 
 /// Draws the ask as it is now.
 #[must_use]
@@ -39,12 +41,13 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     if let Some(review) = &ask.body.review {
         no_call::draw_review(ask, review, &mut sheet);
     }
-    if ask.is_open() && !ask.is_question() {
-        effects::draw(ask, &mut sheet, &mut details);
-    }
+    let worst = match ask.is_open() && !ask.is_question() {
+        true => effects::draw(ask, first.whole, &mut sheet, &mut details),
+        false => String::new(),
+    };
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
-        _ if ask.is_question() => question::settled(ask, &mut sheet),
+        _ if ask.is_question() => question::settled(ask, first.whole, &mut sheet),
         _ if ask.body.resumes.is_some() => no_call::draw_resumption(ask, &mut sheet),
         _ if ask.body.call.budget.is_some() => {
             let budget = ask.body.call.budget.iter();
@@ -75,6 +78,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         tone: tone(ask),
         title: first.text,
         whole: first.whole && is_plain(ask) && sheet.is_brief(),
+        worst,
         origin: facts::origin(&ask.body.call),
         blocks: blocks(ask, sheet, details),
         buttons: buttons.rows,
@@ -202,7 +206,7 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         sheet.note(format!("If nobody answers, it is approved at {}.", clock::short(at)));
     }
     if sheet.spells_out() {
-        sheet.note("Invisible characters are spelled out, such as \\u{200b}.");
+        sheet.note("Invisible characters are spelled out.");
     }
     if !ask.is_open() {
         return;
@@ -238,7 +242,13 @@ impl Sheet {
     /// The agent's text, verbatim. The label is ours.
     pub(super) fn code(&mut self, label: &str, text: &str) {
         let text = self.seen(text);
-        self.blocks.push(Block::Code { label: label.to_owned(), text });
+        self.blocks.push(Block::Code { label: label.to_owned(), text, whole: false });
+    }
+
+    /// The same where one press approves every line.
+    pub(super) fn whole_code(&mut self, label: &str, text: &str) {
+        let text = self.seen(text);
+        self.blocks.push(Block::Code { label: label.to_owned(), text, whole: true });
     }
 
     /// The agent's words to people. The label is ours.

@@ -6,9 +6,9 @@ mod bash;
 mod cover;
 mod fnmatch;
 mod host;
+mod mode;
 mod permission;
 mod permit;
-mod session;
 mod workspace;
 
 use countersign_policy::shell::{Scan, Via};
@@ -19,13 +19,11 @@ use countersign_policy::{
 
 pub use crate::connectonion::answer::{Mailbox, PromptAnswer, PromptScope};
 use crate::connectonion::host::HostFile;
+pub use crate::connectonion::mode::{FullAccessTurns, PermissionMode, Requester};
 pub use crate::connectonion::permission::{
     Expires, Permission, PermissionKey, PermissionSource, Permissions,
 };
 use crate::connectonion::permit::{PermitContext, PermitResult};
-pub use crate::connectonion::session::{
-    AgentSession, AnswerOutcome, CheckOutcome, FullAccessTurns, PermissionMode, Requester,
-};
 pub use crate::connectonion::workspace::{POLICY, WorkspaceDecision, is_control_file};
 use crate::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, ModeTurn, OnDeny, OnDisconnect,
@@ -46,6 +44,12 @@ impl ConnectOnion {
     /// A sentence that names the mistake and its place.
     pub fn read(text: Option<&str>, name: &str, compat: bool) -> Result<Self, String> {
         Ok(Self { host: host::read(text, name, compat)?, compat })
+    }
+
+    /// Returns the profile of sessions that name none.
+    #[must_use]
+    pub fn mode(&self) -> PermissionMode {
+        self.host.mode
     }
 
     /// Returns the decision of the policy of `:workspace` on a call.
@@ -92,7 +96,6 @@ impl System for ConnectOnion {
             era: self.host.era,
             requester: Requester::of(call.own.requester.as_deref()),
             reachable: context.reachable,
-            stopped: false,
             compat: self.compat,
         };
         let scan = scan_of(call);
@@ -225,7 +228,7 @@ fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
     let mut all: Vec<Vec<Option<String>>> = argv.collect();
     if all.is_empty() {
         let read = bash::read(text).unwrap_or_default();
-        all = read.into_iter().map(|one| one.words.into_iter().map(Some).collect()).collect();
+        all = read.into_iter().map(|text| vec![Some(text)]).collect();
     }
     all
 }
@@ -233,7 +236,7 @@ fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
 /// Returns the texts that permissions are matched with.
 fn patterns(scan: &Scan<'_>, text: &str) -> Vec<String> {
     match bash::read(text) {
-        Ok(commands) => commands.iter().map(bash::Simple::text).collect(),
+        Ok(commands) => commands,
         Err(_) => {
             scan.commands.iter().filter_map(|c| c.written_in(text)).map(str::to_owned).collect()
         }

@@ -6,12 +6,12 @@
 //! command it was made from. Bypasses of molf's globs do not bypass it. With `compat` only the
 //! first decision counts. Guardrails are above both.
 
-pub mod approvals;
 pub mod commands;
 pub mod file;
 mod lenient;
 pub mod ruleset;
 mod strict;
+mod texts;
 
 use countersign_policy::decision::{Decision, Layers, Mode};
 use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
@@ -115,7 +115,7 @@ impl System for Molf {
     }
 
     fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String> {
-        approvals::told(call, end)
+        texts::told(call, end)
     }
 
     fn has_mode(&self, word: &str) -> bool {
@@ -151,7 +151,7 @@ impl Molf {
         decision.verdict = verdict;
         (decision.rule, decision.deciding_rule) = (None, None);
         decision.reason = match verdict {
-            Verdict::Deny => approvals::denied(call, pieces, deciding, None)?,
+            Verdict::Deny => texts::denied(call, pieces, deciding, None)?,
             Verdict::Ask => "No rule allows it.".to_owned(),
             Verdict::Allow => "The rules allow it.".to_owned(),
         };

@@ -220,7 +220,7 @@ fn draw(card: &Card) -> (String, Vec<String>) {
 
 fn write_block(block: &Block, text: &mut String, files: &mut Vec<String>) {
     match block {
-        Block::Code { label, text: code } | Block::Quote { label, text: code } => {
+        Block::Code { label, text: code, .. } | Block::Quote { label, text: code } => {
             write_text(label, code, text, files);
         }
         Block::Diff { path, lines, .. } => write_text(&line(path), &diff_text(lines), text, files),

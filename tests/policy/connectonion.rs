@@ -2,15 +2,15 @@
 //! line, and whole sessions.
 
 mod answers;
+mod session;
 mod sessions;
 mod verdicts;
 
-use std::sync::Arc;
-
 use countersign_profiles::Profile;
-use countersign_profiles::connectonion::{AgentSession, CheckOutcome, ConnectOnion, Requester};
+use countersign_profiles::connectonion::{ConnectOnion, Requester};
 use serde_json::{Value, json};
 
+use crate::connectonion::session::{AgentSession, CheckOutcome};
 use crate::support::{Check, Kind, Vectors};
 
 fn vectors() -> Vectors {
@@ -23,7 +23,7 @@ fn host(config: &Value, kind: Kind) -> ConnectOnion {
 }
 
 fn session(config: &Value, requester: Requester, io: bool, kind: Kind) -> AgentSession {
-    AgentSession::new(Arc::new(host(config, kind)), requester, io)
+    AgentSession::new(host(config, kind), requester, io, kind == Kind::Compat)
 }
 
 /// The verdict on a line; `error:Name` where ConnectOnion itself stumbles.
@@ -38,7 +38,7 @@ fn ruled(check: &Check, line: &Value) -> Value {
 fn word(step: &CheckOutcome) -> &'static str {
     match step {
         CheckOutcome::Run => "allow",
-        CheckOutcome::Prompt(_) => "ask",
+        CheckOutcome::Prompt => "ask",
         CheckOutcome::Refused(_) => "deny",
     }
 }

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use countersign_policy::{Call, Guardrail, Verdict};
-use countersign_profiles::molf::approvals::{
-    ApprovalEvent, ApprovalReply, ApprovalResolution, Ended, MolfGate,
-};
 use countersign_profiles::molf::{approval_id, file};
 use countersign_profiles::rules_of;
 use countersign_profiles::{CallEnd, EvaluationContext, Grants, Profile};
 use serde_json::{Value, json};
+
+use crate::molf_gate::{ApprovalEvent, ApprovalReply, ApprovalResolution, Ended, MolfGate};
 
 fn rows(file: &str) -> Vec<Value> {
     let path = format!("{}/../../tests/vectors/002-molf/{file}", env!("CARGO_MANIFEST_DIR"));

@@ -12,6 +12,7 @@ mod support;
 
 mod connectonion;
 mod critical_asks;
+mod molf_gate;
 mod molf_lifecycle;
 mod profile_molf;
 mod profile_ohmypi;

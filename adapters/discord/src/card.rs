@@ -5,8 +5,7 @@
 
 use crate::markdown::{code, diff, escape, one_line, quote, units};
 use countersign_port::{
-    Block, Button, ButtonStyle, Card, Dress, Limits, Look, Markup, Remark, TextFile, excerpt,
-    lay_out,
+    Block, Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, excerpt, lay_out,
 };
 use serenity::all::{
     ButtonStyle as Style, CreateActionRow, CreateButton, CreateSelectMenu, CreateSelectMenuKind,
@@ -15,7 +14,7 @@ use serenity::all::{
 
 /// The most that a message's text holds, less the line that mentions a role.
 const LIMIT: usize = 2000 - 30;
-const LIMITS: Limits = Limits { units: LIMIT, least: 16, files: 10 };
+const LIMITS: Limits = Limits { units: LIMIT, least: 40, files: 10 };
 
 /// A drawn card.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,13 +74,13 @@ impl Content {
         }
     }
 
-    fn bold(&mut self, text: &str) {
-        // Discord knows no bold text that begins or ends with a blank.
-        let bold = text.trim_matches(' ');
-        let (before, behind) = text.split_once(bold).unwrap_or_default();
-        match bold {
+    /// A text between marks, which Discord does not take for such where a blank is within.
+    fn marked(&mut self, mark: &str, text: &str) {
+        let inner = text.trim_matches(' ');
+        let (before, behind) = text.split_once(inner).unwrap_or_default();
+        match inner {
             "" => self.put(text),
-            bold => self.put(&format!("{before}**{}**{behind}", escape(bold))),
+            inner => self.put(&format!("{before}{mark}{}{mark}{behind}", escape(inner))),
         }
     }
 
@@ -94,9 +93,9 @@ impl Content {
 }
 
 impl Markup for Content {
-    const OPEN: &'static str = "🔐";
+    const FOLDS: bool = false;
     const REASON_ON_LINE: bool = false;
-    const FACTS: (&'static str, &'static str) = (" · ", " ");
+    const BESIDE: &'static str = "";
 
     fn units(&self) -> usize {
         units(&self.markdown)
@@ -104,8 +103,9 @@ impl Markup for Content {
 
     fn add(&mut self, words: &str, look: Look) {
         match look {
-            Look::Plain | Look::Sign | Look::Remark => self.put(words),
-            Look::Label | Look::Agent | Look::Name => self.bold(words),
+            Look::Plain | Look::Sign => self.put(words),
+            Look::Label | Look::Agent | Look::Name => self.marked("**", words),
+            Look::Remark => self.marked("*", words),
             Look::Own | Look::Value => self.put(&escape(words)),
         }
     }
@@ -117,7 +117,8 @@ impl Markup for Content {
     }
 
     fn deadline(&mut self, between: &str, at: i64) {
-        self.put(&format!("{between}⏳ expires <t:{}:R>", at.div_euclid(1000)));
+        let at = at.div_euclid(1000);
+        self.put(&format!("{between}⏳ until <t:{at}:t>, <t:{at}:R>"));
     }
 
     fn boxed(&mut self, text: &str, dress: Dress) {
@@ -125,8 +126,7 @@ impl Markup for Content {
         let dressed = match dress {
             Dress::Code => code(text),
             Dress::Diff => diff(text),
-            Dress::Quote if self.small => quote(text, "-# "),
-            Dress::Quote => quote(text, ""),
+            Dress::Quote | Dress::Reason => quote(text, if self.small { "-# " } else { "" }),
         };
         self.markdown.push_str(&dressed);
     }
@@ -142,27 +142,6 @@ impl Markup for Content {
     // There is no small print for code.
     fn begin(&mut self, block: &Block) {
         self.small = self.folds && !matches!(block, Block::Code { .. } | Block::Diff { .. });
-    }
-
-    fn remark(&self, remark: Remark<'_>) -> Option<String> {
-        Some(match remark {
-            Remark::Nothing => "*(nothing)*".to_owned(),
-            Remark::Cut(hidden, file) => format!(
-                "✂️ **{hidden} characters are not shown here; all of it is in `{}`. It ends:**",
-                file.unwrap_or_default()
-            ),
-            Remark::Altered(file) => {
-                format!("✂️ **All of it is in `{}`.**", file.unwrap_or_default())
-            }
-            Remark::Invisible => "⚠️ invisible characters are shown as \\\\u{…}".to_owned(),
-            Remark::More(hidden, file) => {
-                format!("*{hidden} characters more in* `{}`", file.unwrap_or_default())
-            }
-            Remark::Parts(left, file) => format!(
-                "✂️ **{left} parts are not shown here; all of it is in `{}`.**",
-                file.unwrap_or_default()
-            ),
-        })
     }
 }
 

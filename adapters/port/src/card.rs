@@ -27,8 +27,12 @@ pub struct Card {
     /// else of it is shown. A critical ask never is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// The second line: agent, project and machine, such as `claude-code · shop on mill`. The
-    /// adapter adds the time that is left.
+    /// The second line, also of a notification: the worst of what it would do, such as `→ Deletes
+    /// /`. Empty where the first line says it, and once closed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub worst: String,
+    /// The next line: agent, project and machine, such as `claude-code · shop on mill`. The adapter
+    /// adds the time that is left.
     #[serde(default)]
     pub origin: String,
     /// The content, top to bottom.
@@ -94,6 +98,10 @@ pub enum Block {
         label: String,
         /// The whole text, exactly.
         text: String,
+        /// Whether one press approves every line of it, so that a card shows all of them, however
+        /// many they are.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole: bool,
     },
     /// The agent's words to people, such as a reason or a question.
     Quote {
@@ -110,7 +118,7 @@ pub enum Block {
     },
     /// A change of a file, line by line.
     Diff {
-        /// The file; from an agent.
+        /// The file; from an agent. Empty where the first line names it.
         path: String,
         /// How many lines come in.
         added: usize,
@@ -230,7 +238,9 @@ pub enum ButtonStyle {
 /// The whole card without any markup.
 #[must_use]
 pub fn plain(card: &Card) -> String {
-    let mut out = format!("{}\n{}\n", card.title, card.origin);
+    let lines = [&card.title, &card.worst, &card.origin];
+    let mut out: String =
+        lines.iter().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
     for block in &card.blocks {
         out.push('\n');
         plain_block(block, &mut out);
@@ -240,7 +250,7 @@ pub fn plain(card: &Card) -> String {
 
 fn plain_block(block: &Block, out: &mut String) {
     match block {
-        Block::Code { label, text } | Block::Quote { label, text } => {
+        Block::Code { label, text, .. } | Block::Quote { label, text } => {
             out.push_str(&format!("{label}:\n{text}\n"));
         }
         Block::Diff { path, lines, .. } => out.push_str(&format!("{path}\n{}\n", diff_text(lines))),

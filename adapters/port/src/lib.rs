@@ -38,7 +38,7 @@ pub use card::{
 pub use command::{
     BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in, respelled,
 };
-pub use layout::{Dress, Layout, Limits, Look, Markup, Remark, TextFile, lay_out};
+pub use layout::{Dress, Layout, Limits, Look, Markup, TextFile, lay_out};
 pub use pairing::{Guide, Invitation, Knock, PAIRING_PREFIX, PairingPlace, pairing_code};
 pub use platform::{
     Absent, ApproverList, CheckError, Description, IdForm, Key, Names, Platform, Setting, Settings,

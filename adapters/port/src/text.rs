@@ -58,6 +58,78 @@ fn begun(tail: &str) -> &str {
     start.and_then(|start| tail.get(start + 1..)).unwrap_or(tail)
 }
 
+/// How many characters a row of a phone's screen holds.
+pub(crate) const WIDTH: usize = 40;
+
+/// How many rows a text takes there.
+pub(crate) fn rows_of(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count().div_ceil(WIDTH).max(1)).sum()
+}
+
+/// Cuts a text to so many rows, keeping the head and the tail, between lines where they are short.
+/// Also returns how many lines are left out, where it is whole ones.
+pub(crate) fn excerpt_rows(text: &str, rows: usize) -> (Excerpt, Option<usize>) {
+    if rows_of(text) <= rows {
+        return (Excerpt { head: text.to_owned(), tail: None, hidden: 0 }, None);
+    }
+    let of_tail = rows.div_ceil(3);
+    let head = within(text.split_inclusive('\n'), rows - of_tail);
+    let tail = within(text.split_inclusive('\n').rev(), of_tail);
+    let (start, end) = (head.whole, text.len() - tail.whole);
+    let part = |from, to| text.get(from..to).unwrap_or_default();
+    let middle = part(start, end);
+    let chars = |text: &str| text.chars().count();
+    let (head, tail, is_lines) = if head.part == 0 && tail.part == 0 {
+        let head = part(0, start);
+        (head.strip_suffix('\n').unwrap_or(head).to_owned(), part(end, text.len()).to_owned(), true)
+    } else if middle.lines().nth(1).is_none() {
+        // One line that is too long is cut itself.
+        let cut = excerpt(middle, head.part + tail.part);
+        let Some(cut_tail) = cut.tail else {
+            return (Excerpt { head: text.to_owned(), tail: None, hidden: 0 }, None);
+        };
+        let tail = format!("{cut_tail}{}", part(end, text.len()));
+        (format!("{}{}", part(0, start), cut.head), tail, false)
+    } else {
+        let first = middle.lines().next().filter(|_| head.part > 0).unwrap_or_default();
+        let begin = first.char_indices().nth(head.part).map_or(first, |(at, _)| {
+            ended(first.get(..at).unwrap_or(first)).trim_end_matches('\u{200d}')
+        });
+        let last = middle.split_inclusive('\n').next_back().filter(|_| tail.part > 0);
+        let last = last.unwrap_or_default();
+        let from = tail.part.saturating_sub(1);
+        let end_of_last = last.char_indices().rev().nth(from).map_or(last, |(at, _)| {
+            begun(last.get(at..).unwrap_or(last)).trim_start_matches(leans)
+        });
+        let tail = format!("{end_of_last}{}", part(end, text.len()));
+        (format!("{}{begin}", part(0, start)), tail, false)
+    };
+    let hidden = chars(text) - chars(&head) - chars(&tail);
+    let lines = is_lines.then(|| middle.lines().count());
+    (Excerpt { head, tail: Some(tail), hidden }, lines)
+}
+
+/// What of some lines fits.
+struct Within {
+    /// Bytes of whole lines.
+    whole: usize,
+    /// Characters of the line behind them, where it is worth cutting.
+    part: usize,
+}
+
+fn within<'t>(lines: impl Iterator<Item = &'t str>, rows: usize) -> Within {
+    let (mut whole, mut left) = (0, rows);
+    for line in lines {
+        let needed = rows_of(line).max(1);
+        if needed > left {
+            let cuts = whole == 0 || left > 2;
+            return Within { whole, part: if cuts { left * WIDTH } else { 0 } };
+        }
+        (whole, left) = (whole + line.len(), left - needed);
+    }
+    Within { whole, part: 0 }
+}
+
 /// A text on a line, cut between words where it is longer than `most` characters, with the number
 /// of those that are missing.
 ///
@@ -189,6 +261,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_text_is_cut_between_its_lines_and_a_long_line_between_its_words() {
+        let script: Vec<String> = (1..=20).map(|n| format!("echo {n}")).collect();
+        let (cut, lines) = excerpt_rows(&script.join("\n"), 6);
+        assert_eq!(cut.head, "echo 1\necho 2\necho 3\necho 4");
+        assert_eq!((cut.tail.as_deref(), lines), (Some("echo 19\necho 20"), Some(14)));
+        let line = format!("echo start; {} rm -rf tail-end", "true; ".repeat(200));
+        let (cut, lines) = excerpt_rows(&line, 6);
+        assert!(cut.head.starts_with("echo start; true;") && lines.is_none());
+        let tail = cut.tail.unwrap_or_default();
+        assert!(tail.ends_with("true;  rm -rf tail-end"), "{tail}");
+        let shown = cut.head.chars().count() + tail.chars().count();
+        assert!(shown <= 6 * WIDTH && shown + cut.hidden == line.chars().count(), "{shown}");
+    }
+
     proptest! {
         #[test]
         fn folding_loses_nothing_but_blanks_and_never_grows_a_text_much(
@@ -209,6 +296,24 @@ mod tests {
                 .collect();
             prop_assert_eq!(kept, words(&text));
             prop_assert!(shown.lines().count() <= text.lines().count() + 1);
+        }
+
+        #[test]
+        fn what_is_cut_to_rows_is_short_and_counted(
+            text in "([a-z ]{0,60}\n?|\u{e9}{50}|\n){0,40}", rows in 3_usize..15
+        ) {
+            let (cut, lines) = excerpt_rows(&text, rows);
+            let tail = cut.tail.unwrap_or_default();
+            let shown = rows_of(&cut.head) + rows_of(&tail);
+            // An end of a line that is cut can begin a row of its own.
+            prop_assert!(shown <= rows + 2, "{shown} rows: {:?} {tail:?}", cut.head);
+            prop_assert!(text.starts_with(&cut.head) && text.ends_with(&tail));
+            let shown = cut.head.chars().count() + tail.chars().count();
+            prop_assert_eq!(shown + cut.hidden, text.chars().count());
+            // The head was ended before its last line break.
+            let of_head = cut.head.split('\n').count();
+            let middle = text.lines().count().saturating_sub(of_head + tail.lines().count());
+            prop_assert!(lines.is_none_or(|lines| lines == middle), "{lines:?} of {middle}");
         }
     }
 }

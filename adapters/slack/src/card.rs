@@ -3,13 +3,13 @@
 use crate::payload::SUBMIT;
 use crate::rich::{RichText, TextLook, escape};
 use countersign_port::{
-    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, Remark, TextFile, brief, lay_out, line,
+    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, brief, lay_out, line,
 };
 use serde_json::{Map, Value, json};
 
 /// What a card's text holds. Slack publishes no limit for `rich_text`; every other block of text
 /// has 3,000.
-const LIMITS: Limits = Limits { units: 2_900, least: 16, files: 10 };
+const LIMITS: Limits = Limits { units: 2_900, least: 40, files: 10 };
 /// What a notification shows of a title.
 const NOTIFICATION: usize = 300;
 /// What a button and an option hold.
@@ -35,15 +35,17 @@ pub(crate) struct SlackMessage {
 pub(crate) fn draw(card: &Card) -> SlackMessage {
     let layout = lay_out(card, LIMITS, &RichText::default());
     let title = brief(&line(&card.title), NOTIFICATION);
-    let text = escape(&format!("{} {title} · {}", card.tone.sign(), line(&card.origin)));
+    let lines = [title, line(&card.worst), line(&card.origin)];
+    let lines: Vec<_> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    let text = escape(&format!("{} {}", card.tone.sign(), lines.join("\n")));
     let blocks = layout.page.block().into_iter().chain(rows(card)).collect();
     SlackMessage { text, blocks, files: layout.files }
 }
 
 impl Markup for RichText {
-    const OPEN: &'static str = "🔔";
+    const FOLDS: bool = false;
     const REASON_ON_LINE: bool = false;
-    const FACTS: (&'static str, &'static str) = (" · ", " ");
+    const BESIDE: &'static str = " in the thread";
 
     fn units(&self) -> usize {
         self.characters()
@@ -70,7 +72,7 @@ impl Markup for RichText {
     fn boxed(&mut self, text: &str, dress: Dress) {
         match dress {
             Dress::Code | Dress::Diff => self.code(text),
-            Dress::Quote => self.quote(text),
+            Dress::Quote | Dress::Reason => self.quote(text),
         }
     }
 
@@ -78,28 +80,6 @@ impl Markup for RichText {
     fn fold(&mut self) {}
 
     fn unfold(&mut self) {}
-
-    fn remark(&self, remark: Remark<'_>) -> Option<String> {
-        Some(match remark {
-            Remark::Nothing => "(nothing)".to_owned(),
-            Remark::Cut(hidden, file) => format!(
-                "✂️ {hidden} characters are not shown here; all of it is in {} in the thread. It \
-                 ends:",
-                file.unwrap_or_default()
-            ),
-            Remark::Altered(file) => {
-                format!("✂️ All of it is in {} in the thread.", file.unwrap_or_default())
-            }
-            Remark::Invisible => "⚠️ invisible characters are shown as \\u{…}".to_owned(),
-            Remark::More(hidden, file) => {
-                format!("{hidden} characters more in {} in the thread", file.unwrap_or_default())
-            }
-            Remark::Parts(left, file) => format!(
-                "✂️ {left} parts are not shown here; all of it is in {} in the thread.",
-                file.unwrap_or_default()
-            ),
-        })
-    }
 }
 
 /// The rows of buttons; *More…* is at the end of the last one.

@@ -2,7 +2,7 @@
 
 use crate::page::{Page, Style};
 use countersign_port::{
-    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, Remark, TextFile, lay_out, visible,
+    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, lay_out, visible,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -71,9 +71,9 @@ impl CardPage {
 }
 
 impl Markup for CardPage {
-    const OPEN: &'static str = "🔔";
+    const FOLDS: bool = true;
     const REASON_ON_LINE: bool = true;
-    const FACTS: (&'static str, &'static str) = ("\n", ": ");
+    const BESIDE: &'static str = "";
 
     fn units(&self) -> usize {
         self.page.text().encode_utf16().count()
@@ -81,12 +81,12 @@ impl Markup for CardPage {
 
     fn add(&mut self, words: &str, look: Look) {
         match look {
-            Look::Plain | Look::Name | Look::Remark => self.put(Style::Plain, words),
+            Look::Plain | Look::Name => self.put(Style::Plain, words),
             Look::Sign | Look::Label => self.put(Style::Bold, words),
             Look::Agent | Look::Value => self.put(Style::Code, words),
             // They quote names, paths and hosts: whatever Telegram would make a link, a mention, a
             // command or a tag of stands as code.
-            Look::Own => words.split_inclusive(' ').for_each(|word| {
+            Look::Own | Look::Remark => words.split_inclusive(' ').for_each(|word| {
                 self.put(if is_linked(word) { Style::Code } else { Style::Plain }, word);
             }),
         }
@@ -109,7 +109,7 @@ impl Markup for CardPage {
         let style = match dress {
             Dress::Code if !self.folds => Style::Pre,
             Dress::Diff if !self.folds => Style::Diff,
-            Dress::Code | Dress::Diff | Dress::Quote => Style::Code,
+            Dress::Code | Dress::Diff | Dress::Quote | Dress::Reason => Style::Code,
         };
         self.put(style, text);
     }
@@ -125,30 +125,14 @@ impl Markup for CardPage {
         self.page.unfold();
     }
 
-    fn remark(&self, remark: Remark<'_>) -> Option<String> {
-        Some(match remark {
-            Remark::Nothing => "(nothing)".to_owned(),
-            Remark::Cut(hidden, Some(_)) => {
-                format!("⚠️ {hidden} characters are not shown here; all is in the attached file")
-            }
-            Remark::Cut(hidden, None) => format!("⚠️ {hidden} characters are not shown here"),
-            Remark::Altered(_) => return None,
-            Remark::Invisible => "⚠️ invisible characters are shown as \\u{…}".to_owned(),
-            Remark::More(hidden, Some(file)) => format!("{hidden} characters more in {file}"),
-            Remark::More(hidden, None) => format!("{hidden} characters more"),
-            Remark::Parts(left, Some(_)) => {
-                format!("⚠️ {left} more parts are in the attached files")
-            }
-            Remark::Parts(left, None) => format!("⚠️ {left} more parts are not shown here"),
-        })
-    }
-
     /// At the end of the fold where there is one.
     fn ask(&mut self, id: &str) {
         self.line = Line::Fresh;
-        self.page.refold();
+        let in_fold = self.page.refold();
         self.page.add(Style::Plain, format!("\nask {}", short(id, 40)));
-        self.page.unfold();
+        if in_fold {
+            self.page.unfold();
+        }
     }
 }
 
@@ -176,7 +160,7 @@ fn until(at: Timestamp, now: Timestamp) -> String {
         7_200..172_800 => format!("{} h", (seconds + 1_800) / 3_600),
         _ => format!("{} days", (seconds + 43_200) / 86_400),
     };
-    format!("⏳ {length} left, until {}", at.strftime(day))
+    format!("⏳ until {}, {length} left", at.strftime(day))
 }
 
 /// What a client shows of a label before it cuts it.

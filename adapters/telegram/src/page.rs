@@ -48,13 +48,19 @@ impl Page {
         self.folded = self.pieces.len()..usize::MAX;
     }
 
-    /// What follows is in the fold that has just ended, or in a new one.
-    pub(crate) fn refold(&mut self) {
-        if self.folded.is_empty() || self.folded.end != self.pieces.len() {
+    /// What follows is in the fold that has just ended, or in a new one, until [`Page::unfold`].
+    /// Returns false where it cannot be: there is one fold, and something follows it.
+    pub(crate) fn refold(&mut self) -> bool {
+        if self.folded.is_empty() {
             self.add(Style::Plain, "\n");
-            return self.fold();
+            self.fold();
+            return true;
         }
-        self.folded.end = usize::MAX;
+        let ends_here = self.folded.end == self.pieces.len();
+        if ends_here {
+            self.folded.end = usize::MAX;
+        }
+        ends_here
     }
 
     /// The end of the fold.

@@ -63,8 +63,11 @@ pub(super) fn draw_stored(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         let named = names_all(&ask.body, *scope, &label);
         let unsaid = widens && !(named && (until.is_empty() || *scope != Scope::Always));
         match stored.iter_mut().find(|it| it.rules == rules) {
-            Some(same) => same.buttons.push(plain),
-            None => stored.push(SameRules { rules, buttons: vec![plain], unsaid }),
+            Some(same) => {
+                same.buttons.push(plain);
+                same.named &= named;
+            }
+            None => stored.push(SameRules { rules, buttons: vec![plain], unsaid, named }),
         }
     }
     let mut facts = Vec::new();
@@ -72,6 +75,8 @@ pub(super) fn draw_stored(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         let who = it.who();
         let rules = format!("{}{until}", it.rules);
         match it.buttons.len() {
+            // Their labels say it, and nothing twice.
+            _ if it.named && until.is_empty() => {}
             _ if it.unsaid => sheet.note(format!("{who}: {rules}")),
             1 => facts.push(fact(who, &rules)),
             // Several names are too long for that of a fact.
@@ -93,6 +98,8 @@ struct SameRules {
     buttons: Vec<&'static str>,
     /// Always is among them, and its label does not say them.
     unsaid: bool,
+    /// The label of each says them.
+    named: bool,
 }
 
 impl SameRules {

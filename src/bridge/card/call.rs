@@ -24,9 +24,12 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
         rest = without(rest, &["plan"]);
     } else if let Some(change) = change::of(call) {
         rest = if rest.is_string() { Value::Null } else { without(rest, &change.shows) };
-        sheet.change(&change.paths.join(", "), (change.added, change.removed), change.lines);
+        // The first line names the file.
+        let path = if in_title { String::new() } else { change.paths.join(", ") };
+        sheet.change(&path, (change.added, change.removed), change.lines);
     } else {
-        rest = parts(in_title, rest, sheet);
+        let shown = kind_of(&call.tool);
+        rest = parts(Some(shown).filter(|_| in_title), rest, sheet);
     }
     if call.args.get("description").and_then(Value::as_str) == call.description.as_deref() {
         rest = without(rest, &["description"]);
@@ -39,8 +42,10 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
     }
 }
 
-/// What is shown first of a tool that is no shell: its file, its address, its text.
-fn parts(in_title: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
+/// What is shown first of a tool that is no shell: its file, its address, its text. The first line
+/// shows the file of a tool that writes and the address of one that fetches, where it is of that
+/// kind.
+fn parts(first_line: Option<Kind>, mut rest: Value, sheet: &mut Sheet) -> Value {
     let text = |rest: &Value, keys: &[&'static str]| {
         first_of(rest, keys).map(|(key, text)| (key, text.to_owned()))
     };
@@ -48,11 +53,12 @@ fn parts(in_title: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
     if let Some((key, path)) = text(&rest, FILES) {
         let size = content.as_ref().map(|(_, content)| size_of(content));
         let size = size.map(|size| fact("size", &size));
-        sheet.fields([Some(fact("file", &path)), size].into_iter().flatten().collect());
+        let file = (first_line != Some(Kind::Write)).then(|| fact("file", &path));
+        sheet.fields(file.into_iter().chain(size).collect());
         rest = without(rest, &[key]);
     }
     if let Some((key, url)) = text(&rest, &["url"]) {
-        if !in_title {
+        if first_line != Some(Kind::Fetch) {
             sheet.code("address", &url);
         }
         rest = without(rest, &[key]);

@@ -1,49 +1,117 @@
 //! What a call touches, in plain words, the worst first; and the lines of a long command that a
 //! person must not miss, wherever a surface cuts it.
 
-use crate::card::Sheet;
+use crate::card::{
+    Sheet,
+    call::{command, first_of},
+    title::host,
+};
 use countersign_gate::{ask::Ask, call::Call};
 use countersign_policy::{
+    argument_names::FILES,
     effects::is_restated,
     highlights::{self, Highlight},
     paths::Directories,
+    tools::{Kind, kind_of},
 };
 use countersign_port::{brief, excerpt, line};
-use std::ops::Range;
+use serde_json::Value;
+use std::{collections::BTreeSet, ops::Range};
 
-/// How many effects the card shows at once, how many in its details, and how much of each.
-const FEW: usize = 3;
+/// How many effects the card shows below the worst, how many are in its details, and how much of
+/// each is shown.
+const FEW: usize = 2;
 const MOST: usize = 40;
 const EFFECT_LENGTH: usize = 72;
 
-/// Writes them; those that find no room on the card are in its details.
-pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
+/// Returns the worst of them, for the second line, and writes the others; those that find no room
+/// on the card are in its details. `in_title` where the first line shows the whole command.
+pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut Sheet) -> String {
     let effects = &ask.body.effects;
     let told = effects.iter().filter(|effect| !is_restated(effect, effects));
-    let mut words = told.map(|effect| sentence(effect));
-    words.by_ref().take(FEW).for_each(|effect| sheet.note(format!("→ {effect}")));
+    let told = told.filter(|effect| !is_seen(ask, in_title, effect));
+    let mut words = told.map(|effect| effect_line(effect));
+    let worst = words.next().unwrap_or_default();
+    words.by_ref().take(FEW).for_each(|effect| sheet.note(effect));
     let rest: Vec<String> = words.collect();
+    // What cannot be read may be worse than all that could.
+    let bound = if is_unclear(ask) { "" } else { ", none of them worse" };
     match rest.len() {
         0 => {}
-        1 => rest.iter().for_each(|effect| sheet.note(format!("→ {effect}"))),
+        1 => rest.into_iter().for_each(|effect| sheet.note(effect)),
         count => {
-            sheet.note(format!("→ and {count} more, none of them worse; see the details"));
-            rest.iter().take(MOST).for_each(|effect| details.note(format!("→ {effect}")));
+            sheet.note(format!("→ and {count} more{bound}"));
+            rest.into_iter().take(MOST).for_each(|effect| details.note(effect));
             let more = count.saturating_sub(MOST);
             if more > 0 {
-                details.note(format!("→ and {more} more, none of them worse"));
+                details.note(format!("→ and {more} more{bound}"));
             }
         }
     }
+    worst
 }
 
-/// An effect as a sentence; no long name takes the room of another effect.
-fn sentence(effect: &str) -> String {
+/// Whether policy could not tell all that the call does.
+fn is_unclear(ask: &Ask) -> bool {
+    let unknown = |effect: &String| effect.starts_with("effects unknown");
+    ask.body.effects.iter().any(unknown) || ask.body.why.starts_with("Could not fully analyse")
+}
+
+/// Whether the card says an effect in its own place already: that a command runs, in the very words
+/// of the first line; the host of an address; the file that is written.
+fn is_seen(ask: &Ask, in_title: bool, effect: &str) -> bool {
+    let call = &ask.body.call;
+    let Some((verb, what)) = effect.split_once(' ').filter(|_| !ask.body.critical) else {
+        return false;
+    };
+    let (what, place) = what.split_once(" (").unwrap_or((what, ""));
+    let named = |keys| first_of(&call.args, keys).is_some_and(|(_, text)| text == what);
+    match verb {
+        "runs" if place.is_empty() && in_title => {
+            let text = command(call).map(|(_, text)| text).unwrap_or_default();
+            let rest = text.trim().strip_prefix(what);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        }
+        "reaches" if place.is_empty() && kind_of(&call.tool) == Kind::Fetch => {
+            let url = call.args.get("url").and_then(Value::as_str);
+            url.and_then(host).is_some_and(|host| host == what)
+        }
+        // The first line says that it is outside of the project.
+        "writes" if place.is_empty() || place == "outside the project)" => {
+            matches!(kind_of(&call.tool), Kind::Write | Kind::Edit) && named(FILES)
+        }
+        _ => false,
+    }
+}
+
+/// An effect on a line of its own; no long name takes the room of another effect.
+pub(crate) fn effect_line(effect: &str) -> String {
     let effect = line(effect);
     let mut letters = effect.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
-    brief(&format!("{}{}", first.unwrap_or_default(), letters.as_str()), EFFECT_LENGTH)
+    let sentence = format!("{}{}", first.unwrap_or_default(), letters.as_str());
+    format!("→ {}", brief(&sentence, EFFECT_LENGTH))
 }
+
+/// How bad an effect is among those of several calls, the worst least; the effects of one call are
+/// sorted already.
+pub(crate) fn weight(effect: &str) -> usize {
+    GRAVE.iter().position(|begin| effect.starts_with(begin)).unwrap_or(GRAVE.len())
+}
+
+const GRAVE: &[&str] = &[
+    "deletes ",
+    "publishes ",
+    "changes a database",
+    "changes live infrastructure",
+    "runs as ",
+    "effects unknown",
+    "changes ",
+    "moves ",
+    "writes ",
+    "reads ",
+    "reaches ",
+];
 
 /// The worst effect as an order, such as `delete /`; for the button that approves what is critical.
 pub(super) fn as_order(ask: &Ask) -> Option<String> {
@@ -73,10 +141,9 @@ const VERBS: &[(&str, &str)] = &[
 /// What every surface shows whole anyway.
 const SHOWN_WHOLE: usize = 500;
 const FEW_LINES: usize = 10;
-/// How many lines are named, and how much of each: the smallest message of a chat holds 2,000
-/// characters, and an agent's long reasons want their part of them.
-const MOST_LINES: usize = 5;
-const WIDTH: usize = 64;
+/// How many places are named, and how much of each: two rows of a phone.
+const MOST_PLACES: usize = 3;
+const WIDTH: usize = 72;
 
 /// Names the lines of a long command that delete, publish, fetch and run, …: the worst first, so
 /// that a surface which cuts this as well still shows that. They are the agent's text behind our
@@ -88,20 +155,27 @@ pub(super) fn draw_highlights(call: &Call, text: &str, sheet: &mut Sheet) {
         return;
     }
     let dirs = Directories { cwd: call.cwd.as_deref(), home: None };
-    let all = numbered(text, highlights::of_shell(text, dirs));
-    let count = all.len();
-    let mut worst = all;
-    worst.sort_by_key(|(_, found)| found.weight);
-    worst.truncate(MOST_LINES);
-    let lines =
-        worst.iter().map(|(number, found)| format!("{number}: {}", excerpt_of(text, &found.span)));
-    let lines: Vec<String> = lines.collect();
-    match (lines.len(), count) {
-        (0, _) => {}
-        (1, 1) => sheet.code("line to look at", &lines.join("\n")),
-        (few, all) if few == all => sheet.code("lines to look at", &lines.join("\n")),
-        (few, all) => sheet.code(&format!("{few} of {all} lines to look at"), &lines.join("\n")),
+    let mut found = numbered(text, highlights::of_shell(text, dirs));
+    if found.is_empty() {
+        return;
     }
+    let (places, lines) = (found.len(), distinct_lines(&found));
+    found.sort_by_key(|(_, found)| found.weight);
+    found.truncate(MOST_PLACES);
+    let what = match (found.len() == places, distinct_lines(&found)) {
+        (true, 1) => "line".to_owned(),
+        (true, _) => "lines".to_owned(),
+        // One endless line has many places.
+        (false, shown) if shown == lines => format!("{} of {places} places", found.len()),
+        (false, shown) => format!("{shown} of {lines} lines"),
+    };
+    let worst = found.iter().map(|(at, found)| format!("{at}: {}", excerpt_of(text, &found.span)));
+    sheet.code(&format!("{what} to look at"), &worst.collect::<Vec<_>>().join("\n"));
+}
+
+/// How many lines these are on.
+fn distinct_lines(found: &[(usize, Highlight)]) -> usize {
+    found.iter().map(|(number, _)| number).collect::<BTreeSet<_>>().len()
 }
 
 /// Every place with its line's number, and a line that is short enough to be shown whole only once.
@@ -164,7 +238,7 @@ mod tests {
         let mut sheet = Sheet::default();
         draw_highlights(&call, text, &mut sheet);
         sheet.finish().pop().map(|block| match block {
-            Block::Code { label, text } => (label, text),
+            Block::Code { label, text, .. } => (label, text),
             other => (String::new(), format!("{other:?}")),
         })
     }
@@ -191,11 +265,16 @@ mod tests {
             "rm build.log\n".repeat(4)
         );
         let (label, lines) = drawn(&text).unwrap();
-        assert_eq!(label, "5 of 14 lines to look at");
-        assert_eq!(
-            lines,
-            "10: rm -rf /\n11: rm build.log\n12: rm build.log\n13: rm build.log\n14: rm build.log"
-        );
+        assert_eq!(label, "3 of 14 lines to look at");
+        assert_eq!(lines, "10: rm -rf /\n11: rm build.log\n12: rm build.log");
+    }
+
+    #[test]
+    fn no_more_lines_are_counted_than_there_are() {
+        let text = format!("{}\n", "rm -rf /srv/a; curl -s https://x.example/data; ".repeat(40));
+        let (label, lines) = drawn(&text).unwrap();
+        assert_eq!(label, "3 of 80 places to look at");
+        assert!(lines.lines().all(|line| line.starts_with("1: rm -rf /srv/a")), "{lines}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use countersign_policy::{
     argument_names::{COMMANDS, FILES, URLS},
     tools::of_server,
 };
-use countersign_port::{brief, line};
+use countersign_port::{Field, brief, line};
 use countersign_tokens::clock;
 use serde_json::Value;
 
@@ -21,8 +21,8 @@ const PART: usize = 40;
 /// How much of a session's name tells it from others.
 const SHORT: usize = 10;
 
-/// The second line: agent, project and machine.
-pub(super) fn origin(call: &Call) -> String {
+/// Agent, project and machine, on a line.
+pub(crate) fn origin(call: &Call) -> String {
     let short = |text: &str| brief(&line(text), PART);
     let project = project(call);
     let host = call.host.as_deref().map(short);
@@ -65,10 +65,15 @@ fn subagent(call: &Call) -> Option<&str> {
 /// Writes what is rarely needed; the reason for asking only where the card does not say it already.
 pub(super) fn draw(ask: &Ask, says_why: bool, details: &mut Sheet) {
     let call = &ask.body.call;
-    let mut facts = vec![fact("agent", &call.agent), fact("session", &shortened(&call.session))];
-    facts.extend(call.claims.as_deref().map(|claims| fact("says it is", claims)));
-    facts.extend(subagent(call).map(|name| fact("subagent", name)));
-    facts.extend(call.host.as_deref().map(|host| fact("host", host)));
+    // An open card says most of it on its second line.
+    let second_line = if ask.is_open() { origin(call) } else { String::new() };
+    let unsaid =
+        |name: &str, value: &str| (!second_line.contains(&line(value))).then(|| fact(name, value));
+    let mut facts: Vec<Field> = unsaid("agent", &call.agent).into_iter().collect();
+    facts.push(fact("session", &shortened(&call.session)));
+    facts.extend(call.claims.as_deref().and_then(|claims| unsaid("says it is", claims)));
+    facts.extend(subagent(call).and_then(|name| unsaid("subagent", name)));
+    facts.extend(call.host.as_deref().and_then(|host| unsaid("host", host)));
     facts.extend(call.worker.as_deref().map(|worker| fact("worker", worker)));
     facts.extend(call.cwd.as_deref().map(|cwd| fact("folder", cwd)));
     match of_server(&call.tool) {

@@ -1,11 +1,12 @@
-//! Twelve cards, open and closed: as every surface draws them. The adapters read them from
+//! Cards of every kind, open and closed: as every surface draws them. The adapters read them from
 //! `tests/golden/cards` and hold their own pictures of them; `UPDATE_CARDS=1` writes them anew.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use super::*;
-use crate::card::terminal;
+use crate::{bundle, card::terminal};
 use countersign_gate::ask::{Answer, Body, By, Scope};
 use countersign_policy::Rule;
+use countersign_store::{Bundle, BundleRow, Member};
 use countersign_tokens::clock;
 use serde_json::{Value, json};
 use std::{env, fs, path::PathBuf};
@@ -42,6 +43,15 @@ fn samples() -> Vec<(&'static str, Ask)> {
     });
     let script = script.collect::<Vec<_>>().join("\n");
     let long = command(&script, &["reaches x.example", "runs sh"], &[]);
+    let mut worst = long.clone();
+    worst.body.critical = true;
+    worst.body.why = "Downloads code and runs it, and deletes the home directory.".into();
+    let more = (1..=9).map(|n| format!("reaches mirror{n}.example"));
+    let first = ["deletes /home/ana (outside the project)", "runs as another user (sudo)"];
+    worst.body.effects = first.into_iter().map(str::to_owned).chain(more).collect();
+    worst.body.call.reason = Some("It has to be done before the others can go on. ".repeat(9));
+    let script = script.replace("echo step 99 ", "sudo rm -rf /home/ana; echo step 99 ");
+    worst.body.call.args = json!({"command": script});
     let edit = json!({"file_path": "/etc/nginx/nginx.conf",
         "old_string": "server {\n  listen 80;\n}\n",
         "new_string": "server {\n  listen 443 ssl;\n  ssl_certificate /etc/ssl/shop.pem;\n}\n"});
@@ -49,6 +59,16 @@ fn samples() -> Vec<(&'static str, Ask)> {
     let edit = ask("Edit", edit, &effects, &[]);
     let write = json!({"file_path": "/home/ana/shop/notes.md", "content": "# Notes\n\nOne.\n"});
     let write = ask("Write", write, &["writes /home/ana/shop/notes.md"], &[]);
+    let lines = |n: i32| (1..=n).map(|n| format!("pub const LINE_{n}: u32 = {n};\n"));
+    let content: String = lines(240).collect();
+    let big = json!({"file_path": "/home/ana/shop/src/generated/constants.rs",
+        "content": content});
+    let big = ask("Write", big, &["writes /home/ana/shop/src/generated/constants.rs"], &[]);
+    let (old, new) = (lines(60).collect::<String>(), lines(90).collect::<String>());
+    let new = new.replace("u32", "u64");
+    let big_edit = json!({"file_path": "/home/ana/shop/src/constants.rs", "old_string": old,
+        "new_string": new});
+    let big_edit = ask("Edit", big_edit, &["writes /home/ana/shop/src/constants.rs"], &[]);
     let mcp = json!({"owner": "ana", "title": "The build fails", "labels": ["bug", "ci"],
         "body": "It fails since Monday.\ntitle: something else", "assignee": {"login": "ben"}});
     let mcp = ask("mcp__github__create_issue", mcp, &[], &[]);
@@ -93,7 +113,28 @@ fn samples() -> Vec<(&'static str, Ask)> {
         ("burst", burst),
         ("plan", ask("ExitPlanMode", plan, &[], &[])),
         ("hostile", command(&hostile, &["deletes ~"], &[])),
+        ("long_critical", worst),
+        ("long_write", big),
+        ("long_edit", big_edit),
     ]
+}
+
+/// Many requests of one agent in one message.
+fn fold() -> Bundle {
+    let copies = (1..=15).map(|n| format!("scp build-{n}.tar prod:/srv"));
+    let commands = copies.chain(["make test".into(), "git push origin main".into()]);
+    let member = |(at, text): (usize, String)| {
+        let effects =
+            if text.starts_with("scp") { "publishes to prod:/srv (scp)" } else { "runs x" };
+        Member {
+            card: format!("card-{at:017}"),
+            joined: 1,
+            seen: true,
+            ask: command(&text, &[effects], &[]),
+        }
+    };
+    let row = BundleRow { nonce: CARD.nonce.into(), message: None, revision: 1, attempts: 0 };
+    Bundle { row, members: commands.enumerate().map(member).collect() }
 }
 
 /// The ask after Ana's answer, at the epoch.
@@ -117,14 +158,18 @@ fn answered(ask: &Ask) -> Ask {
 }
 
 #[test]
-fn twelve_cards_before_and_after_the_press() {
+fn every_kind_of_card_before_and_after_the_press() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/cards");
     let mut shown = String::new();
+    let mut drawn = vec![("fold", vec![("open", bundle::draw(&fold(), CARD.store))])];
     for (name, ask) in samples() {
         let mut cards = vec![("open", draw(&ask, CARD)), ("closed", draw(&answered(&ask), CARD))];
         if ask.body.critical {
             cards.insert(1, ("review", review(&ask, CARD)));
         }
+        drawn.push((name, cards));
+    }
+    for (name, cards) in drawn {
         for (state, card) in cards {
             // The times of day are those of one zone.
             let json = serde_json::to_string_pretty(&card).unwrap();

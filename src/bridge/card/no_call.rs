@@ -31,7 +31,7 @@ pub(super) fn draw_budget(ask: &Ask, budget: &Budget, sheet: &mut Sheet) {
     let cwd = ask.body.call.cwd.as_deref();
     let lines = budget.calls.iter().enumerate();
     let lines = lines.map(|(at, call)| format!("{}: {}", at + 1, call.text(cwd)));
-    sheet.code("each of these once", &lines.collect::<Vec<_>>().join("\n"));
+    sheet.whole_code("each of these once", &lines.collect::<Vec<_>>().join("\n"));
     if ask.is_open() {
         sheet.note(format!(
             "Approve lets exactly these run without asking, for {}. What is critical by then asks.",

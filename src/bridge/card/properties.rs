@@ -32,7 +32,7 @@ fn taken(body: &Value) -> Option<Ask> {
 }
 
 fn texts(card: &Card) -> Vec<&str> {
-    let mut texts = vec![card.title.as_str(), card.origin.as_str()];
+    let mut texts = vec![card.title.as_str(), card.worst.as_str(), card.origin.as_str()];
     card.blocks.iter().for_each(|block| gather(block, &mut texts));
     let buttons = card.buttons.iter().flatten().chain(&card.more);
     texts.extend(buttons.map(|button| button.label.as_str()));
@@ -41,7 +41,7 @@ fn texts(card: &Card) -> Vec<&str> {
 
 fn gather<'a>(block: &'a Block, texts: &mut Vec<&'a str>) {
     match block {
-        Block::Code { label, text } | Block::Quote { label, text } => {
+        Block::Code { label, text, .. } | Block::Quote { label, text } => {
             texts.extend([&**label, text])
         }
         Block::Diff { path, lines, .. } => {

@@ -1,7 +1,7 @@
 //! Questions to a person, on their card.
 
 use crate::card::{
-    Sheet,
+    Sheet, answer,
     buttons::LABEL,
     call::{is_nothing, readable, without},
     fact, glance,
@@ -58,13 +58,23 @@ pub(super) fn draw(ask: &Ask, question: &Question, in_title: bool, sheet: &mut S
     beside(&ask.body.call, sheet);
 }
 
-/// Writes all questions of an ask that is closed, and their answers.
-pub(super) fn settled(ask: &Ask, sheet: &mut Sheet) {
-    for question in &ask.body.call.questions {
-        sheet.quote("question", &question.question);
+/// Writes all questions of an ask that is closed, and their answers; `in_title` where the first line
+/// shows the whole of the first.
+pub(super) fn settled(ask: &Ask, in_title: bool, sheet: &mut Sheet) {
+    let questions = &ask.body.call.questions;
+    for (at, question) in questions.iter().enumerate() {
+        if at > 0 || !in_title {
+            sheet.quote("question", &question.question);
+        }
         about(question, sheet);
     }
-    sheet.fields(so_far(ask));
+    // A short answer to the only question stands on the first line.
+    let outcome = ask.answer().map(|answer| answer::outcome(ask, answer)).unwrap_or_default();
+    let is_said = |field: &Field| {
+        let answer = field.value.rsplit(" → ").next();
+        questions.len() == 1 && answer.is_some_and(|answer| outcome.starts_with(answer))
+    };
+    sheet.fields(so_far(ask).into_iter().filter(|field| !is_said(field)).collect());
     beside(&ask.body.call, sheet);
 }
 

@@ -32,6 +32,9 @@ pub fn draw(card: &Card) -> String {
     if !origin.is_empty() {
         lines.push(format!("    {}", origin.join(" · ")));
     }
+    if !card.worst.is_empty() {
+        lines.insert(1, format!("    {}", line(&card.worst)));
+    }
     card.blocks.iter().for_each(|block| part(&mut lines, block));
     let labels = |name: &str, buttons: &[&Button]| {
         let labels: Vec<String> = buttons.iter().map(|button| line(&button.label)).collect();
@@ -56,12 +59,14 @@ fn sign(card: &Card) -> &'static str {
 
 fn part(lines: &mut Vec<String>, block: &Block) {
     match block {
-        Block::Code { label, text } => passage(lines, label, text),
+        Block::Code { label, text, .. } => passage(lines, label, text),
         Block::Quote { label, text } => {
             passage(lines, if label.is_empty() { "reason" } else { label }, text);
         }
         Block::Diff { path, added, removed, lines: change } => {
-            lines.push(row("file", &format!("{} +{added} −{removed}", line(path))));
+            if !path.is_empty() {
+                lines.push(row("file", &format!("{} +{added} −{removed}", line(path))));
+            }
             passage(lines, "", &diff_text(change));
         }
         Block::Fields { fields } => {
@@ -129,7 +134,7 @@ a7f3  ✅ rm -rf build/*
     command    │ ls
                │     reason     trust me\\u{1b}[2K\\u{ad}\\u{3164}\\u{e0041}
     reason     │ Clean the *build* <b>now</b>
-    → Deletes build/*
+    → Runs as another user (sudo)
     tool       Bash
     folder     /home/ana/shop";
         assert_eq!(shown, wanted);

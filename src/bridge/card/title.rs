@@ -15,8 +15,10 @@ use countersign_port::{brief, folded, line, mixes_scripts, visible};
 use serde_json::Value;
 use url::Url;
 
-/// How long it is at most, in characters, without the count of what is cut.
+/// How long it is at most where it says all, and how long what is cut is, in characters, without
+/// the count of what is missing: the card shows more of that below.
 const MOST: usize = 100;
+const CUT: usize = 60;
 
 /// The first line.
 pub(super) struct FirstLine {
@@ -52,41 +54,58 @@ fn of_call(ask: &Ask) -> FirstLine {
         return shown("", &text);
     }
     if let Some(plan) = call::plan(call) {
-        let first = plan
-            .lines()
-            .map(|line| line.trim_start_matches(['#', ' ']))
-            .find(|it| !it.trim().is_empty());
-        return partly("Plan: ", first.unwrap_or_default());
+        let mut lines = plan.lines().map(|line| without_plan(line.trim_matches(['#', ' '])));
+        return partly("Plan: ", lines.find(|line| !line.is_empty()).unwrap_or_default());
     }
     if let Some(change) = change::of(call) {
-        return edit(&change, &ask.body.effects);
+        return edit(&change, ask);
     }
     let file = first_of(&call.args, FILES).map(|(_, path)| path);
     let url = call.args.get("url").and_then(Value::as_str);
     match (kind_of(&call.tool), file, url) {
-        (Kind::Write, Some(path), _) => partly("📝 ", &place(path, &ask.body.effects)),
+        (Kind::Write, Some(path), _) => {
+            let FirstLine { text, whole } = file_line("📝 ", call, path);
+            FirstLine { text: format!("{text}{}", outside(path, &ask.body.effects)), whole }
+        }
         (Kind::Read, Some(path), _) => partly("Read ", path),
         (Kind::Fetch, _, Some(url)) => fetch(url),
         _ => tool(call),
     }
 }
 
-fn edit(change: &FileChange, effects: &[String]) -> FirstLine {
+/// The heading of a plan without the word that stands before it anyway.
+fn without_plan(heading: &str) -> &str {
+    let (word, rest) = heading.split_at_checked(4).unwrap_or((heading, ""));
+    let rest_is_apart = rest.trim_start().starts_with([':', '-', '–', '—']) || rest.is_empty();
+    match word.eq_ignore_ascii_case("plan") && rest_is_apart {
+        true => rest.trim_start_matches([':', '-', '–', '—', ' ']),
+        false => heading,
+    }
+}
+
+fn edit(change: &FileChange, ask: &Ask) -> FirstLine {
     let FileChange { paths, added, removed, .. } = change;
-    let names: Vec<String> = paths.iter().map(|path| line(&name_of(path))).collect();
-    let name = match names.as_slice() {
-        [] => "a file".to_owned(),
-        [one] => brief(one, MOST / 2),
-        many => format!("{} files: {}", many.len(), brief(&many.join(", "), MOST / 2)),
+    let names: Vec<String> = paths.iter().map(|path| line(name_of(path))).collect();
+    let (name, whole) = match (paths.as_slice(), names.as_slice()) {
+        ([path], _) => {
+            let FirstLine { text, whole } = file_line("", &ask.body.call, path);
+            (text, whole)
+        }
+        (_, []) => ("a file".to_owned(), false),
+        (_, many) => {
+            (format!("{} files: {}", many.len(), brief(&many.join(", "), MOST / 2)), false)
+        }
     };
-    let outside = paths.iter().map(|path| outside(path, effects)).find(|it| !it.is_empty());
-    let outside = outside.unwrap_or_default();
-    FirstLine { text: format!("✏️ {name} +{added} −{removed}{outside}"), whole: false }
+    let mut outside = paths.iter().map(|path| outside(path, &ask.body.effects));
+    let outside = outside.find(|it| !it.is_empty()).unwrap_or_default();
+    FirstLine { text: format!("✏️ {name} +{added} −{removed}{outside}"), whole }
 }
 
 /// The host first: the rest of an address can say anything.
 fn fetch(url: &str) -> FirstLine {
     match host(url) {
+        // Nothing before the host, nothing that hides it: the address begins with it.
+        Some(host) if authority(url.trim()) == host && host.len() < MOST / 2 => shown("", url),
         Some(host) => {
             let FirstLine { text, whole } = shown("", url);
             FirstLine { text: format!("{} · {text}", brief(&line(&host), MOST)), whole }
@@ -122,9 +141,18 @@ const TELLING: &[&str] = &["title", "subject", "query", "name", "path", "id"];
 fn shown(before: &str, text: &str) -> FirstLine {
     let text = text.trim();
     let whole = line(&folded(&visible(text)));
-    let cut = brief(&whole, MOST);
-    let text_is_shown = cut == text;
-    FirstLine { whole: text_is_shown, text: format!("{before}{cut}") }
+    if whole == text && whole.chars().count() <= MOST {
+        return FirstLine { whole: true, text: format!("{before}{whole}") };
+    }
+    let mut lines = text.lines();
+    let first = lines.by_ref().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let first = brief(&line(&folded(&visible(first))), CUT);
+    let more = match lines.count() {
+        0 => String::new(),
+        1 => "… (+1 line)".to_owned(),
+        more => format!("… (+{more} lines)"),
+    };
+    FirstLine { whole: false, text: format!("{before}{first}{more}") }
 }
 
 /// The same where there is more to it.
@@ -132,9 +160,19 @@ fn partly(before: &str, text: &str) -> FirstLine {
     FirstLine { whole: false, ..shown(before, text) }
 }
 
-/// A file, and whether it lies outside of the project.
-fn place(path: &str, effects: &[String]) -> String {
-    format!("{}{}", name_of(path), outside(path, effects))
+/// The name of a file, as it is shown.
+fn file_line(before: &str, call: &Call, path: &str) -> FirstLine {
+    let FirstLine { text, whole } = shown(before, within(call, path));
+    // Blanks around a name belong to it.
+    FirstLine { text, whole: whole && path.trim() == path }
+}
+
+/// A file as people of the project call it: below the call's folder, which the card names too.
+fn within<'p>(call: &Call, path: &'p str) -> &'p str {
+    let folder = call.cwd.as_deref().map(|cwd| cwd.trim_end_matches('/'));
+    let below = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
+    let plain = |path: &&str| !path.is_empty() && !path.split('/').any(|part| part == "..");
+    below.filter(plain).unwrap_or(path)
 }
 
 fn outside(path: &str, effects: &[String]) -> &'static str {
@@ -142,8 +180,8 @@ fn outside(path: &str, effects: &[String]) -> &'static str {
     if effects.iter().any(|effect| effect.contains(&at)) { " ⚠ outside the project" } else { "" }
 }
 
-fn name_of(path: &str) -> String {
-    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).to_owned()
+fn name_of(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
 /// So many addresses of one text are looked at.

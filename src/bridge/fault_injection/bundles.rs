@@ -11,7 +11,7 @@ use crate::{
 };
 use countersign_domain::{Ask, Decision, Scope, State};
 use countersign_gate::{SubmitOutcome, call::Call};
-use countersign_port::{Card, Outcome, Pace};
+use countersign_port::{Block, Card, Outcome, Pace};
 use countersign_store::{
     Fence, Store,
     engines::{Fresh, on_both},
@@ -340,7 +340,8 @@ fn shows(card: &Card) -> (BTreeMap<String, usize>, usize) {
         let rest = line.split_once("git push origin ")?.1;
         Some(rest.split_once('.')?.0.to_owned())
     };
-    if card.title.starts_with("git push origin ") {
+    let lists = |block: &Block| matches!(block, Block::Code { label, .. } if label == "requests");
+    if !card.blocks.iter().any(lists) {
         let times = card.title.rsplit_once('×').map_or(1, |(_, times)| times.parse().unwrap());
         shown.extend(name(&card.title).map(|name| (name, times)));
         return (shown, times);

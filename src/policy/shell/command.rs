@@ -17,6 +17,8 @@ pub struct Scan<'a> {
     pub refusal: Option<Uncertainty>,
     /// The text starts something with `&`.
     pub background: bool,
+    /// The text holds `case`, `select`, `time`, `[[`, arithmetic or an array.
+    pub elaborate: bool,
     /// Index of the first command in an endless loop that only starts commands with `&`.
     pub breeding: Option<usize>,
 }

@@ -34,6 +34,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn arithmetic_command(&mut self) -> Read<()> {
+        self.out.elaborate = true;
         self.bashism();
         self.at += 2;
         self.nested(|s| s.arithmetic(b")"))?;
@@ -70,6 +71,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn case_command(&mut self) -> Read<()> {
+        self.out.elaborate = true;
         self.at += 4;
         self.blanks();
         self.needed_word()?;
@@ -211,6 +213,7 @@ impl Scanner<'_> {
     }
 
     fn for_arithmetic(&mut self) -> Read<()> {
+        self.out.elaborate = true;
         self.bashism();
         if self.look(1) != b'(' {
             return self.refuse(Doubt::Unexpected);
@@ -285,6 +288,7 @@ impl Scanner<'_> {
 impl<'a> Scanner<'a> {
     /// Reads up to and over `]]`; the cursor is behind `[[`.
     pub(super) fn condition(&mut self) -> Read<()> {
+        self.out.elaborate = true;
         let mut open = 0usize;
         let mut last = (self.at, self.at);
         let mut counts = false;

@@ -9,6 +9,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn dollar(&mut self, quoted: bool) -> Read<bool> {
         match self.look(1) {
             b'(' if self.look(2) == b'(' => {
+                self.out.elaborate = true;
                 self.at += 3;
                 self.nested(|s| s.arithmetic(b")"))?;
                 // bash reads `$((a); b)` as a subshell inside a substitution; that form is refused.

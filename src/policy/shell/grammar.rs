@@ -140,6 +140,7 @@ impl Scanner<'_> {
                 self.at += 1;
                 self.blanks();
             } else if self.keyword("time") {
+                self.out.elaborate = true;
                 self.at += 4;
                 self.blanks();
                 if self.keyword("-p") {
@@ -194,6 +195,7 @@ impl Scanner<'_> {
             b'w' | b'u' if self.keyword("while") || self.keyword("until") => self.while_command(),
             b'f' if self.keyword("for") => self.for_command(3),
             b's' if self.keyword("select") => {
+                self.out.elaborate = true;
                 // For dash it is a program; with `do` on its line nothing of the line runs.
                 let head = self.rest().split(|&b| matches!(b, b'\n' | b'\'' | b'"' | b'\\')).next();
                 if !head.unwrap_or_default().windows(5).any(|word| word == b"; do ") {

@@ -208,6 +208,7 @@ impl<'a> Scanner<'a> {
         if element || !self.heredocs.is_empty() {
             return self.refuse(Doubt::Unexpected);
         }
+        self.out.elaborate = true;
         self.at += 1;
         let mut numbers = true;
         loop {

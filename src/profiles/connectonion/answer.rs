@@ -156,7 +156,7 @@ impl Mailbox {
 // (connectonion `useful_plugins/tool_approval`, `useful_tools/ask_user`, August 2026).
 
 /// The text for the calls behind a hard rejection.
-pub(super) const BATCH_STOPPED: &str =
+const BATCH_STOPPED: &str =
     "User rejected this batch of tools. They want to provide input for the correct direction.";
 
 /// The text for a question without an answer.

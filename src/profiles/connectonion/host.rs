@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::connectonion::mode::{FullAccessTurns, PermissionMode};
 use crate::connectonion::permission::{
     self, Expires, Permission, PermissionKey, PermissionSource, Permissions,
 };
-use crate::connectonion::session::{FullAccessTurns, PermissionMode};
 
 /// The permissions that every ConnectOnion project starts with.
 const TEMPLATE: &str = include_str!("template.yaml");

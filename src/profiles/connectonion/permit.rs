@@ -5,14 +5,13 @@ use countersign_policy::{
     call::Call, critical, files, paths::Directories, values::Values, verdict::Verdict,
 };
 
-use crate::connectonion::answer;
 use crate::connectonion::bash::{self, Unread};
 use crate::connectonion::cover::CoverCheck;
 use crate::connectonion::host::Era;
+use crate::connectonion::mode::{PermissionMode, Requester};
 use crate::connectonion::permission::{
     self, Permission, PermissionSource, Permissions, command_fits, is_bash,
 };
-use crate::connectonion::session::{PermissionMode, Requester};
 use crate::connectonion::workspace::{self, EDITS, POLICY, WorkspaceDecision};
 
 /// Tools that change something. In a plan they are refused; in the first version only they ask.
@@ -83,17 +82,11 @@ fn by_the_rules(
     dirs: Directories<'_>,
     context: &PermitContext<'_>,
 ) -> Result<PermitResult, String> {
-    let stopped = || PermitResult::new(Verdict::Deny, answer::BATCH_STOPPED);
-    // ConnectOnion lets permitted calls of a stopped batch run.
-    if context.stopped && !context.compat {
-        return Ok(stopped());
-    }
     let policy = (context.mode == PermissionMode::Workspace && context.requester.is_operator())
         .then(|| workspace::decide(call, scan.filter(|_| !context.compat), dirs))
         .map(|decision| headless(decision, context.reachable));
     if let Some(decision) = policy.as_ref().filter(|decision| decision.verdict != Verdict::Ask) {
-        let found = PermitResult::new(decision.verdict, decision.reason.clone()).by(POLICY);
-        return Ok(PermitResult { policy, ..found });
+        return Ok(PermitResult::new(decision.verdict, decision.reason.clone()).by(POLICY));
     }
     let people = context.permissions.of_people();
     let given = match &policy {
@@ -101,7 +94,7 @@ fn by_the_rules(
         _ => context.permissions,
     };
     let mut why = match permitted(call, scan, dirs, given, context)? {
-        Permit::Yes(found) => return Ok(PermitResult { policy, ..found }),
+        Permit::Yes(found) => return Ok(found),
         Permit::No(why) => why,
     };
     if let Some(decision) = &policy {
@@ -112,10 +105,7 @@ fn by_the_rules(
     {
         return Ok(PermitResult::new(Verdict::Allow, "Full access.").by(context.mode.to_string()));
     }
-    if context.stopped {
-        return Ok(stopped());
-    }
-    Ok(PermitResult { policy, ..unpermitted(call, context, why) })
+    Ok(unpermitted(call, context, why))
 }
 
 /// Turns an ask into a deny when nobody can be asked.
@@ -274,8 +264,6 @@ pub(super) struct PermitContext<'s> {
     pub(super) requester: Requester,
     /// True when someone could answer.
     pub(super) reachable: bool,
-    /// A call of this batch was denied, and with it the rest.
-    pub(super) stopped: bool,
     /// Gives ConnectOnion's own answers, including unsafe ones.
     pub(super) compat: bool,
 }
@@ -287,15 +275,13 @@ pub(super) struct PermitResult {
     /// The permission or policy that decided.
     pub(super) rule: Option<String>,
     pub(super) reason: String,
-    /// The policy's decision, if the policy was consulted.
-    pub(super) policy: Option<WorkspaceDecision>,
     /// The call matches a critical pattern, which always needs a person.
     pub(super) critical: bool,
 }
 
 impl PermitResult {
     pub(super) fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self { verdict, rule: None, reason: reason.into(), policy: None, critical: false }
+        Self { verdict, rule: None, reason: reason.into(), critical: false }
     }
 
     pub(super) fn by(self, rule: impl Into<String>) -> Self {
@@ -334,13 +320,12 @@ pub(super) enum Chain {
 fn literal(call: &Call, text: &str, given: &Permissions) -> Result<Chain, String> {
     let commands = bash::read(text).map_err(|unread| format!("{unread}: {}", words_of(unread)))?;
     let mut last = None;
-    for command in &commands {
-        let text = command.text();
+    for text in &commands {
         let mut found = None;
         // The first entry that matches counts, whatever its source.
         for permission in given.allowed() {
             // Only `command` is checked here, whatever else `when` contains.
-            if permission.key.fits(&text)? && command_fits(permission, &text) {
+            if permission.key.fits(text)? && command_fits(permission, text) {
                 found = Some(permission);
                 break;
             }
@@ -362,9 +347,9 @@ fn chain_permitted(commands: usize, last: &Permission) -> Chain {
 
 fn words_of(unread: Unread) -> &'static str {
     match unread {
-        Unread::Unsupported => "ConnectOnion's parser does not know a construct of the command",
+        Unread::Unsupported => "ConnectOnion does not know a construct of the command",
         Unread::Unmatched => "a quote or bracket of the command is never closed",
-        Unread::Syntax => "ConnectOnion's parser cannot read the command",
+        Unread::Syntax => "it cannot be read with certainty",
         Unread::Empty => "there is no command in the text",
     }
 }

@@ -8,8 +8,8 @@ use countersign_policy::{
 };
 use serde_json::Value;
 
-use crate::connectonion::bash;
-use crate::connectonion::cover::{self, commandeers};
+use crate::connectonion::bash::{self, Unread};
+use crate::connectonion::cover::commandeers;
 
 /// The policy's name in messages for agents and models.
 pub const POLICY: &str = "connectonion.workspace-auto-approve";
@@ -162,14 +162,21 @@ fn target(call: &Call) -> Option<String> {
 /// Returns the strictest decision on any command.
 fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> WorkspaceDecision {
     let unread = || WorkspaceDecision::ask("command", "command could not be parsed safely");
-    let Ok(commands) = bash::read(text) else { return unread() };
-    let mut all: Vec<WorkspaceDecision> = commands
-        .iter()
-        .map(|command| match cover::split(&command.text()) {
-            Some(words) if !words.is_empty() => classify(&words),
-            _ => unread(),
-        })
-        .collect();
+    let mut all: Vec<WorkspaceDecision> = match bash::read(text) {
+        Ok(commands) => {
+            let decided = commands.iter().map(|command| {
+                // ConnectOnion splits the text anew, so a quote that is left in it counts again.
+                let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+                let again = words.is_empty() || command.contains(['"', '\'', '\\']);
+                if again { unread() } else { classify(&words) }
+            });
+            decided.collect()
+        }
+        // ConnectOnion does not look into what its parser does not know.
+        Err(Unread::Unsupported) if !text.contains("((") => return unread(),
+        // What cannot be read is never allowed, but what is seen in it may be denied.
+        Err(_) => std::iter::once(unread()).chain(seen(text)).collect(),
+    };
     let count = all.len();
     if let Some(scan) = scan {
         all.extend(beyond(scan, dirs));
@@ -183,6 +190,19 @@ fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Worksp
             WorkspaceDecision::allow("verification", "workspace", &reason)
         }
     }
+}
+
+/// Decides every command that our scanner finds in a text.
+fn seen(text: &str) -> Vec<WorkspaceDecision> {
+    let scan = shell::scan(text);
+    let read = scan.commands.iter().filter(|command| command.via != Via::Guess);
+    let named = read.filter(|command| !command.argv.is_empty());
+    let words =
+        named.map(|command| command.argv.iter().map(|word| word.text.to_string()).collect());
+    // `<&-rm x` runs `rm x`; our scanner stops there.
+    let behind = text.split("&-").skip(1);
+    let behind = behind.map(|behind| behind.split_whitespace().map(str::to_owned).collect());
+    words.chain(behind).map(|words: Vec<String>| classify(&words)).collect()
 }
 
 /// Decides what ConnectOnion does not see: redirects, words that only the shell knows, programs

@@ -8,7 +8,7 @@ use countersign_policy::{call::Call, decision, glob::escape, tools::Kind, verdic
 use crate::EvaluationContext;
 use crate::molf::commands::{self, Piece};
 use crate::molf::ruleset::{self, Covers, PermissionSetting, Ruleset, RulesetEntry, or_every_call};
-use crate::molf::{Molf, approvals};
+use crate::molf::{Molf, texts};
 
 /// Makes both decisions over the same layers.
 struct Both<'a> {
@@ -49,7 +49,7 @@ impl Molf {
             let decided = ours.rule.as_deref().and_then(|name| named(&layers, name));
             // After a veto, only the agent's own rules decided.
             let deciding = if theirs.veto { sets.get(..1).unwrap_or(&sets) } else { &sets };
-            ours.reason = approvals::denied(call, pieces, deciding, decided)?;
+            ours.reason = texts::denied(call, pieces, deciding, decided)?;
         }
         ours.always = match ours.verdict {
             Verdict::Ask => both.always(&ours)?,

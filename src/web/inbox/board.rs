@@ -234,6 +234,7 @@ fn folds(card: &Card) -> BTreeMap<usize, String> {
 fn shown(card: &Card) -> Card {
     let mut card = card.clone();
     card.title = visible(&card.title);
+    card.worst = visible(&card.worst);
     card.origin = visible(&card.origin);
     card.blocks.iter_mut().for_each(show);
     for button in card.buttons.iter_mut().flatten().chain(&mut card.more) {
@@ -244,7 +245,7 @@ fn shown(card: &Card) -> Card {
 
 fn show(block: &mut Block) {
     match block {
-        Block::Code { label, text } | Block::Quote { label, text } => {
+        Block::Code { label, text, .. } | Block::Quote { label, text } => {
             *label = visible(label);
             *text = visible(text);
         }
@@ -400,7 +401,7 @@ mod tests {
             Block::Details {
                 blocks: vec![Block::Diff { path, added: 1, removed: 0, lines: vec![line] }],
             },
-            Block::Code { label: evil.clone(), text: evil.clone() },
+            Block::Code { label: evil.clone(), text: evil.clone(), whole: false },
             Block::Quote { label: evil.clone(), text: evil.clone() },
             Block::Fields { fields: vec![Field { name: evil.clone(), value: evil.clone() }] },
             Block::Note { text: evil.clone() },

@@ -81,7 +81,7 @@ impl Push {
         let news = NewRequest {
             card: card.id.clone(),
             line: card.title.clone(),
-            origin: card.origin.clone(),
+            about: [&*card.worst, "\n", &*card.origin].concat().trim_start().to_owned(),
             critical: card.tone == Tone::Critical,
             deadline: card.deadline,
             offers: self.answers.offered(card),
@@ -123,7 +123,8 @@ pub enum PushShows {
 pub(super) struct NewRequest {
     pub(super) card: String,
     pub(super) line: String,
-    pub(super) origin: String,
+    /// The worst of what it would do, and who asks from where.
+    pub(super) about: String,
     pub(super) critical: bool,
     /// Unix milliseconds.
     pub(super) deadline: Option<i64>,

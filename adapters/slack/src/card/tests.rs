@@ -2,14 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::*;
-use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card, sample_edit};
+use countersign_port::testkit::{
+    closed, golden_bytes, golden_cards, golden_rows, sample_card, sample_edit,
+};
 use countersign_port::{Block, Tone};
 use proptest::prelude::*;
 
 /// What a person sees: the text, each box with its own margin, and the labels.
 fn picture(card: &Card) -> String {
     let drawn = draw(card);
-    let mut out = format!("({})\n", drawn.text);
+    let mut out = format!("({})\n", drawn.text.replace('\n', " ⏎ "));
     for block in &drawn.blocks {
         for part in block["elements"].as_array().unwrap() {
             let margin = match part["type"].as_str().unwrap() {
@@ -38,7 +40,7 @@ fn picture(card: &Card) -> String {
 }
 
 #[test]
-fn twelve_cards_before_and_after_the_press() {
+fn every_kind_of_card_before_and_after_the_press() {
     insta::assert_snapshot!(golden_cards(picture));
 }
 
@@ -49,6 +51,17 @@ fn every_card_is_sent_as_before_byte_for_byte() {
         let files: Vec<_> = files.iter().map(|file| json!([file.name, file.text])).collect();
         json!({"text": text, "blocks": blocks, "files": files})
     });
+}
+
+#[test]
+fn every_card_is_short() {
+    insta::assert_snapshot!(golden_rows(|card| {
+        let picture = picture(card);
+        let text = picture.lines().skip(1);
+        let lines = text.filter(|line| !line.starts_with(['[', '📎']));
+        let lines = lines.map(|line| line.trim_start_matches("┃ ").trim_start_matches("> "));
+        lines.collect::<Vec<_>>().join("\n")
+    }));
 }
 
 #[test]

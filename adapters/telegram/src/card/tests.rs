@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::*;
-use countersign_port::testkit::{closed, golden_bytes, golden_cards, sample_card, sample_edit};
+use countersign_port::testkit::{
+    closed, golden_bytes, golden_cards, golden_rows, sample_card, sample_edit,
+};
 use countersign_port::{Block, DiffLine, DiffSide, Field, Tone};
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -54,7 +56,7 @@ fn an_open_card_shows_all_of_it() {
 }
 
 #[test]
-fn twelve_cards_before_and_after_the_press() {
+fn every_kind_of_card_before_and_after_the_press() {
     insta::assert_snapshot!(golden_cards(|card| picture_at(card, Timestamp::UNIX_EPOCH)));
 }
 
@@ -68,6 +70,21 @@ fn every_card_is_sent_as_before_byte_for_byte() {
             "entities": drawn.page.entities(), "keyboard": drawn.keyboard, "more": more,
             "files": files})
     });
+}
+
+#[test]
+fn every_card_is_short() {
+    insta::assert_snapshot!(golden_rows(|card| {
+        let html = render(card, Menu::Main, Timestamp::UNIX_EPOCH).page.html();
+        // A fold shows three rows until somebody opens it.
+        let (before, fold) = html.split_once("<blockquote expandable>").unwrap_or((&html, ""));
+        let fold: Vec<&str> = fold.lines().take(3).collect();
+        format!(
+            "{}\n{}",
+            unescaped(before.trim_end()),
+            fold.iter().map(|_| "x\n").collect::<String>()
+        )
+    }));
 }
 
 #[test]
@@ -104,7 +121,7 @@ fn a_long_command_shows_head_and_tail_says_what_is_missing_and_comes_as_a_file()
     assert_eq!(drawn.files, [TextFile { name: "a7f3-command.txt".into(), text: long.clone() }]);
     assert!(text.contains("echo start; printf") && text.contains("rm -rf tail-end"), "{text}");
     let shown: usize = text.matches("printf '%s' x; ").map(str::len).sum();
-    let said = text.split_once("⚠️ ").unwrap().1.split_once(' ').unwrap().0;
+    let said = text.split_once("✂️ ").unwrap().1.split_once(' ').unwrap().0;
     let hidden: usize = said.parse().unwrap();
     let rest = long.len() - hidden;
     assert!(rest >= shown && rest - shown < 100, "{hidden} hidden, at least {shown} shown");
@@ -116,7 +133,8 @@ fn invisible_characters_are_shown_and_the_exact_text_is_attached() {
     let drawn = draw(&sample_card(hostile));
     let text = drawn.page.text();
     assert!(text.contains("cp a\\u{202e}txt.exe\\u{0}b\\u{200b}\\u{d}\n</code>"), "{text}");
-    assert!(text.contains("invisible characters are shown as"), "{text}");
+    assert!(text.contains("Invisible characters are spelled out"), "{text}");
+    assert!(text.contains("To the letter in a7f3-command.txt"), "{text}");
     assert_eq!(drawn.files, [TextFile { name: "a7f3-command.txt".into(), text: hostile.into() }]);
 }
 
@@ -128,15 +146,15 @@ fn a_closed_card_promises_no_file_and_has_none() {
     let drawn = draw(&card);
     assert_eq!(drawn.files, []);
     let text = drawn.page.text();
-    assert!(text.contains(" characters are not shown here\n"), "{text}");
+    assert!(text.contains(" more characters not shown\n"), "{text}");
     assert!(!text.contains("attached"), "{text}");
 }
 
 #[test]
 fn a_short_command_leaves_room_for_long_notes_and_fields() {
     let mut card = sample_card("ls");
-    let note = format!("Always stores: {}", "shell: rm build/*, ".repeat(50));
-    let value = "long ".repeat(100);
+    let note = format!("Always stores: {}", "shell: rm build/*, ".repeat(11));
+    let value = "long ".repeat(24);
     let field = Field { name: "1".into(), value: value.clone() };
     card.blocks = vec![
         card.blocks[0].clone(),
@@ -164,12 +182,12 @@ fn notes_and_fields_that_are_cut_are_attached_whole() {
 #[test]
 fn parts_that_find_no_room_are_counted_and_attached() {
     let mut card = sample_card("ls");
-    let code = |n: usize| Block::Code { label: format!("file {n}"), text: "y".repeat(900) };
+    let code =
+        |n: usize| Block::Code { label: format!("file {n}"), text: "y".repeat(900), whole: false };
     card.blocks = (0..60).map(code).collect();
     let drawn = draw(&card);
     let text = drawn.page.text();
-    assert!(text.contains(" more parts are in the attached files\n"), "{text}");
-    assert_eq!(drawn.files.len(), 4);
+    assert!(text.contains(" more parts in a7f3-card.txt\n"), "{text}");
     let whole = drawn.files.last().unwrap();
     assert!(whole.text.contains("file 59:\nyyy"), "{}", whole.text);
 }
@@ -177,10 +195,10 @@ fn parts_that_find_no_room_are_counted_and_attached() {
 #[test]
 fn the_deadline_is_a_time_and_a_length() {
     let at = |seconds: i64| until(now() + SignedDuration::from_secs(seconds), now());
-    assert_eq!(at(90), "⏳ 90 s left, until 00:31 UTC");
-    assert_eq!(at(300), "⏳ 5 min left, until 00:34 UTC");
-    assert_eq!(at(3 * 86_400), "⏳ 3 days left, until 24 Nov 00:29 UTC");
-    assert_eq!(at(-5), "⏳ 0 s left, until 00:29 UTC");
+    assert_eq!(at(90), "⏳ until 00:31 UTC, 90 s left");
+    assert_eq!(at(300), "⏳ until 00:34 UTC, 5 min left");
+    assert_eq!(at(3 * 86_400), "⏳ until 24 Nov 00:29 UTC, 3 days left");
+    assert_eq!(at(-5), "⏳ until 00:29 UTC, 0 s left");
 }
 
 fn button(label: &str, style: ButtonStyle) -> Button {
@@ -247,7 +265,7 @@ fn any_block() -> impl Strategy<Value = Block> {
 fn any_plain_block() -> impl Strategy<Value = Block> {
     let text = || prop_oneof![any::<String>(), "[<>&\"\u{0}\u{202e}👍🏽\n a]{0,3000}", ".{0,200}"];
     prop_oneof![
-        (text(), text()).prop_map(|(label, text)| Block::Code { label, text }),
+        (text(), text()).prop_map(|(label, text)| Block::Code { label, text, whole: false }),
         (text(), text()).prop_map(|(label, text)| Block::Quote { label, text }),
         (text(), prop::collection::vec(text(), 0..5)).prop_map(|(path, texts)| Block::Diff {
             path,

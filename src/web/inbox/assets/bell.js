@@ -45,7 +45,7 @@ export function ring(card) {
   // A push tells of it already.
   if (!on.notify || on.push || document.hasFocus()) return;
   const title = told.length === 1 ? `${critical ? "🛑 CRITICAL " : ""}${card.title}` : counted(told.length, "new request");
-  const body = [...new Set(told.map(({ origin }) => origin))].join("\n");
+  const body = [...new Set(told.map(({ worst, origin }) => [worst, origin].filter(Boolean).join("\n")))].join("\n");
   // The same tag takes the place of the one before, without another ring.
   const note = new Notification(title, { body, tag: told[0].id });
   note.addEventListener("click", () => {

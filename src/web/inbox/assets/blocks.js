@@ -50,10 +50,10 @@ export function drawBlock(block, card) {
 /** A change: every line with its sign, so that it is read without colours too. */
 function drawDiff({ path, added, removed, lines }) {
   const signs = { both: "  ", removed: "- ", added: "+ ", skipped: "⋮ " };
-  const pre = el("pre", { role: "region", "aria-label": `change of ${path}`, className: "diff" },
+  const pre = el("pre", { role: "region", "aria-label": `change of ${path || "the file"}`, className: "diff" },
     ...lines.map(({ side, text }) => el("span", { className: side, textContent: `${signs[side]}${text}\n` })));
   return el("figure", { className: "code" },
-    el("figcaption", {}, el("bdi", { textContent: path }), ` +${added} −${removed}`), pre);
+    path ? el("figcaption", {}, el("bdi", { textContent: path }), ` +${added} −${removed}`) : null, pre);
 }
 
 function drawCode({ label, text, short }) {

@@ -21,6 +21,7 @@ export function drawCard(entry, act) {
   timed ? el("div", { className: "sand" }, el("div")) : "",
   el("div", { className: "matter" },
     el("div", { className: "head" }, el("h2", { id: `t-${card.id}` }, ...critical(card), firstLine(card.title))),
+    card.worst ? el("p", { className: "note", textContent: card.worst }) : "",
     el("p", { className: "origin" },
       el("bdi", { textContent: card.origin }),
       since ? el("span", {}, open ? " · asked " : " · ", when(closed ?? since)) : null,

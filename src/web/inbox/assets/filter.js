@@ -61,7 +61,7 @@ export function paintChips() {
 
 function contains(card, words) {
   if (words.length === 0) return true;
-  const text = [card.title, card.origin, ...card.blocks.map(textOf)].join("\n").toLowerCase();
+  const text = [card.title, card.worst ?? "", card.origin, ...card.blocks.map(textOf)].join("\n").toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

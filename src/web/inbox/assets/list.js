@@ -238,7 +238,7 @@ function paintQuick(row, entry) {
 
 /** What a row says below its first line: what the call does, or why it is asked. */
 function hintOf({ card, group }) {
-  const effect = card.blocks.find(({ kind, text }) => kind === "note" && /^(→|Why:)/.test(text))
+  const effect = (card.worst ? { kind: "note", text: card.worst } : null) ?? card.blocks.find(({ kind, text }) => kind === "note" && /^(→|Why:)/.test(text))
     ?? card.blocks.find(({ kind }) => kind === "note" || kind === "quote");
   const words = effect?.short ?? effect?.text ?? "";
   const text = effect?.kind === "quote" ? `says: “${words}”` : words;

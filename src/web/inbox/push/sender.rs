@@ -148,7 +148,7 @@ fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
         ([one], PushShows::Line) => {
             let line: String = one.line.chars().take(LINE).collect();
             let sign = if one.critical { "🛑 CRITICAL " } else { "" };
-            (format!("{sign}{line}"), one.origin.clone())
+            (format!("{sign}{line}"), one.about.clone())
         }
         (_, PushShows::Line | PushShows::Count) => {
             let count = match news.len() {
@@ -177,9 +177,9 @@ mod tests {
     use super::*;
 
     fn news(line: &str, critical: bool, deadline: Option<i64>) -> NewRequest {
-        let (card, origin) = (format!("c-{line}"), "codex · shop".to_owned());
+        let (card, about) = (format!("c-{line}"), "codex · shop".to_owned());
         let offers = vec![];
-        NewRequest { card, line: line.to_owned(), origin, critical, deadline, offers }
+        NewRequest { card, line: line.to_owned(), about, critical, deadline, offers }
     }
 
     fn told(news: &[NewRequest], shows: PushShows) -> (Value, i64) {

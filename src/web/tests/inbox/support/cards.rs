@@ -77,6 +77,7 @@ fn empty(id: &str, title: &str) -> Card {
         tone: Tone::Open,
         title: title.to_owned(),
         whole: false,
+        worst: String::new(),
         origin: "claude-code · shop on atlas".to_owned(),
         blocks: vec![],
         buttons: vec![],
@@ -90,7 +91,7 @@ fn button(id: &str, pressed: &str, label: &str, style: ButtonStyle) -> Button {
 }
 
 pub fn code(label: &str, text: &str) -> Block {
-    Block::Code { label: label.to_owned(), text: text.to_owned() }
+    Block::Code { label: label.to_owned(), text: text.to_owned(), whole: false }
 }
 
 fn quote(label: &str, text: &str) -> Block {

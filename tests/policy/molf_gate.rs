@@ -1,20 +1,13 @@
-//! molf's approval gate as a value: calls ask, people reply, sessions and workers end. It uses no
-//! clock, no randomness and no file. The caller passes the time and the random part of an id, and
-//! reads and writes the workers' files whose texts the gate holds.
+//! molf's approval gate as a value, for the recorded lifecycles: calls ask, people reply, sessions and
+//! workers end. It decides with the profile; the daemon's own gate is tested in `tests/e2e/molf.rs`.
 
 use std::collections::BTreeMap;
 
-use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::{
-    call::Call, decision::Decision, guardrail::Guardrail, rules, verdict::Verdict,
-};
+use countersign_policy::{Call, Decision, Guardrail, Rule, Rules, Verdict};
+use countersign_profiles::molf::{approval_id, file};
+use countersign_profiles::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 use serde::Serialize;
-use serde_json::{Value, json};
-
-use crate::molf::commands::Piece;
-use crate::molf::ruleset::{PermissionSetting, Ruleset, or_every_call};
-use crate::molf::{approval_id, file};
-use crate::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
+use serde_json::Value;
 
 /// The gate of one molf server.
 #[derive(Debug, Default)]
@@ -60,7 +53,7 @@ impl MolfGate {
     /// Decides a call. The first evaluation of a worker creates its file.
     ///
     /// # Errors
-    /// As [`crate::System::decide`], and when the worker's file cannot be read.
+    /// As `System::decide`, and when the worker's file cannot be read.
     pub fn evaluate(
         &mut self,
         call: &Call,
@@ -90,7 +83,7 @@ impl MolfGate {
             reachable: true,
             now_ms,
         };
-        crate::decide(&*system, call, &context)
+        countersign_profiles::decide(&*system, call, &context)
     }
 
     /// Makes a call wait for a person and returns its id; `decision` is the result of
@@ -172,7 +165,7 @@ impl MolfGate {
             let patterns: Vec<&str> = rules.iter().map(|rule| rule.pattern.as_str()).collect();
             Ok(file::remember(text, &pending.call.tool, &patterns, self.home.as_deref()))
         } else {
-            rules::file::append(text, rules)
+            countersign_policy::file::append(text, rules)
         };
         match after {
             Ok(after) => self.set_file(&pending.worker, after),
@@ -257,7 +250,9 @@ impl MolfGate {
         outcome: ApprovalResolution,
     ) -> Ended {
         let end = CallEnd::Denied { by: "a person", reason: words, then: OnDeny::GoOn };
-        self.end(pending, outcome, told(&pending.call, &end))
+        let system = Profile::Molf.open(None, "permissions.jsonc", None, self.compat).unwrap();
+        let told = system.text_for_model(&pending.call, &end);
+        self.end(pending, outcome, told)
     }
 
     fn end(
@@ -374,61 +369,4 @@ fn required(id: &str, call: &Call, session: &str) -> ApprovalEvent {
         },
         session_id: session.to_owned(),
     }
-}
-
-// The exact texts for molf's model.
-
-/// Returns the text for a call that rules deny: the first piece, whichever piece is denied, and the
-/// rules that match any piece. `decided` is the rule behind a denial that molf itself would not
-/// have made.
-///
-/// # Errors
-/// As [`super::ruleset::last`].
-pub fn denied(
-    call: &Call,
-    pieces: &[Piece],
-    layers: &[&Ruleset],
-    decided: Option<PermissionSetting>,
-) -> Result<String, String> {
-    let mut relevant: Vec<PermissionSetting> = Vec::new();
-    let pieces_or_all = or_every_call(pieces);
-    for piece in pieces_or_all.iter() {
-        for layer in layers {
-            for setting in layer.matching(&call.tool, &piece.text)? {
-                if !relevant.contains(setting) {
-                    relevant.push(setting.clone());
-                }
-            }
-        }
-    }
-    relevant.extend(decided.filter(|decided| !relevant.contains(decided)));
-    let mut text = format!("Tool {:?} denied by policy", call.tool);
-    if let Some(first) = pieces.first().filter(|first| !first.text.is_empty()) {
-        text = format!("{text} for pattern: {}", first.text);
-    }
-    if !relevant.is_empty() {
-        text = format!("{text}\nRelevant rules: {}", json!(relevant));
-    }
-    Ok(text)
-}
-
-/// Returns the result that the model gets for a call that did not run; `None` when it runs, or when
-/// the turn is over.
-pub fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
-    let rejected = |feedback: Option<&str>| {
-        let feedback = feedback.filter(|words| !words.is_empty());
-        let base = format!("Tool {:?} rejected by user", call.tool);
-        feedback.map_or(base.clone(), |words| format!("{base}: {words}"))
-    };
-    let by_policy = |why: &str| format!("Tool {:?} denied by policy: {why}", call.tool);
-    Some(match end {
-        CallEnd::Approved { .. } | CallEnd::Cancelled { .. } => return None,
-        CallEnd::Denied { reason, .. } => rejected(*reason),
-        // A denial by a rule already has molf's words; a guardrail has only its reason.
-        CallEnd::Forbidden { reason, rule: Some(_) } => (*reason).to_owned(),
-        CallEnd::Forbidden { reason, rule: None } => by_policy(reason),
-        CallEnd::TimedOut { after_s } => by_policy(&format!("nobody answered within {after_s} s")),
-        CallEnd::Unreachable => by_policy("nobody could be asked"),
-        CallEnd::BatchStopped { tool, .. } => by_policy(&format!("{tool} before it was denied")),
-    })
 }
