@@ -3,7 +3,7 @@
 
 use crate::card::{
     Sheet,
-    call::{command, first_of},
+    call::{self, command, first_of},
     title::host,
 };
 use countersign_gate::{ask::Ask, call::Call};
@@ -30,7 +30,8 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
     let effects = &ask.body.effects;
     let told = effects.iter().filter(|effect| !is_restated(effect, effects));
     let told = told.filter(|effect| !is_seen(ask, in_title, effect));
-    let mut words = told.map(|effect| effect_line(effect));
+    let written = call::written(&ask.body.call).map(|written| effect_line(&written));
+    let mut words = told.map(|effect| effect_line(effect)).chain(written);
     let worst = words.next().unwrap_or_default();
     words.by_ref().take(FEW).for_each(|effect| sheet.note(effect));
     let rest: Vec<String> = words.collect();
@@ -135,6 +136,8 @@ const VERBS: &[(&str, &str)] = &[
     ("reads", "read"),
     ("reaches", "reach"),
     ("changes", "change"),
+    ("adds", "add"),
+    ("creates", "create"),
     ("runs", "run"),
 ];
 
