@@ -173,6 +173,7 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
         });
     };
     let mut call = request.call(ids::nonce(), caller::host()).map_err(Error::msg)?;
+    call.existing = countersign_agents::existing(&call);
     // Both hooks of a blocked call start: where somebody sits at the terminal, the one that does not
     // hold it up asks.
     let wakes = call.appeal.is_some() && agent.attendance() == Attendance::Attended;

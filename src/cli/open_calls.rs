@@ -61,7 +61,8 @@ impl OpenCalls {
     }
 
     /// Submits a call.
-    pub(super) fn open(&mut self, key: String, call: Call) {
+    pub(super) fn open(&mut self, key: String, mut call: Call) {
+        call.existing = countersign_agents::existing(&call);
         let (back, taken) = oneshot::channel();
         self.back.insert(key.clone(), back);
         let client = self.client.clone();

@@ -2,6 +2,7 @@
 
 use super::{
     budget::Budget,
+    existing::Existing,
     owner::Owner,
     question::{self, Choice, Question},
 };
@@ -104,6 +105,9 @@ pub struct Call {
     /// rule asks, and what no rule denies is left to that judge.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rules_only: bool,
+    /// What is at the path of a file that it writes whole, as the agent's side tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub existing: Option<Existing>,
     /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.
     #[serde(skip)]
     pub owner: Option<Owner>,
@@ -202,6 +206,7 @@ impl Call {
             budget: None,
             appeal: None,
             rules_only: false,
+            existing: None,
             owner: None,
         }
     }
@@ -415,6 +420,7 @@ impl Call {
             budget: _,
             appeal: _,
             rules_only: _,
+            existing: _,
             owner: _,
         } = self;
         countersign_policy::Call {

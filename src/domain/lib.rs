@@ -8,6 +8,7 @@ pub mod budget;
 pub mod call;
 pub mod edit;
 pub mod execution;
+pub mod existing;
 pub mod late;
 pub mod log;
 mod offers;

@@ -17,7 +17,7 @@ SCHEMAS = json.loads((HERE / "../../docs/openapi.json").read_text())["components
 
 # In an order in which each follows what it holds.
 NAMES = [
-    "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "Appeal",
+    "Choice", "Question", "Behind", "Batch", "Accepts", "BudgetCall", "Budget", "Appeal", "Existing",
     "SubmitRequest", "CallVerdict", "AskState", "Decision", "Scope", "By", "OverruledView",
     "AnswerView",
     "CallReply", "Call", "EditView", "RequirementView", "ReviewView", "AskView", "AsksPage",

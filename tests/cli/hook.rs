@@ -85,6 +85,28 @@ async fn answers_to_questions_go_back_as_updated_input() {
 }
 
 #[tokio::test]
+async fn a_write_says_what_it_replaces_on_the_machine_of_the_agent() {
+    let daemon = Daemon::start("").await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.md"), "one\ntwo\n").unwrap();
+    for (name, existing, second) in [
+        ("notes.md", json!({"kind": "file", "bytes": 8, "lines": 2}), "→ Replaces 2 lines with 1"),
+        ("new.md", json!({"kind": "nothing"}), "→ New file of 1 line"),
+    ] {
+        let mut event = golden("01_hook_allow_once")["frames"][0]["data"].clone();
+        event["cwd"] = json!(folder.path());
+        event["tool_name"] = json!("Write");
+        event["tool_input"] = json!({"file_path": folder.path().join(name), "content": "three"});
+        let (hook, id) = asking(&daemon, &event.to_string()).await;
+        assert_eq!(daemon.read(&id).await["call"]["existing"], existing);
+        let shown = run(&daemon, &["pending", "--full"]).await;
+        assert!(shown.stdout.contains(second), "{}", shown.stdout);
+        run(&daemon, &["deny", &id]).await;
+        hook.ends().await;
+    }
+}
+
+#[tokio::test]
 async fn nobody_answering_says_nothing_so_that_claudes_own_prompt_stays() {
     let daemon = Daemon::start("[policy]\ntimeout = \"2s\"").await;
     let golden = golden("06_hook_no_decision");

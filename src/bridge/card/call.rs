@@ -1,7 +1,10 @@
 //! What a call would do, on its card: all of it, the command or the file first.
 
 use crate::card::{Sheet, change, effects, fact};
-use countersign_gate::{ask::Ask, call::Call};
+use countersign_gate::{
+    ask::{Ask, existing::Existing},
+    call::Call,
+};
 use countersign_policy::{
     argument_names::{COMMANDS, CONTENTS, FILES, NEW_TEXTS, OLD_TEXTS},
     tools::{Kind, kind_of},
@@ -29,7 +32,7 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
         sheet.change(&path, (change.added, change.removed), change.lines);
     } else {
         let shown = kind_of(&call.tool);
-        rest = parts(Some(shown).filter(|_| in_title), rest, sheet);
+        rest = parts(shown, in_title, rest, sheet, details);
     }
     if call.args.get("description").and_then(Value::as_str) == call.description.as_deref() {
         rest = without(rest, &["description"]);
@@ -43,18 +46,30 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
 }
 
 /// What is shown first of a tool that is no shell: its file, its address, its text. The first line
-/// shows the file of a tool that writes and the address of one that fetches, where it is of that
-/// kind.
-fn parts(first_line: Option<Kind>, mut rest: Value, sheet: &mut Sheet) -> Value {
+/// may show the file of a tool that writes and the address of one that fetches; the line below it
+/// says how much a tool writes.
+fn parts(
+    kind: Kind,
+    in_title: bool,
+    mut rest: Value,
+    sheet: &mut Sheet,
+    details: &mut Sheet,
+) -> Value {
+    let first_line = Some(kind).filter(|_| in_title);
     let text = |rest: &Value, keys: &[&'static str]| {
         first_of(rest, keys).map(|(key, text)| (key, text.to_owned()))
     };
     let content = text(&rest, CONTENTS);
     if let Some((key, path)) = text(&rest, FILES) {
-        let size = content.as_ref().map(|(_, content)| size_of(content));
-        let size = size.map(|size| fact("size", &size));
         let file = (first_line != Some(Kind::Write)).then(|| fact("file", &path));
-        sheet.fields(file.into_iter().chain(size).collect());
+        sheet.fields(file.into_iter().collect());
+        let size = content.as_ref().map(|(_, content)| fact("size", &size_of(content)));
+        let size = size.into_iter().collect();
+        if kind == Kind::Write {
+            details.fields(size)
+        } else {
+            sheet.fields(size)
+        }
         rest = without(rest, &[key]);
     }
     if let Some((key, url)) = text(&rest, &["url"]) {
@@ -76,9 +91,33 @@ const TEXTS: &[(&str, &[&str])] =
     &[("old text", OLD_TEXTS), ("new text", NEW_TEXTS), ("content", CONTENTS)];
 
 fn size_of(content: &str) -> String {
-    let lines = content.lines().count();
-    let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
-    format!("{lines}, {} bytes", content.len())
+    format!("{}, {} bytes", lines(content.lines().count() as u64), content.len())
+}
+
+/// How much a tool writes into a file, and what is there now as far as the agent's side tells.
+pub(super) fn written(call: &Call) -> Option<String> {
+    if kind_of(&call.tool) != Kind::Write {
+        return None;
+    }
+    first_of(&call.args, FILES)?;
+    let (_, content) = first_of(&call.args, CONTENTS)?;
+    let new = content.lines().count() as u64;
+    Some(match call.existing {
+        None => format!("writes {}", lines(new)),
+        Some(Existing::Nothing) => format!("new file of {}", lines(new)),
+        Some(Existing::File { lines: Some(1), .. }) if new == 1 => "replaces its 1 line".to_owned(),
+        Some(Existing::File { bytes: 0, .. }) => format!("fills an empty file with {}", lines(new)),
+        Some(Existing::File { lines: Some(old), .. }) => {
+            format!("replaces {} with {new}", lines(old))
+        }
+        Some(Existing::File { bytes, lines: None }) => {
+            format!("replaces {bytes} bytes with {}", lines(new))
+        }
+    })
+}
+
+fn lines(count: u64) -> String {
+    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
 }
 
 /// Numbers and switches of a command that change nothing of what runs are facts.

@@ -3,7 +3,7 @@
 
 use crate::card::{
     Sheet,
-    call::{command, first_of},
+    call::{self, command, first_of},
     title::host,
 };
 use countersign_gate::{ask::Ask, call::Call};
@@ -31,8 +31,11 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
     let effects = &ask.body.effects;
     let told = effects.iter().filter(|effect| !is_restated(effect, effects));
     let told = told.filter(|effect| !is_seen(ask, in_title, effect));
+    let told = told.map(String::as_str);
     // What makes a call critical is worse than each of its effects: `sudo rm -rf /` runs as root, too.
-    let mut words = critical(ask).into_iter().chain(told.map(String::as_str)).map(effect_line);
+    let words = critical(ask).into_iter().chain(told).map(effect_line);
+    let written = call::written(&ask.body.call).map(|written| effect_line(&written));
+    let mut words = words.chain(written);
     let worst = words.next().unwrap_or_default();
     words.by_ref().take(FEW).for_each(|effect| sheet.note(effect));
     let rest: Vec<String> = words.collect();
@@ -143,6 +146,8 @@ const VERBS: &[(&str, &str)] = &[
     ("reads", "read"),
     ("reaches", "reach"),
     ("changes", "change"),
+    ("adds", "add"),
+    ("creates", "create"),
     ("runs", "run"),
 ];
 

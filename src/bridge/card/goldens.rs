@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::{bundle, card::terminal};
-use countersign_gate::ask::{Answer, Body, By, Scope};
+use countersign_gate::ask::{Answer, Body, By, Scope, existing::Existing};
 use countersign_policy::Rule;
 use countersign_store::{Bundle, BundleRow, Member};
 use countersign_tokens::clock;
@@ -58,12 +58,14 @@ fn samples() -> Vec<(&'static str, Ask)> {
     let effects = ["writes /etc/nginx/nginx.conf (outside the project)"];
     let edit = ask("Edit", edit, &effects, &[]);
     let write = json!({"file_path": "/home/ana/shop/notes.md", "content": "# Notes\n\nOne.\n"});
-    let write = ask("Write", write, &["writes /home/ana/shop/notes.md"], &[]);
+    let mut write = ask("Write", write, &["writes /home/ana/shop/notes.md"], &[]);
+    write.body.call.existing = Some(Existing::Nothing);
     let lines = |n: i32| (1..=n).map(|n| format!("pub const LINE_{n}: u32 = {n};\n"));
     let content: String = lines(240).collect();
     let big = json!({"file_path": "/home/ana/shop/src/generated/constants.rs",
         "content": content});
-    let big = ask("Write", big, &["writes /home/ana/shop/src/generated/constants.rs"], &[]);
+    let mut big = ask("Write", big, &["writes /home/ana/shop/src/generated/constants.rs"], &[]);
+    big.body.call.existing = Some(Existing::File { bytes: 1_504, lines: Some(50) });
     let (old, new) = (lines(60).collect::<String>(), lines(90).collect::<String>());
     let new = new.replace("u32", "u64");
     let big_edit = json!({"file_path": "/home/ana/shop/src/constants.rs", "old_string": old,

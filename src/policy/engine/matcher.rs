@@ -104,7 +104,7 @@ impl<'c> Matcher<'c> {
     /// Matches names of effects.
     #[must_use]
     pub fn effect(&self, names: &[String]) -> RuleFit {
-        let has = |effect: &Effect| names.iter().any(|name| name == effect.name());
+        let has = |effect: &Effect| names.iter().any(|name| effect.is(name));
         let unknown =
             self.seen.unread || self.effects.iter().any(|it| matches!(it, Effect::Unknown { .. }));
         match names.is_empty() || self.effects.iter().any(has) {

@@ -9,9 +9,11 @@ use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::{Arguments, operands};
 use crate::facts::programs::description::{self, Files, Reach, Role, Title, To};
 use crate::facts::programs::known::databases;
-use crate::facts::programs::{self, exact, listed};
+use crate::facts::programs::{self, changes, exact, listed};
 use crate::facts::wrappers::{Effort, Inner, base, unwrap};
-use crate::shell::{Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, scan_as};
+use crate::shell::{
+    Command, Dialect, PipePosition, Redirect, RedirectOp, Scan, Via, Word, scan_as,
+};
 
 /// The action of a tool other than a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,11 +133,11 @@ pub enum Effect {
         /// The destination, as far as the call names it.
         to: String,
     },
-    /// A statement changes a database.
+    /// A database, a cluster or a cloud changes.
     Changes {
-        /// The statement as it is written.
+        /// A clause: "deletes the namespace prod".
         what: String,
-        /// The program that it is given to.
+        /// The program, with its sub-command where that is clearer.
         how: String,
     },
     /// A command runs as another user.
@@ -185,6 +187,13 @@ impl fmt::Display for PathEffect {
 }
 
 impl Effect {
+    /// Returns true when rules call this effect so. What deletes elsewhere goes by two names.
+    #[must_use]
+    pub fn is(&self, name: &str) -> bool {
+        let deletes = |what: &str| name == "deletes" && what.starts_with("deletes ");
+        self.name() == name || matches!(self, Self::Changes { what, .. } if deletes(what))
+    }
+
     /// Returns the name by which rules call this kind of effect.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -215,9 +224,12 @@ impl fmt::Display for Effect {
             Self::Moves(target) => write!(f, "moves {target}"),
             Self::Rights(target) => write!(f, "changes the rights of {target}"),
             Self::Reaches { host } => write!(f, "reaches {host}"),
+            Self::Publishes { what, to } if to == INFRASTRUCTURE => {
+                write!(f, "changes live infrastructure ({what})")
+            }
             Self::Publishes { what, to } if to.is_empty() => write!(f, "publishes ({what})"),
             Self::Publishes { what, to } => write!(f, "publishes to {to} ({what})"),
-            Self::Changes { what, how } => write!(f, "changes a database: {what} ({how})"),
+            Self::Changes { what, how } => write!(f, "{what} ({how})"),
             Self::Privilege { how, user } => {
                 write!(f, "runs as {} ({how})", user.unwrap_or("another user"))
             }
@@ -233,7 +245,7 @@ impl fmt::Display for Effect {
 pub enum Weight {
     /// Always needs a person.
     Critical,
-    /// Deletes, publishes, changes a database or the user, or reads secrets.
+    /// Deletes, publishes, changes something elsewhere or the user, or reads secrets.
     Grave,
     /// Leaves the workspace or the machine, or cannot be determined.
     Notable,
@@ -356,7 +368,7 @@ fn kind(effect: &Effect) -> &'static str {
         Effect::Rights(_) => "more changes of rights",
         Effect::Reaches { .. } => "more hosts",
         Effect::Publishes { .. } => "more publications",
-        Effect::Changes { .. } => "more changes of databases",
+        Effect::Changes { .. } => "more changes elsewhere",
         Effect::Privilege { .. } => "more uses of other rights",
         Effect::Background => "more in the background",
         Effect::Unknown { .. } => "more that cannot be told",
@@ -435,11 +447,48 @@ fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
         list.touch(access, path, at.dirs);
     }
     add(name, args, list);
-    if is(name, Role::Database) {
-        let given = Arguments { redirects: &at.command.redirects, ..Arguments::new(args) };
-        for what in given.texts().chain(given.input()).flat_map(databases::changes) {
-            list.add(Effect::Changes { what, how: name.to_owned() });
+    changed(name, args, at.command, list);
+}
+
+/// Adds what a program changes elsewhere.
+fn changed(name: &str, args: &[Word<'_>], command: &Command<'_>, list: &mut List) {
+    let Some(program) = programs::exact(name) else { return };
+    let found = changes::of(program, args);
+    if !found.is_empty() {
+        let unknown = args.iter().filter(|word| word.literal().is_none());
+        unknown.for_each(|word| list.unknown(&format!("what {} stands for", word.text)));
+    }
+    for what in found {
+        list.add(Effect::Changes { what, how: title(name, args) });
+    }
+    if program.is(Role::Database) {
+        statements(name, args, command, list);
+    }
+}
+
+/// Options behind which these programs take a statement, and those behind which they take a file of
+/// them.
+const STATEMENTS: &str = "-c -e --command --execute --eval";
+const STATEMENT_FILES: &str = "-f --file";
+
+/// Adds what the statements change that a database is given, or that they cannot be read.
+fn statements(name: &str, args: &[Word<'_>], command: &Command<'_>, list: &mut List) {
+    let given = Arguments { redirects: &command.redirects, ..Arguments::new(args) };
+    for what in given.texts().chain(given.input()).flat_map(databases::changes) {
+        list.add(Effect::Changes { what, how: name.to_owned() });
+    }
+    for value in given.given(STATEMENTS) {
+        if value.word.literal().is_none() {
+            list.unknown(&format!("which statements {} stands for", value.text));
         }
+    }
+    for file in given.values(STATEMENT_FILES) {
+        list.unknown(&format!("the statements in {file}"));
+    }
+    let files = command.redirects.iter().filter(|it| it.op == RedirectOp::Read);
+    files.for_each(|it| list.unknown(&format!("the statements in {}", it.target.text)));
+    if matches!(command.pipe, PipePosition::Middle | PipePosition::Last) {
+        list.unknown(&format!("the statements that {name} reads from its input"));
     }
 }
 
@@ -507,9 +556,9 @@ fn is(name: &str, role: Role) -> bool {
 
 /// Returns a program's name, with its sub-command where the name alone says little.
 fn title(path: &str, args: &[Word<'_>]) -> String {
-    let many =
-        programs::exact(programs::base(path)).is_some_and(|program| program.is(Role::Titled));
-    let sub = args.iter().find(|w| !w.text.starts_with('-')).filter(|_| many);
+    let program = programs::exact(programs::base(path)).filter(|it| it.is(Role::Titled));
+    let sub = program.map(|program| Arguments::of(program, args).behind_sub().sub);
+    let sub = sub.and_then(|sub| args.iter().find(|word| std::ptr::eq(&*word.text, sub)));
     match sub.and_then(Word::literal) {
         Some(sub) => format!("{path} {sub}"),
         None => path.to_owned(),
@@ -580,6 +629,9 @@ fn goal(to: To, words: &[&Word<'_>]) -> String {
     }
 }
 
+/// The destination of what changes infrastructure.
+pub(crate) const INFRASTRUCTURE: &str = "the infrastructure";
+
 /// Options of these programs whose value is not an operand.
 const VALUES: &str = "-X -H -d -o -A -u -b -p -i -l -e -m -C -c -n -F -T -w";
 
@@ -608,15 +660,22 @@ fn remote(text: &str) -> Option<String> {
 // Where anything is unknown, the program's name may be all there is to tell of it.
 #[must_use]
 pub fn is_restated(effect: &str, all: &[String]) -> bool {
+    // What is deleted of the infrastructure says that it changes.
+    if let Some(how) = effect.strip_prefix("changes live infrastructure ") {
+        return all.iter().any(|other| other.starts_with("deletes ") && other.ends_with(how));
+    }
     let Some(program) = effect.strip_prefix("runs ") else { return false };
     let by_it = format!(" ({program})");
     let says = |other: &String| {
         verb(program).is_some_and(|verb| other.starts_with(verb))
-            || ["publishes ", "changes a database"].iter().any(|start| other.starts_with(start))
-                && other.ends_with(&by_it)
+            || ELSEWHERE.iter().any(|start| other.starts_with(start)) && other.ends_with(&by_it)
     };
     !all.iter().any(|other| other.starts_with("effects unknown")) && all.iter().any(says)
 }
+
+/// How effects begin that name their program at the end.
+const ELSEWHERE: &[&str] =
+    &["publishes ", "changes ", "deletes ", "moves everything ", "adds rows ", "creates the "];
 
 /// The start of the effects that say all that a program does.
 // `./rm` is a program of its own, and no name of ours.

@@ -5,6 +5,7 @@
 //! use these descriptions and know no program themselves.
 
 pub(crate) mod arguments;
+pub(crate) mod changes;
 pub(crate) mod condition;
 pub(crate) mod description;
 pub(crate) mod getopt;

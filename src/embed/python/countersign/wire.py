@@ -99,6 +99,32 @@ class Appeal(TypedDict):
     reason: str
 
 
+class ExistingNothing(TypedDict):
+    """Nothing: the file is new."""
+
+    kind: Literal["nothing"]
+
+
+class _ExistingFile(TypedDict):
+    """A file, which is replaced."""
+
+    kind: Literal["file"]
+    # Its size.
+    bytes: int
+
+
+class ExistingFile(_ExistingFile, total=False):
+    """A file, which is replaced."""
+
+    # Its lines, where it is a text that is small enough to be read.
+    lines: int | None
+
+
+Existing: TypeAlias = "ExistingNothing | ExistingFile"
+"""What the agent's side found at the path of a file that the call writes whole. People read it
+on the card; no rule does."""
+
+
 class _SubmitRequest(TypedDict):
     """A call that an agent submits."""
 
@@ -168,6 +194,8 @@ class SubmitRequest(_SubmitRequest, total=False):
     # Another judge stands behind this one, such as an agent's own: people are asked only where a
     # rule asks, and what no rule denies is left to that judge.
     rules_only: bool
+    # What is at the path of a file that it writes whole, as the agent's side tells it.
+    existing: Existing | None
     # A random text of 16 to 200 characters, the same for every call of a session: what is granted
     # to the session covers only calls with it.
     session_secret: str | None
@@ -373,6 +401,8 @@ class Call(_Call, total=False):
     # Another judge stands behind this one, such as an agent's own: people are asked only where a
     # rule asks, and what no rule denies is left to that judge.
     rules_only: bool
+    # What is at the path of a file that it writes whole, as the agent's side tells it.
+    existing: Existing | None
 
 
 class _EditView(TypedDict):

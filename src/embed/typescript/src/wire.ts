@@ -63,6 +63,24 @@ export interface Appeal {
   reason: string;
 }
 
+/** Nothing: the file is new. */
+export interface ExistingNothing {
+  kind: "nothing";
+}
+
+/** A file, which is replaced. */
+export interface ExistingFile {
+  kind: "file";
+  /** Its size. */
+  bytes: number;
+  /** Its lines, where it is a text that is small enough to be read. */
+  lines?: number | null;
+}
+
+/** What the agent's side found at the path of a file that the call writes whole. People read it
+ * on the card; no rule does. */
+export type Existing = ExistingNothing | ExistingFile;
+
 /** A call that an agent submits. */
 export interface SubmitRequest {
   /** The caller's idempotency key: the same key of one agent and session is the same ask. */
@@ -127,6 +145,8 @@ export interface SubmitRequest {
   /** Another judge stands behind this one, such as an agent's own: people are asked only where a
    * rule asks, and what no rule denies is left to that judge. */
   rules_only?: boolean;
+  /** What is at the path of a file that it writes whole, as the agent's side tells it. */
+  existing?: Existing | null;
   /** A random text of 16 to 200 characters, the same for every call of a session: what is
    * granted to the session covers only calls with it. */
   session_secret?: string | null;
@@ -304,6 +324,8 @@ export interface Call {
   /** Another judge stands behind this one, such as an agent's own: people are asked only where a
    * rule asks, and what no rule denies is left to that judge. */
   rules_only?: boolean;
+  /** What is at the path of a file that it writes whole, as the agent's side tells it. */
+  existing?: Existing | null;
 }
 
 /** A proposed edit of a call. */

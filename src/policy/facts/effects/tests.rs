@@ -64,13 +64,92 @@ fn what_stands_behind_wrappers_is_told_too() {
 }
 
 #[test]
-fn a_statement_that_changes_a_database_is_told_as_it_is_written() {
-    let changes = ["runs psql", "changes a database: DELETE FROM orders WHERE id = 7 (psql)"];
-    assert_eq!(told("psql shop -c 'SELECT 1; DELETE  FROM orders WHERE id = 7'"), changes);
+fn a_statement_that_changes_a_database_is_told_in_words_or_as_it_is_written() {
+    for (text, change) in [
+        ("psql -c 'DELETE FROM orders'", "deletes all rows of orders (psql)"),
+        (
+            "psql -c 'SELECT 1; DELETE  FROM a WHERE id = 7'",
+            "deletes rows of a WHERE id = 7 (psql)",
+        ),
+        ("mysql -e 'truncate table shop.orders;'", "deletes all rows of shop.orders (mysql)"),
+        ("sqlite3 db 'DROP TABLE IF EXISTS \"a\"'", "deletes the table \"a\" (sqlite3)"),
+        ("psql -c 'drop schema s cascade'", "deletes the schema s and what depends on it (psql)"),
+        ("psql -c 'UPDATE a SET b = 1'", "changes all rows of a (psql)"),
+        ("psql -c 'INSERT INTO a(b) VALUES (1)'", "adds rows to a (psql)"),
+        ("psql -c 'ALTER TABLE a DROP COLUMN b'", "changes the table a (psql)"),
+        // A comment could hide the condition; other forms are not read.
+        ("psql -c 'DELETE FROM a --WHERE x'", "changes a database: DELETE FROM a --WHERE x (psql)"),
+        ("psql -c 'DELETE FROM a USING b'", "changes a database: DELETE FROM a USING b (psql)"),
+        ("psql -c 'DROP TABLE a, b'", "changes a database: DROP TABLE a, b (psql)"),
+    ] {
+        assert_eq!(told(text).get(1).map(String::as_str), Some(change), "{text}");
+        assert_eq!(told(text).len(), 2, "{text}");
+    }
     let text = "sqlite3 shop.db <<'EOF'\nupdate a set b = 'x; drop table y';\nEOF";
-    let update = "changes a database: update a set b = 'x; drop table y' (sqlite3)";
-    assert_eq!(told(text), ["runs sqlite3", update]);
+    assert_eq!(told(text), ["runs sqlite3", "changes all rows of a (sqlite3)"]);
     assert_eq!(told("psql shop -c 'SELECT deleted FROM orders'"), ["runs psql"]);
+}
+
+#[test]
+fn statements_that_cannot_be_read_are_unknown() {
+    for (text, unknown) in [
+        ("psql -c \"$SQL\"", "which statements $SQL stands for"),
+        ("psql -f migrate.sql", "the statements in migrate.sql"),
+        ("mysql shop < dump.sql", "the statements in dump.sql"),
+        ("zcat dump.gz | psql shop", "the statements that psql reads from its input"),
+    ] {
+        let unknown = format!("effects unknown: {unknown}");
+        assert!(told(text).contains(&unknown), "{text}: {:?}", told(text));
+    }
+}
+
+#[test]
+fn what_changes_in_a_cluster_or_a_cloud_is_named() {
+    for (text, change) in [
+        ("kubectl delete ns prod", "deletes the namespace prod (kubectl delete)"),
+        ("kubectl -n shop delete po a b", "deletes the pods a, b in shop (kubectl delete)"),
+        ("kubectl delete deploy/web -n shop", "deletes deploy/web in shop (kubectl delete)"),
+        ("kubectl delete pods --all -A", "deletes all pods in every namespace (kubectl delete)"),
+        ("kubectl delete pod -l app=x", "deletes every pod with app=x (kubectl delete)"),
+        ("kubectl delete -f k8s.yaml", "deletes what k8s.yaml describes (kubectl delete)"),
+        ("kubectl delete ns --odd x prod", "deletes namespaces: --odd x prod (kubectl delete)"),
+        ("kubectl drain node-1", "moves everything off the node node-1 (kubectl drain)"),
+        ("helm uninstall web -n shop", "deletes the release web in shop (helm uninstall)"),
+        ("terraform destroy -auto-approve", "deletes live infrastructure (terraform destroy)"),
+        ("tofu apply -destroy", "deletes live infrastructure (tofu apply)"),
+        ("terraform apply", "changes live infrastructure (terraform apply)"),
+        ("aws s3 rm --recursive s3://b/x", "deletes everything below s3://b/x (aws s3)"),
+        ("aws s3 rb s3://b --force", "deletes the bucket s3://b with all in it (aws s3)"),
+        ("aws rds delete-db-instance", "deletes db instance of rds (aws rds)"),
+        ("gcloud sql instances delete a -q", "deletes sql instances: a -q (gcloud sql)"),
+        ("docker volume rm data", "deletes the volume data (docker volume)"),
+        ("docker rm -f a b", "deletes the containers a, b (docker rm)"),
+        (
+            "docker compose down -v",
+            "deletes this project's containers and volumes (docker compose)",
+        ),
+        (
+            "docker system prune -af",
+            "deletes unused containers, networks and images (docker system)",
+        ),
+        ("gh repo delete ana/shop", "deletes the repository ana/shop (gh repo)"),
+        ("dropdb shop", "deletes the database shop (dropdb)"),
+        ("redis-cli FLUSHALL", "deletes all keys (redis-cli)"),
+    ] {
+        let all = told(text);
+        assert!(all.contains(&change.to_owned()), "{text}: {all:?}");
+        let left = all.iter().filter(|effect| !is_restated(effect, &all));
+        let left = left.filter(|effect| !effect.starts_with("reaches "));
+        assert_eq!(left.collect::<Vec<_>>(), [change], "{text}");
+    }
+    assert_eq!(told("aws s3 rm s3://b/x --dryrun"), ["runs aws s3", "reaches b"]);
+    let unknown = "effects unknown: what $NS stands for";
+    assert!(told("kubectl delete ns $NS").contains(&unknown.to_owned()));
+    for text in
+        ["kubectl get ns", "terraform plan", "aws s3 ls", "docker volume ls", "gh repo view"]
+    {
+        assert_eq!(told(text).len(), 1, "{text}: {:?}", told(text));
+    }
 }
 
 #[test]

@@ -71,10 +71,11 @@ const HELP: When = When::Any(&[
 ]);
 
 /// Shows only what would be done.
-const LOOKS: When = When::Surely("--help -help --dry-run --dry-run=client --dryrun help");
+pub(super) const LOOKS: When =
+    When::Surely("--help -help --dry-run --dry-run=client --dryrun help");
 
 /// Options before a sub-command whose value is not an operand.
-const VALUES: Words = "-h -p -n -a -u -U -d --host --port --namespace --context";
+pub(super) const VALUES: Words = "-h -p -n -a -u -U -d --host --port --namespace --context";
 
 /// Creates a critical case; a call that only shows the manual is an exception.
 pub(super) const fn critical(when: When, why: &'static str) -> Case {

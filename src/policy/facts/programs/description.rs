@@ -1,6 +1,7 @@
 //! The description of a command-line program as data.
 
 use crate::facts::programs::Words;
+use crate::facts::programs::changes::Change;
 use crate::facts::programs::condition::{Case, When};
 use crate::facts::programs::getopt::{Getopt, Syntax};
 
@@ -39,6 +40,8 @@ pub(crate) struct Program {
     pub(crate) runs: Runs,
     /// The hosts that it contacts, and what it publishes.
     pub(crate) reaches: &'static [Reach],
+    /// What it deletes or changes elsewhere.
+    pub(crate) changes: &'static [Change],
     /// Its role in a pipeline.
     pub(crate) pipe: Pipe,
     /// The rule that Always stores for it.
@@ -62,6 +65,7 @@ impl Program {
             prose: "",
             runs: Runs::Nothing,
             reaches: &[],
+            changes: &[],
             pipe: Pipe::NONE,
             grant: AlwaysRule::ONE_WORD,
         }
@@ -133,6 +137,10 @@ impl Program {
 
     pub(crate) const fn reaches(self, reaches: &'static [Reach]) -> Self {
         Self { reaches, ..self }
+    }
+
+    pub(crate) const fn changes(self, changes: &'static [Change]) -> Self {
+        Self { changes, ..self }
     }
 
     pub(crate) const fn pipe(self, pipe: Pipe) -> Self {

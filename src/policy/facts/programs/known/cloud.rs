@@ -1,15 +1,17 @@
 //! Clouds, infrastructure and forges.
 
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::changes::{Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Second, Secret,
-    Starts, Verb,
+    All, Always, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Second,
+    Secret, Starts, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{AlwaysRule, Pipe, Program, Reach, Role, Title, To};
 use crate::facts::programs::known::common::{
     DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE,
 };
-use crate::facts::programs::{LEAKS, Words};
+use crate::facts::programs::{LEAKS, Words, listed};
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("aws")
@@ -37,6 +39,7 @@ pub(crate) static ALL: &[Program] = &[
             title: Title::Two,
             to: To::Last,
         }])
+        .changes(&[judged(Always, deletes_at_amazon)])
         .pipe(Pipe::tells(Any(&[
             Holds(&["session-token", "get-secret"]),
             Has("export-credentials assume-role"),
@@ -46,6 +49,7 @@ pub(crate) static ALL: &[Program] = &[
         .roles(&[Role::Titled])
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DELETES_IN_A_CLOUD, COPIES_A_SECRET])
+        .changes(&[judged(Operand("delete purge destroy terminate"), deletes_in_a_cloud)])
         .grant(AlwaysRule::words(3)),
     Program::named("oci ibmcloud aliyun").critical(&[DELETES_IN_A_CLOUD]),
     Program::named("doctl")
@@ -64,6 +68,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[CHANGES_INFRASTRUCTURE])
         .critical(&[DESTROYS_A_STACK])
         .reaches(&[TO_THE_INFRASTRUCTURE])
+        .changes(&[says(Nth(0, "destroy"), "deletes live infrastructure")])
         .grant(AlwaysRule::words(2).three("stack")),
     Program::named("cdk sls serverless")
         .beyond(&[CHANGES_INFRASTRUCTURE])
@@ -100,13 +105,15 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[DELETES_AT_THE_FORGE])
         .prose(FORGE_PROSE)
         .reaches(&[TO_THE_FORGE])
+        .changes(FORGE_CHANGES)
         .pipe(Pipe::tells(Has("token")))
         .grant(AlwaysRule::words(3)),
     Program::named("glab")
         .roles(&[Role::Titled])
         .critical(&[DELETES_AT_THE_FORGE])
         .prose(FORGE_PROSE)
-        .reaches(&[TO_THE_FORGE]),
+        .reaches(&[TO_THE_FORGE])
+        .changes(FORGE_CHANGES),
     Program::named("ansible ansible-playbook ansible-console").beyond(&[RUNS_ANYTHING]),
 ];
 
@@ -114,7 +121,11 @@ const TERRAFORM: Program = Program::named("terraform")
     .roles(&[Role::Titled])
     .beyond(&[CHANGES_INFRASTRUCTURE])
     .critical(&[DESTROYS_INFRASTRUCTURE])
-    .reaches(&[TO_THE_INFRASTRUCTURE]);
+    .reaches(&[TO_THE_INFRASTRUCTURE])
+    .changes(&[judged(
+        Any(&[Nth(0, "destroy"), All(&[Nth(0, "apply"), Has("-destroy --destroy")])]),
+        destroys_infrastructure,
+    )]);
 const CHANGES_INFRASTRUCTURE: Case = case(
     Any(&[
         Verb(INFRASTRUCTURE),
@@ -169,3 +180,57 @@ const FORGE_ACTS: Words = "create merge comment edit upload close";
 // as a change.
 const CLOUD_LOOKS: Words = "describe list get- ls show help logs status info whoami head-";
 const CLOUD_SECRETS: Words = "secretsmanager get-secret-value get-session-token assume-role";
+
+const FORGE_CHANGES: &[Change] = &[
+    deletes(All(&[Nth(0, "repo"), Nth(1, "delete")]), 2, "repository"),
+    deletes(All(&[Nth(0, "release"), Nth(1, "delete")]), 2, "release"),
+    deletes(All(&[Nth(0, "secret"), Nth(1, "delete remove")]), 2, "secret"),
+    deletes(All(&[Nth(0, "project"), Nth(1, "delete")]), 2, "project"),
+];
+
+/// Returns what terraform destroys: all that it manages, or what `-target` names.
+fn destroys_infrastructure(args: &Arguments<'_, '_>) -> Option<String> {
+    let target = |text: &'_ str| {
+        let target = text.strip_prefix("--").or_else(|| text.strip_prefix('-'))?;
+        target.strip_prefix("target=").map(str::to_owned)
+    };
+    let targets: Vec<String> = args.texts().filter_map(target).collect();
+    Some(match targets.as_slice() {
+        [] => "deletes live infrastructure".to_owned(),
+        targets => format!("deletes live infrastructure: {}", targets.join(", ")),
+    })
+}
+
+/// Returns what a command of `aws` deletes.
+fn deletes_at_amazon(args: &Arguments<'_, '_>) -> Option<String> {
+    let (service, verb) = (args.operand(0), args.operand(1));
+    let at = || args.texts().find(|text| text.starts_with("s3://")).unwrap_or("a bucket");
+    let last =
+        || args.texts().filter(|text| text.starts_with("s3://")).last().unwrap_or("a bucket");
+    match (service, verb) {
+        ("s3", "rm") if args.has("--recursive") => {
+            Some(format!("deletes everything below {}", at()))
+        }
+        ("s3", "rm") => Some(format!("deletes {}", at())),
+        ("s3", "rb") if args.has("--force") => {
+            Some(format!("deletes the bucket {} with all in it", at()))
+        }
+        ("s3", "rb") => Some(format!("deletes the bucket {}", at())),
+        ("s3", "sync") if args.has("--delete") => {
+            Some(format!("deletes from {} what its source lacks", last()))
+        }
+        (_, verb) => {
+            let deletes = ["delete-", "terminate-", "deregister-"];
+            let what = deletes.iter().find_map(|start| verb.strip_prefix(start))?;
+            Some(format!("deletes {} of {service}", what.replace('-', " ")))
+        }
+    }
+}
+
+/// Returns what a command of a cloud deletes: its words around `delete`, as they are written.
+fn deletes_in_a_cloud(args: &Arguments<'_, '_>) -> Option<String> {
+    let is = |text: &&str| listed("delete purge destroy terminate", text);
+    let before: Vec<&str> = args.texts().take_while(|text| !is(text)).collect();
+    let behind: Vec<&str> = args.texts().skip_while(|text| !is(text)).skip(1).collect();
+    Some(format!("deletes {}: {}", before.join(" "), behind.join(" ")))
+}

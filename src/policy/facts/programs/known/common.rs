@@ -1,5 +1,6 @@
 //! Parts that descriptions of several families share.
 
+use crate::facts::effects::INFRASTRUCTURE;
 use crate::facts::programs::condition::When::{Always, Any, Bare, Has, Not, Operand, Test, Verb};
 use crate::facts::programs::condition::{Case, case, destroys};
 use crate::facts::programs::description::{Reach, Title, To};
@@ -34,5 +35,5 @@ pub(crate) const TO_THE_INFRASTRUCTURE: Reach = Reach::Publishes {
     sub: "apply up delete destroy",
     second: "",
     title: Title::Two,
-    to: To::Known("the infrastructure"),
+    to: To::Known(INFRASTRUCTURE),
 };

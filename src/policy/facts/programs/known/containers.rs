@@ -1,7 +1,7 @@
 //! Containers and clusters.
 
-use crate::facts::programs::Words;
 use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::changes::{self, Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
     All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Starts, Test, Verb,
 };
@@ -10,6 +10,7 @@ use crate::facts::programs::description::{
     AlwaysRule, Pipe, Program, Reach, Role, Runs, Title, To,
 };
 use crate::facts::programs::known::common::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
+use crate::facts::programs::{Words, listed};
 use crate::shell::WordKind;
 
 pub(crate) static ALL: &[Program] = &[
@@ -24,10 +25,15 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("nerdctl")
         .beyond(&[LEAVES_THE_CONTAINER])
         .critical(DOCKER_CRITICAL)
-        .runs(Runs::Elsewhere("exec run")),
+        .runs(Runs::Elsewhere("exec run"))
+        .changes(DOCKER_CHANGES),
     Program::named("docker-compose")
         .beyond(&[LEAVES_THE_CONTAINER])
-        .critical(&[destroys(All(&[Nth(0, "down"), Has("-v --volumes")]))]),
+        .critical(&[destroys(All(&[Nth(0, "down"), Has("-v --volumes")]))])
+        .changes(&[
+            says(All(&[Nth(0, "down"), Has("-v --volumes")]), DOWN_WITH_VOLUMES),
+            says(All(&[Nth(0, "down"), Not(&Has("-v --volumes"))]), DOWN),
+        ]),
     Program::named("kubectl")
         .roles(&[Role::Titled])
         .global(KUBECTL_GLOBAL)
@@ -35,17 +41,20 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[DELETES_FROM_A_CLUSTER])
         .runs(Runs::Elsewhere("exec run"))
         .reaches(&[TO_THE_INFRASTRUCTURE])
+        .changes(CLUSTER_CHANGES)
         .pipe(Pipe::tells(Starts("secret")))
         .grant(AlwaysRule::words(2).three("kustomize rollout").never_subs("exec run")),
     Program::named("oc")
         .beyond(CLUSTER_BEYOND)
         .critical(&[DELETES_FROM_A_CLUSTER])
-        .runs(Runs::Elsewhere("exec run")),
+        .runs(Runs::Elsewhere("exec run"))
+        .changes(CLUSTER_CHANGES),
     Program::named("k").beyond(CLUSTER_BEYOND),
     Program::named("helm")
         .roles(&[Role::Titled])
         .beyond(CLUSTER_BEYOND)
         .critical(&[destroys(Nth(0, "uninstall delete del un"))])
+        .changes(&[judged(Nth(0, "uninstall delete del un"), uninstalls)])
         .grant(AlwaysRule::words(2)),
     Program::named("kind").grant(AlwaysRule::words(2).three("create")),
     Program::named("minikube kustomize skaffold crictl").grant(AlwaysRule::words(2)),
@@ -64,6 +73,7 @@ const DOCKER: Program = Program::named("docker")
     .beyond(&[case(options(DOCKER_OPTIONS, "H", "lv"), RUNS), LEAVES_THE_CONTAINER])
     .critical(DOCKER_CRITICAL)
     .runs(Runs::Elsewhere("exec run"))
+    .changes(DOCKER_CHANGES)
     .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }]);
 const DOCKER_CRITICAL: &[Case] =
     &[PRUNES, REMOVES_VOLUMES, REMOVES_ALL, TAKES_VOLUMES_DOWN, LEAVES_THE_SWARM, REACHES_THE_HOST];
@@ -131,6 +141,84 @@ const DELETES_FROM_A_CLUSTER: Case = destroys(All(&[
     ]),
 ]));
 const PURGES: Case = destroys(Any(&[Operand("delete del purge"), Has("-purge")]));
+
+const DOCKER_CHANGES: &[Change] = &[
+    deletes(Nth(0, "rm"), 1, "container"),
+    deletes(All(&[Nth(0, "container"), Nth(1, "rm")]), 2, "container"),
+    deletes(Nth(0, "rmi"), 1, "image"),
+    deletes(All(&[Nth(0, "image"), Nth(1, "rm")]), 2, "image"),
+    deletes(All(&[Nth(0, "volume"), Nth(1, "rm remove")]), 2, "volume"),
+    deletes(All(&[Nth(0, "network"), Nth(1, "rm remove")]), 2, "network"),
+    says(All(&[Nth(0, "volume"), Nth(1, "prune")]), "deletes unused volumes"),
+    says(All(&[Nth(0, "image"), Nth(1, "prune")]), "deletes unused images"),
+    says(All(&[Nth(0, "container"), Nth(1, "prune")]), "deletes stopped containers"),
+    says(
+        All(&[Nth(0, "system"), Nth(1, "prune"), Has("--volumes")]),
+        "deletes unused containers, networks, images and volumes",
+    ),
+    says(
+        All(&[Nth(0, "system"), Nth(1, "prune"), Not(&Has("--volumes"))]),
+        "deletes unused containers, networks and images",
+    ),
+    says(All(&[Nth(0, "compose"), Nth(1, "down"), Has("-v --volumes")]), DOWN_WITH_VOLUMES),
+    says(All(&[Nth(0, "compose"), Nth(1, "down"), Not(&Has("-v --volumes"))]), DOWN),
+];
+const DOWN: &str = "deletes this project's containers";
+const DOWN_WITH_VOLUMES: &str = "deletes this project's containers and volumes";
+const CLUSTER_CHANGES: &[Change] = &[
+    judged(Nth(0, "delete"), deletes_from_a_cluster),
+    judged(Nth(0, "drain"), |args| {
+        Some(format!("moves everything off {}", changes::named(args, 1, "node")))
+    }),
+];
+
+/// Returns what `kubectl delete` deletes.
+fn deletes_from_a_cluster(args: &Arguments<'_, '_>) -> Option<String> {
+    let within = changes::within(args);
+    let files = args.values("-f --filename -k --kustomize");
+    if let [file, ..] = files.as_slice() {
+        return Some(format!("deletes what {file} describes{within}"));
+    }
+    let kind = args.operand(1);
+    if kind.contains('/') {
+        let all = args.named();
+        let names: Vec<&str> = all.iter().skip(1).map(|word| &*word.text).collect();
+        return Some(format!("deletes {}{within}", names.join(", ")));
+    }
+    let kind = KINDS.iter().find(|(short, _)| listed(short, kind)).map_or(kind, |(_, kind)| *kind);
+    if args.has("--all") {
+        return Some(format!("deletes all {kind}s{within}"));
+    }
+    let selector = args.values("-l --selector");
+    if let [selector, ..] = selector.as_slice() {
+        return Some(format!("deletes every {kind} with {selector}{within}"));
+    }
+    Some(format!("deletes {}{within}", changes::named(args, 2, kind)))
+}
+
+/// The kinds of things in a cluster, by the names that kubectl has for them.
+const KINDS: &[(Words, &str)] = &[
+    ("ns namespace namespaces", "namespace"),
+    ("po pod pods", "pod"),
+    ("deploy deployment deployments", "deployment"),
+    ("svc service services", "service"),
+    ("sts statefulset statefulsets", "stateful set"),
+    ("ds daemonset daemonsets", "daemon set"),
+    ("cm configmap configmaps", "config map"),
+    ("secret secrets", "secret"),
+    ("no node nodes", "node"),
+    ("job jobs", "job"),
+    ("cj cronjob cronjobs", "cron job"),
+    ("ing ingress ingresses", "ingress"),
+    ("pvc persistentvolumeclaim persistentvolumeclaims", "volume claim"),
+    ("pv persistentvolume persistentvolumes", "volume"),
+    ("crd crds customresourcedefinition customresourcedefinitions", "resource definition"),
+];
+
+/// Returns which releases helm uninstalls.
+fn uninstalls(args: &Arguments<'_, '_>) -> Option<String> {
+    Some(format!("deletes {}{}", changes::named(args, 1, "release"), changes::within(args)))
+}
 
 /// Returns true when a folder outside the project is mounted into a container.
 fn mounts_outside(args: &Arguments<'_, '_>) -> bool {

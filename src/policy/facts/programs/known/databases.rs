@@ -1,6 +1,7 @@
 //! Databases.
 
 use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::changes::{deletes, says};
 use crate::facts::programs::condition::When::{
     All, Always, Any, Has, Holds, Nth, Operand, Says, Test,
 };
@@ -43,12 +44,18 @@ pub(super) static ALL: &[Program] = &[
         .critical(&[drops(Test(runs_such))]),
     Program::named(DATABASES_NAMES).critical(&[drops(Test(runs_such))]),
     Program::named("cqlsh duckdb").roles(&[Role::Database]).critical(&[drops(Test(runs_such))]),
-    Program::named("dropdb dropuser").critical(&[drops(Always)]),
-    Program::named("mysqladmin").critical(&[drops(Operand("drop"))]),
+    Program::named("dropdb").critical(&[drops(Always)]).changes(&[deletes(Always, 0, "database")]),
+    Program::named("dropuser").critical(&[drops(Always)]).changes(&[deletes(Always, 0, "user")]),
+    Program::named("mysqladmin").critical(&[drops(Operand("drop"))]).changes(&[deletes(
+        Nth(0, "drop"),
+        1,
+        "database",
+    )]),
     // `EVAL` and `MODULE` run code in the server.
     Program::named("redis-cli")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Test(flushes))])
+        .changes(&[says(Test(flushes), "deletes all keys")])
         .grant(AlwaysRule::words(2)),
     Program::named("valkey-cli keydb-cli").critical(&[drops(Test(flushes))]),
     Program::named("mongosh")
@@ -58,7 +65,9 @@ pub(super) static ALL: &[Program] = &[
     Program::named("mongo")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Holds(&["dropDatabase", ".drop()", "deleteMany({})", "remove({})"]))]),
-    Program::named("supabase").critical(&[drops(All(&[Nth(0, "db"), Nth(1, "reset")]))]),
+    Program::named("supabase").critical(&[drops(All(&[Nth(0, "db"), Nth(1, "reset")]))]).changes(
+        &[says(All(&[Nth(0, "db"), Nth(1, "reset")]), "deletes all data of the database")],
+    ),
 ];
 
 // These start programs, or read and write files of the client or the server.
@@ -156,7 +165,7 @@ pub(crate) fn destroys(sql: &str) -> bool {
     })
 }
 
-/// Returns the statements that change a database, as they are written. For cards only: whether a
+/// Returns what the statements of a text change, a clause for each. For cards only: whether a
 /// statement is harmless is never read from it.
 pub(crate) fn changes(sql: &str) -> Vec<String> {
     let changing = |bare: &str| {
@@ -165,12 +174,73 @@ pub(crate) fn changes(sql: &str) -> Vec<String> {
         listed(CHANGING, verb) && words.next().is_some()
     };
     let found = statements(sql).into_iter().filter(|(_, bare)| changing(bare));
-    found.map(|(written, _)| written.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    let clause = |(written, bare): (&str, String)| {
+        let written = written.split_whitespace().collect::<Vec<_>>().join(" ");
+        plainly(&written, &bare).unwrap_or(format!("changes a database: {written}"))
+    };
+    found.map(clause).collect()
 }
 
 const CHANGING: Words = "\
     INSERT UPDATE DELETE REPLACE MERGE UPSERT TRUNCATE DROP ALTER CREATE RENAME GRANT REVOKE COPY \
     LOAD CALL";
+
+/// Returns a statement in plain words; `None` where it is of no simple form.
+fn plainly(written: &str, bare: &str) -> Option<String> {
+    // A comment may hide words, or show some that do not count.
+    if ["--", "/*", "#"].iter().any(|comment| written.contains(comment)) {
+        return None;
+    }
+    let upper = written.to_ascii_uppercase();
+    let mut words: Vec<&str> = upper.split(' ').collect();
+    let mut names: Vec<&str> = written.split(' ').collect();
+    for optional in [&["IF", "EXISTS"][..], &["IF", "NOT", "EXISTS"], &["ONLY"]] {
+        let Some(at) = words.windows(optional.len()).position(|it| it == optional) else {
+            continue;
+        };
+        if at <= 2 {
+            words.drain(at..at + optional.len());
+            names.drain(at..at + optional.len());
+        }
+    }
+    let name = |at: usize| names.get(at).copied().and_then(plain_name);
+    let has = |word: &str| bare.split_whitespace().any(|other| other == word);
+    Some(match words.as_slice() {
+        ["DELETE", "FROM", _] => format!("deletes all rows of {}", name(2)?),
+        ["DELETE", "FROM", _, "WHERE", ..] => {
+            format!("deletes rows of {} {}", name(2)?, names.get(3..)?.join(" "))
+        }
+        ["TRUNCATE", "TABLE", _] => format!("deletes all rows of {}", name(2)?),
+        ["TRUNCATE", _] => format!("deletes all rows of {}", name(1)?),
+        ["DROP", kind, _] if listed(KINDS, kind) => {
+            format!("deletes the {} {}", kind.to_ascii_lowercase(), name(2)?)
+        }
+        ["DROP", kind, _, "CASCADE"] if listed(KINDS, kind) => {
+            let kind = kind.to_ascii_lowercase();
+            format!("deletes the {kind} {} and what depends on it", name(2)?)
+        }
+        ["UPDATE", _, "SET", ..] if has("WHERE") => format!("changes rows of {}", name(1)?),
+        ["UPDATE", _, "SET", ..] => format!("changes all rows of {}", name(1)?),
+        ["INSERT", "INTO", ..] => format!("adds rows to {}", name(2)?),
+        ["ALTER", kind, ..] if listed(KINDS, kind) => {
+            format!("changes the {} {}", kind.to_ascii_lowercase(), name(2)?)
+        }
+        ["CREATE", kind, ..] if listed(KINDS, kind) => {
+            format!("creates the {} {}", kind.to_ascii_lowercase(), name(2)?)
+        }
+        _ => return None,
+    })
+}
+
+const KINDS: Words = "TABLE VIEW INDEX SCHEMA DATABASE ROLE USER KEYSPACE SEQUENCE";
+
+/// Returns a name at the beginning of a word, quoted or not: `orders(` is `orders`.
+fn plain_name(word: &str) -> Option<&str> {
+    let name = word.split('(').next().unwrap_or_default();
+    let quotes = name.matches(['"', '`', '\'']).count();
+    let plain = |c: char| c.is_alphanumeric() || "_.$\"`[]".contains(c);
+    (!name.is_empty() && quotes.is_multiple_of(2) && name.chars().all(plain)).then_some(name)
+}
 
 /// Splits a text into its statements: each as it is written, and in capitals with a placeholder
 /// for what is quoted.
