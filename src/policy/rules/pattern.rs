@@ -410,25 +410,13 @@ impl Head {
         Self { full, base: if base.len() == word.len() { full } else { pack(base) } }
     }
 
-    /// Returns the part of a rule's head that decides; 0 for rules that any command fits.
-    pub(crate) fn of_rule(self, verdict: Verdict) -> u64 {
-        // An allow for `git` must not cover `./git`; a deny for `rm` must cover `/bin/rm`.
-        if verdict == Verdict::Allow { self.full } else { self.base }
-    }
-
-    /// Returns the decisive parts of all rules that may match a command with this head, each once.
-    pub(crate) fn of_rules(self) -> [Option<u64>; 3] {
-        // Without a directory both forms are the same, and the rule would be found twice.
-        [Some(0), Some(self.full), Some(self.base).filter(|base| *base != self.full)]
-    }
-
     /// Returns false when a rule with this head cannot match a command that starts with `word`.
+    // An allow for `git` must not cover `./git`; a deny for `rm` must cover `/bin/rm`.
     pub(crate) fn fits(self, word: Self, verdict: Verdict) -> bool {
         self == Self::ANY
-            || if verdict == Verdict::Allow {
-                self.full == word.full
-            } else {
-                self.base == word.base
+            || match verdict {
+                Verdict::Allow => self.full == word.full,
+                Verdict::Ask | Verdict::Deny => self.base == word.base,
             }
     }
 }

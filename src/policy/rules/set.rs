@@ -1,4 +1,4 @@
-//! An ordered set of rules, and the index that excludes most of them without reading them.
+//! An ordered set of rules, and a small summary of each that excludes most without reading them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Rules {
     pub(super) keys: Vec<ToolKey>,
     pub(super) entries: Vec<RuleEntry>,
     /// One mark for each entry, at the same index.
-    pub(super) marks: Marks,
+    marks: Vec<Mark>,
     warnings: Vec<RuleProblem>,
     home: Option<Box<str>>,
     programs: OwnPrograms,
@@ -248,18 +248,11 @@ impl<'r> About<'r> {
     /// Iterates from the last entry to the first over those that may match a command with this
     /// first word.
     pub(crate) fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r RuleEntry> {
-        let rules = self.rules;
-        let mut indexes = rules.marks.backwards(head);
-        std::iter::from_fn(move || {
-            loop {
-                let at = indexes.next()?;
-                let (mark, entry) = (rules.marks.get(at)?, rules.entries.get(at)?);
-                // The mark comes first: it is small and excludes most entries.
-                if mark.fits(head) && self.names(mark) && entry.lives(self.now_ms) {
-                    return Some(entry);
-                }
-            }
-        })
+        // The mark comes first: it is small and excludes most entries.
+        let fit = move |mark: &Mark| mark.fits(head) && self.names(mark);
+        let both = self.rules.marks.iter().zip(&self.rules.entries).rev();
+        both.filter(move |(mark, entry)| fit(mark) && entry.lives(self.now_ms))
+            .map(|(_, entry)| entry)
     }
 
     /// Returns true when no rule names the tool.
@@ -269,12 +262,16 @@ impl<'r> About<'r> {
 
     /// Returns true when some rule denies or asks for some calls of the tool, but not for all.
     pub(crate) fn guards(&self) -> bool {
-        self.rules.marks.strict().any(|mark| !mark.all && self.names(mark))
+        self.rules.marks.iter().any(|mark| {
+            mark.verdict != Verdict::Allow && !mark.all && self.names(mark)
+        })
     }
 
     /// Returns true when some rule may deny a command with this first word.
     pub(crate) fn may_deny(&self, head: Option<Head>) -> bool {
-        self.rules.marks.any_deny(head, |mark| self.names(mark))
+        self.rules.marks.iter().any(|mark| {
+            mark.verdict == Verdict::Deny && mark.fits(head) && self.names(mark)
+        })
     }
 
     fn names(&self, mark: &Mark) -> bool {
@@ -289,118 +286,16 @@ impl<'r> About<'r> {
 
 /// The summary of an entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
-    pub(super) key: usize,
-    pub(super) verdict: Verdict,
-    pub(super) head: Head,
-    pub(super) all: bool,
+struct Mark {
+    key: usize,
+    verdict: Verdict,
+    head: Head,
+    all: bool,
 }
 
 impl Mark {
-    pub(super) fn fits(&self, head: Option<Head>) -> bool {
+    fn fits(&self, head: Option<Head>) -> bool {
         head.is_none_or(|head| self.head.fits(head, self.verdict))
-    }
-}
-
-/// The summaries of a set of rules, in order, with indexes to search them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
-    all: Vec<Mark>,
-    /// The decisive part of each mark's head with the mark's index, sorted. A command fits few of
-    /// them.
-    by_head: Vec<(u64, usize)>,
-    /// Indexes of the asks and denies in `all`.
-    strict: Vec<usize>,
-    /// Like `by_head`, for the denies alone.
-    denies: Vec<(u64, usize)>,
-}
-
-impl Marks {
-    pub(super) fn push(&mut self, mark: Mark) {
-        let index = self.all.len();
-        if mark.verdict != Verdict::Allow {
-            self.strict.push(index);
-        }
-        let by_head = (mark.head.of_rule(mark.verdict), index);
-        insert_sorted(&mut self.by_head, by_head);
-        // Denies have an index of their own, because long texts ask `any_deny` for every command.
-        if mark.verdict == Verdict::Deny {
-            insert_sorted(&mut self.denies, by_head);
-        }
-        self.all.push(mark);
-    }
-
-    pub(super) fn get(&self, index: usize) -> Option<&Mark> {
-        self.all.get(index)
-    }
-
-    /// Iterates over the asks and denies.
-    pub(super) fn strict(&self) -> impl Iterator<Item = &Mark> {
-        self.strict.iter().filter_map(|&index| self.all.get(index))
-    }
-
-    /// Returns true when `is` holds for some deny that may match a command with this head.
-    fn any_deny(&self, head: Option<Head>, is: impl Fn(&Mark) -> bool) -> bool {
-        let is = |&(_, index): &(u64, usize)| self.all.get(index).is_some_and(&is);
-        match head {
-            None => self.denies.iter().any(is),
-            Some(head) => {
-                let mut heads = head.of_rules().into_iter().flatten();
-                heads.any(|wanted| with_head(&self.denies, wanted).iter().any(is))
-            }
-        }
-    }
-
-    /// Iterates over the indexes of marks that may fit, from the last to the first.
-    pub(super) fn backwards(&self, head: Option<Head>) -> Backwards<'_> {
-        let list = |wanted| with_head(&self.by_head, wanted);
-        match head {
-            Some(head) => {
-                Backwards::Of(head.of_rules().map(|wanted| wanted.map(list).unwrap_or_default()))
-            }
-            None => Backwards::All(self.all.len()),
-        }
-    }
-}
-
-fn insert_sorted(list: &mut Vec<(u64, usize)>, new: (u64, usize)) {
-    list.insert(list.partition_point(|before| *before < new), new);
-}
-
-/// Returns the part of a sorted list that has this head.
-fn with_head(sorted: &[(u64, usize)], wanted: u64) -> &[(u64, usize)] {
-    let start = sorted.partition_point(|(head, _)| *head < wanted);
-    let rest = sorted.get(start..).unwrap_or_default();
-    let length = rest.iter().take_while(|(head, _)| *head == wanted).count();
-    rest.get(..length).unwrap_or_default()
-}
-
-/// Iterator over indexes of marks, from the last to the first.
-pub(super) enum Backwards<'r> {
-    /// This many remain.
-    All(usize),
-    /// The lists that remain, each sorted.
-    Of([&'r [(u64, usize)]; 3]),
-}
-
-impl Iterator for Backwards<'_> {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        match self {
-            Self::All(more) => {
-                *more = more.checked_sub(1)?;
-                Some(*more)
-            }
-            Self::Of(lists) => {
-                // A merge from the end: the last rule that matches wins, so the highest index comes
-                // first.
-                let last = lists.iter_mut().max_by_key(|list| list.last().map(|(_, at)| *at))?;
-                let ((_, at), rest) = last.split_last()?;
-                *last = rest;
-                Some(*at)
-            }
-        }
     }
 }
 
