@@ -202,10 +202,10 @@ fn fold_blanks(out: &mut String, line: &str) {
     while let Some(start) = rest.find([' ', '\t']) {
         let (before, from) = rest.split_at_checked(start).unwrap_or((rest, ""));
         let after = from.trim_start_matches([' ', '\t']);
-        let blanks = from.strip_suffix(after).unwrap_or(from);
         out.push_str(before);
-        match blanks.len() {
-            ..=BLANKS => out.push_str(blanks),
+        // By length: comparing the rest anew at each blank would take seconds for a large call.
+        match from.len() - after.len() {
+            few @ ..=BLANKS => out.push_str(from.get(..few).unwrap_or_default()),
             count => out.push_str(&format!(" ⋯{count} blanks⋯ ")),
         }
         rest = after;

@@ -262,16 +262,18 @@ impl<'r> About<'r> {
 
     /// Returns true when some rule denies or asks for some calls of the tool, but not for all.
     pub(crate) fn guards(&self) -> bool {
-        self.rules.marks.iter().any(|mark| {
-            mark.verdict != Verdict::Allow && !mark.all && self.names(mark)
-        })
+        self.rules
+            .marks
+            .iter()
+            .any(|mark| mark.verdict != Verdict::Allow && !mark.all && self.names(mark))
     }
 
     /// Returns true when some rule may deny a command with this first word.
     pub(crate) fn may_deny(&self, head: Option<Head>) -> bool {
-        self.rules.marks.iter().any(|mark| {
-            mark.verdict == Verdict::Deny && mark.fits(head) && self.names(mark)
-        })
+        self.rules
+            .marks
+            .iter()
+            .any(|mark| mark.verdict == Verdict::Deny && mark.fits(head) && self.names(mark))
     }
 
     fn names(&self, mark: &Mark) -> bool {
