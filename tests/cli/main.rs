@@ -51,6 +51,7 @@ mod mcp_http;
 mod mcp_proxy;
 mod model;
 mod opencode;
+mod opencode_gate;
 mod opencode_races;
 mod overtaken;
 #[cfg(feature = "telegram")]
@@ -62,6 +63,7 @@ mod process;
 mod programs;
 mod project_env;
 mod proven_log;
+mod qwen_real;
 mod records;
 mod remote_page;
 mod responses_model;
