@@ -50,6 +50,7 @@ mod mcp_golden;
 mod mcp_http;
 mod mcp_proxy;
 mod model;
+mod nono;
 mod opencode;
 mod opencode_gate;
 mod opencode_races;
