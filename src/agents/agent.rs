@@ -150,13 +150,7 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// reply with a denial.
     // FAIL-CLOSED: behind a hook for every call there may be no prompt.
     fn undecided(&self, why: &str, mode: HookMode) -> HookReply {
-        match mode {
-            HookMode::Prompts | HookMode::Blocks => HookReply::Nothing,
-            HookMode::EveryCall | HookMode::RuledCalls => HookReply::Block(format!(
-                "countersign decides every call here and could not decide on this one, so it is \
-                 blocked: {why}"
-            )),
-        }
+        undecided(why, mode)
     }
 
     /// The reply where a person was asked and nobody answered in time: by default the one without a
@@ -184,6 +178,17 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// The environment variable with the agent's process id, if it sets one for hooks.
     fn process_variable(&self) -> Option<&'static str> {
         None
+    }
+}
+
+/// The reply without a decision where nothing of the agent says otherwise.
+pub(super) fn undecided(why: &str, mode: HookMode) -> HookReply {
+    match mode {
+        HookMode::Prompts | HookMode::Blocks => HookReply::Nothing,
+        HookMode::EveryCall | HookMode::RuledCalls => HookReply::Block(format!(
+            "countersign decides every call here and could not decide on this one, so it is \
+             blocked: {why}"
+        )),
     }
 }
 

@@ -1,17 +1,15 @@
 //! Cline: a program that it runs before every tool, and that can only stop a call.
 
 use crate::{
-    agent::{
-        AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply, Hooks, Overdue,
-        TRIAL,
-    },
+    agent::{AgentTitle, HookEvent, HookFile, HookLimit, HookMode, HookReply, Overdue, TRIAL},
+    description::{AgentDescription, HookText, Silence},
     hook_call::{HookCall, ToolDecision},
     hook_files::{self, OwnFile},
 };
 use countersign_domain::exact_json;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 const NAME: &str = "cline";
 
@@ -28,95 +26,40 @@ const COMMAND: &str = "exec ";
 const FAILED: &str =
     r#"{"cancel":true,"errorMessage":"countersign could not be run, so this call is blocked."}"#;
 
-const FILE: OwnFile = OwnFile { name: NAME, mode: HookMode::EveryCall, text, command };
-
 /// Cline.
-#[derive(Debug, Clone, Copy)]
-pub struct Cline;
-
-impl HookAgent for Cline {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> AgentTitle {
-        AgentTitle {
-            name: "Cline",
-            versions: "CLI 3.0.65 or newer; the editor's by its documentation, not tried",
-            connected: "This is a gate: every call passes your rules first, and without a daemon \
-                        or an answer nothing runs. It can only deny, and a denial ends Cline's \
-                        turn: what is approved here, Cline still asks, unless its auto-approve is \
-                        on.",
-        }
-    }
-
-    fn settings_file(&self) -> Result<PathBuf, String> {
-        hook_files::home("Documents/Cline/Hooks/PreToolUse")
-    }
-
-    fn hook_file(&self) -> HookFile {
-        HookFile::OwnProgram
-    }
-
-    fn modes(&self) -> &'static [HookMode] {
-        &[HookMode::EveryCall]
-    }
-
-    fn program(&self) -> Option<&'static str> {
-        Some("cline")
-    }
-
-    fn detect(&self) -> bool {
-        let is_there = |name| hook_files::home(name).is_ok_and(|folder| folder.exists());
-        is_there("Documents/Cline") || is_there(".cline")
-    }
-
-    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
-        FILE.connect(text, command)
-    }
-
-    fn disconnect(&self, text: &str) -> Result<String, String> {
-        Ok(FILE.disconnect(text))
-    }
-
-    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
-        Ok(FILE.installed(text))
-    }
-
-    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
-        Some(json!({"hookName": "PreToolUse", "taskId": session, "preToolUse": {
-            "toolName": "execute_command", "parameters": {"command": TRIAL}}}))
-    }
-
-    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
-        read(stdin)
-    }
-
+pub const CLINE: AgentDescription = AgentDescription {
+    name: NAME,
+    title: AgentTitle {
+        name: "Cline",
+        versions: "CLI 3.0.65 or newer; the editor's by its documentation, not tried",
+        connected: "This is a gate: every call passes your rules first, and without a daemon or an \
+                    answer nothing runs. It can only deny, and a denial ends Cline's turn: what is \
+                    approved here, Cline still asks, unless its auto-approve is on.",
+    },
+    program: Some("cline"),
+    home: || hook_files::home("Documents/Cline"),
+    traces: &[".cline"],
+    file: "Hooks/PreToolUse",
+    hooks: HookText::Own(OwnFile { name: NAME, kind: HookFile::OwnProgram, text, command }),
+    modes: &[HookMode::EveryCall],
     // No setting changes it.
-    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
+    limit: |_| {
         let after = Duration::from_secs(120);
         let source = "CLI 3.0.65: toolCallTimeoutMs, 120000";
         Some(HookLimit { after, then: Overdue::Runs, source })
-    }
-
+    },
     // The program sets it: a shell stands between Cline and us.
-    fn process_variable(&self) -> Option<&'static str> {
-        Some("COUNTERSIGN_AGENT_PID")
-    }
-
-    // Our program cancels a call of which nothing is said.
-    fn noticed(&self) -> HookReply {
-        encode(&ToolDecision::Allow)
-    }
-
-    // FAIL-CLOSED: Cline runs a call whose hook fails or says nothing, whatever its exit code.
-    fn undecided(&self, why: &str, _mode: HookMode) -> HookReply {
-        encode(&ToolDecision::Deny {
-            message: format!("countersign could not decide on this call, so it is blocked: {why}"),
-            stop: false,
-        })
-    }
-}
+    process_variable: Some("COUNTERSIGN_AGENT_PID"),
+    sample: |session, _| {
+        let call = json!({"toolName": "execute_command", "parameters": {"command": TRIAL}});
+        json!({"hookName": "PreToolUse", "taskId": session, "preToolUse": call})
+    },
+    read: |stdin, _| read(stdin),
+    encode: |_| encode,
+    // FAIL-CLOSED: Cline runs a call whose hook fails or says nothing, whatever its exit code; and
+    // our program cancels a call of which nothing is said.
+    spoken: &[Silence::Undecided, Silence::Noticed],
+};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -215,18 +158,19 @@ fn command(text: &str) -> Option<String> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
+    use crate::agent::HookAgent;
 
     const COMMAND: &str = "'/opt/my bin/countersign' hook cline";
 
     #[test]
     fn the_program_runs_our_hook_and_is_removed_only_if_it_is_ours() {
-        let text = Cline.connect("", COMMAND, HookMode::EveryCall).unwrap();
+        let text = CLINE.connect("", COMMAND, HookMode::EveryCall).unwrap();
         assert!(text.starts_with("#!/bin/sh\n"), "{text}");
         assert!(text.lines().any(|line| line == format!("exec {COMMAND}")), "{text}");
-        assert_eq!(Cline.disconnect(&text), Ok(String::new()));
+        assert_eq!(CLINE.disconnect(&text), Ok(String::new()));
         let theirs = "#!/bin/sh\nexec countersign hook cline\n";
-        assert!(Cline.connect(theirs, COMMAND, HookMode::EveryCall).is_err());
-        assert_eq!(Cline.disconnect(theirs), Ok(theirs.to_owned()));
+        assert!(CLINE.connect(theirs, COMMAND, HookMode::EveryCall).is_err());
+        assert_eq!(CLINE.disconnect(theirs), Ok(theirs.to_owned()));
     }
 
     #[test]
@@ -241,7 +185,7 @@ mod tests {
         let cancelled = json!({"cancel": true, "errorMessage": "Denied by Ana"});
         assert_eq!(encode(&deny), HookReply::Print(cancelled));
         assert_eq!(encode(&ToolDecision::Allow), HookReply::Print(json!({"cancel": false})));
-        let HookReply::Print(undecided) = Cline.undecided("no daemon", HookMode::EveryCall) else {
+        let HookReply::Print(undecided) = CLINE.undecided("no daemon", HookMode::EveryCall) else {
             panic!()
         };
         assert_eq!(undecided.get("cancel"), Some(&json!(true)));
@@ -292,7 +236,7 @@ mod tests {
             read(event.to_string().as_bytes())
         };
         assert!(matches!(event(QUESTION, QUESTION), Ok(HookEvent::Notice)));
-        assert_eq!(Cline.noticed(), HookReply::Print(json!({"cancel": false})));
+        assert_eq!(CLINE.noticed(), HookReply::Print(json!({"cancel": false})));
         let two = "Cline names two tools for one call";
         for (tool, name) in [(QUESTION, "run_commands"), ("run_commands", QUESTION)] {
             assert_eq!(event(tool, name).map(|_| ()), Err(two.to_owned()));

@@ -2,9 +2,10 @@
 
 use crate::{
     agent::{
-        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply, Hooks,
-        Overdue, TRIAL, TRIAL_SAYS,
+        A_DAY_S, AgentTitle, HookEvent, HookFile, HookLimit, HookMode, HookReply, Overdue, TRIAL,
+        TRIAL_SAYS,
     },
+    description::{AgentDescription, HookText, Silence},
     hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
     hook_files::{self, OwnFile},
     journal::Journal,
@@ -22,80 +23,39 @@ const EVENT: &str = "permissionRequest";
 const NAMES: EventNames =
     EventNames { agent: NAME, fields: &["hookName", "hook_event_name"], events: &[EVENT] };
 
-const FILE: OwnFile = OwnFile { name: NAME, mode: HookMode::Prompts, text, command };
-
 /// Copilot CLI.
-#[derive(Debug, Clone, Copy)]
-pub struct Copilot;
-
-impl HookAgent for Copilot {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> AgentTitle {
-        AgentTitle {
-            name: "Copilot CLI",
-            versions: "1.0.102 or newer",
-            connected: "While it waits for an answer it shows \"Working\" and no prompt of its \
-                        own. Without an answer in time the call is denied. While no daemon runs its \
-                        own prompt comes (with -p there is none, and the call is denied; in its \
-                        assisted mode a model decides). Its questions stay in the terminal.",
-        }
-    }
-
-    fn settings_file(&self) -> Result<PathBuf, String> {
-        Ok(hook_files::folder("COPILOT_HOME", ".copilot")?.join("hooks/countersign.json"))
-    }
-
-    fn hook_file(&self) -> HookFile {
-        HookFile::Own
-    }
-
-    fn modes(&self) -> &'static [HookMode] {
-        &[HookMode::Prompts]
-    }
-
-    fn program(&self) -> Option<&'static str> {
-        Some("copilot")
-    }
-
-    fn detect(&self) -> bool {
-        hook_files::folder("COPILOT_HOME", ".copilot").is_ok_and(|folder| folder.exists())
-    }
-
-    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
-        FILE.connect(text, command)
-    }
-
-    fn disconnect(&self, text: &str) -> Result<String, String> {
-        Ok(FILE.disconnect(text))
-    }
-
-    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
-        Ok(FILE.installed(text))
-    }
-
-    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
-        Some(json!({"hookName": EVENT, "sessionId": session, "toolName": "bash",
-            "toolInput": {"command": TRIAL, "description": TRIAL_SAYS}}))
-    }
-
+pub const COPILOT: AgentDescription = AgentDescription {
+    name: NAME,
+    title: AgentTitle {
+        name: "Copilot CLI",
+        versions: "1.0.102 or newer",
+        connected: "While it waits for an answer it shows \"Working\" and no prompt of its own. \
+                    Without an answer in time the call is denied. While no daemon runs its own \
+                    prompt comes (with -p there is none, and the call is denied; in its assisted \
+                    mode a model decides). Its questions stay in the terminal.",
+    },
+    program: Some("copilot"),
+    home,
+    traces: &[],
+    file: "hooks/countersign.json",
+    hooks: HookText::Own(OwnFile { name: NAME, kind: HookFile::Own, text, command }),
+    modes: &[HookMode::Prompts],
     // Its own default is 30 s.
-    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
-        Some(HookLimit::written(Overdue::Asks))
-    }
-
-    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
-        read(stdin)
-    }
-
+    limit: |_| Some(HookLimit::written(Overdue::Asks)),
+    process_variable: None,
+    sample: |session, _| {
+        json!({"hookName": EVENT, "sessionId": session, "toolName": "bash",
+            "toolInput": {"command": TRIAL, "description": TRIAL_SAYS}})
+    },
+    read: |stdin, _| read(stdin),
+    encode: |_| encode,
     // FAIL-CLOSED: in its assisted mode a model decides where a hook is silent, and runs a call whose
     // card has expired (seen with 1.0.102). No event says which mode it is.
-    fn unanswered(&self, why: &str, _mode: HookMode) -> HookReply {
-        let message = format!("countersign asked a person, and {why}, so this call is denied.");
-        encode(&ToolDecision::Deny { message, stop: false })
-    }
+    spoken: &[Silence::Unanswered],
+};
+
+fn home() -> Result<PathBuf, String> {
+    hook_files::folder("COPILOT_HOME", ".copilot")
 }
 
 #[derive(Deserialize)]
@@ -134,7 +94,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
 fn journal(session: &str) -> Option<Journal> {
     // SECURITY: it is one folder's name, and not a way to another folder.
     let is_name = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let home = hook_files::folder("COPILOT_HOME", ".copilot").ok().filter(|_| is_name)?;
+    let home = home().ok().filter(|_| is_name)?;
     let file = home.join("session-state").join(session).join("events.jsonl");
     let is_abort = |line: &Value| line.get("type").and_then(Value::as_str) == Some("abort");
     Some(Journal::new(file, is_abort))
@@ -176,16 +136,17 @@ mod tests {
         reason = "tests fail by panicking"
     )]
     use super::*;
+    use crate::agent::HookAgent;
 
     const COMMAND: &str = "'/opt/my bin/countersign' hook copilot";
 
     #[test]
     fn the_file_holds_one_hook_with_a_time_limit_and_is_removed_only_if_it_is_ours() {
-        let text = Copilot.connect("", COMMAND, HookMode::Prompts).unwrap();
+        let text = COPILOT.connect("", COMMAND, HookMode::Prompts).unwrap();
         let hook = json!({"type": "command", "bash": COMMAND, "timeoutSec": 86400});
         let expected = json!({"version": 1, "hooks": {"permissionRequest": [hook]}});
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
-        assert_eq!(Copilot.disconnect(&text), Ok(String::new()));
+        assert_eq!(COPILOT.disconnect(&text), Ok(String::new()));
         for theirs in [
             "{}",
             "// mine",
@@ -195,11 +156,11 @@ mod tests {
                 "\"preToolUse\": [], \"permissionRequest\": [",
             ),
         ] {
-            let refused = Copilot.connect(theirs, COMMAND, HookMode::Prompts).unwrap_err();
+            let refused = COPILOT.connect(theirs, COMMAND, HookMode::Prompts).unwrap_err();
             let why =
                 "1:1: this is not what `countersign connect copilot` writes; move it away first";
             assert_eq!(refused, why, "{theirs}");
-            assert_eq!(Copilot.disconnect(theirs), Ok(theirs.to_owned()));
+            assert_eq!(COPILOT.disconnect(theirs), Ok(theirs.to_owned()));
         }
     }
 

@@ -1,10 +1,8 @@
 //! Cursor: hooks before each command and each MCP call. Known from its documentation only.
 
 use crate::{
-    agent::{
-        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, HookReply, Hooks, Overdue,
-        TRIAL,
-    },
+    agent::{A_DAY_S, AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL},
+    description::{AgentDescription, HookText},
     hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
     hook_files,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
@@ -12,7 +10,6 @@ use crate::{
 use countersign_domain::exact_json;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 
 const NAME: &str = "cursor";
 
@@ -35,69 +32,34 @@ const SETTINGS: JsonSettings = JsonSettings {
 const EMPTY: &str = "{\n  \"version\": 1\n}\n";
 
 /// Cursor.
-#[derive(Debug, Clone, Copy)]
-pub struct Cursor;
+pub const CURSOR: AgentDescription = AgentDescription {
+    name: NAME,
+    title: AgentTitle {
+        name: "Cursor",
+        versions: "2.0 or newer, by its documentation; not tried",
+        connected: "This is a gate for its commands and MCP calls: each passes your rules first, \
+                    and without a daemon or an answer it does not run. Its own edits of files do \
+                    not come here. Cursor's own prompt may follow an approval.",
+    },
+    program: None,
+    home: || hook_files::home(".cursor"),
+    traces: &[],
+    file: "hooks.json",
+    hooks: HookText::Settings(SETTINGS, entries, EMPTY),
+    modes: &[HookMode::EveryCall],
+    limit: |_| Some(HookLimit::written(Overdue::Blocks)),
+    process_variable: None,
+    sample: |session, _| json!({"hook_event_name": SHELL, "conversation_id": session, "command": TRIAL}),
+    read: |stdin, _| read(stdin),
+    encode: |_| encode,
+    spoken: &[],
+};
 
-impl HookAgent for Cursor {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> AgentTitle {
-        AgentTitle {
-            name: "Cursor",
-            versions: "2.0 or newer, by its documentation; not tried",
-            connected: "This is a gate for its commands and MCP calls: each passes your rules \
-                        first, and without a daemon or an answer it does not run. Its own edits of \
-                        files do not come here. Cursor's own prompt may follow an approval.",
-        }
-    }
-
-    fn settings_file(&self) -> Result<PathBuf, String> {
-        hook_files::home(".cursor/hooks.json")
-    }
-
-    fn modes(&self) -> &'static [HookMode] {
-        &[HookMode::EveryCall]
-    }
-
-    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
-        let text = if text.trim().is_empty() { EMPTY } else { text };
-        let entry = |event| HookEntry {
-            event,
-            matcher: None,
-            // Without `failClosed` a call runs whose hook was killed or took too long.
-            handlers: vec![json!({"command": command, "timeout": A_DAY_S, "failClosed": true})],
-        };
-        SETTINGS.connect(text, &EVENTS.map(entry))
-    }
-
-    fn disconnect(&self, text: &str) -> Result<String, String> {
-        SETTINGS.disconnect(text)
-    }
-
-    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
-        let hooks = SETTINGS.hooks(text)?;
-        let complete = EVENTS.iter().all(|event| hooks.iter().any(|(there, _)| there == event));
-        let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
-        Ok(command.map(|command| Hooks {
-            command: command.to_owned(),
-            mode: HookMode::EveryCall,
-            complete,
-        }))
-    }
-
-    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
-        Some(json!({"hook_event_name": EVENTS[0], "conversation_id": session, "command": TRIAL}))
-    }
-
-    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
-        Some(HookLimit::written(Overdue::Blocks))
-    }
-
-    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
-        read(stdin)
-    }
+fn entries(command: &str, _mode: HookMode) -> Vec<HookEntry> {
+    // Without `failClosed` a call runs whose hook was killed or took too long.
+    let handler = json!({"command": command, "timeout": A_DAY_S, "failClosed": true});
+    let entry = |event| HookEntry { event, matcher: None, handlers: vec![handler.clone()] };
+    EVENTS.map(entry).into()
 }
 
 #[derive(Deserialize)]
@@ -183,6 +145,7 @@ mod tests {
         reason = "tests fail by panicking"
     )]
     use super::*;
+    use crate::agent::HookAgent;
 
     const COMMAND: &str = "/opt/countersign hook cursor";
 
@@ -201,15 +164,15 @@ mod tests {
         let hook = json!({"command": COMMAND, "timeout": 86400, "failClosed": true});
         let expected = json!({"version": 1, "hooks": {
         "beforeShellExecution": [hook], "beforeMCPExecution": [hook]}});
-        let text = Cursor.connect("", COMMAND, HookMode::EveryCall).unwrap();
+        let text = CURSOR.connect("", COMMAND, HookMode::EveryCall).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
         let theirs = "{\n  \"version\": 1,\n  \"hooks\": {\n    \"beforeShellExecution\": [\n      { \
                   \"command\": \"lint\" }\n    ]\n  }\n}\n";
-        let connected = Cursor.connect(theirs, COMMAND, HookMode::EveryCall).unwrap();
+        let connected = CURSOR.connect(theirs, COMMAND, HookMode::EveryCall).unwrap();
         assert!(connected.contains("\"command\": \"lint\""), "{connected}");
-        assert_eq!(Cursor.disconnect(&connected), Ok(theirs.to_owned()));
+        assert_eq!(CURSOR.disconnect(&connected), Ok(theirs.to_owned()));
         let weak = connected.replace("\"failClosed\": true", "\"failClosed\": false");
-        assert_ne!(Cursor.connect(&weak, COMMAND, HookMode::EveryCall), Ok(weak.clone()));
+        assert_ne!(CURSOR.connect(&weak, COMMAND, HookMode::EveryCall), Ok(weak.clone()));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use crate::{
     agent::{
-        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookLimit, HookMode, HookReply, Hooks, Overdue,
-        TRIAL, TRIAL_SAYS,
+        A_DAY_S, AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL, TRIAL_SAYS,
     },
+    description::{AgentDescription, HookText, Silence},
     hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
     hook_files,
     journal::Journal,
@@ -30,82 +30,38 @@ const SETTINGS: JsonSettings = JsonSettings {
 };
 
 /// Gemini CLI.
-#[derive(Debug, Clone, Copy)]
-pub struct Gemini;
-
-impl HookAgent for Gemini {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> AgentTitle {
-        AgentTitle {
-            name: "Gemini CLI",
-            versions: "0.61.0 or newer",
-            connected: "This is a gate: every call passes your rules first, and without a daemon \
-                        or an answer nothing runs. It cannot answer Gemini's own prompt, which \
-                        comes after an approval; start it with --approval-mode=yolo to be asked \
-                        once.",
-        }
-    }
-
-    fn settings_file(&self) -> Result<PathBuf, String> {
-        let home = hook_files::folder("GEMINI_CLI_HOME", "")?;
-        Ok(home.join(".gemini/settings.json"))
-    }
-
-    fn modes(&self) -> &'static [HookMode] {
-        &[HookMode::EveryCall]
-    }
-
-    fn program(&self) -> Option<&'static str> {
-        Some("gemini")
-    }
-
-    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
-        let handler = json!({
-            "name": "countersign", "type": "command", "command": command, "timeout": A_DAY_S * 1000});
-        SETTINGS.connect(
-            text,
-            &[HookEntry { event: EVENT, matcher: Some(".*"), handlers: vec![handler] }],
-        )
-    }
-
-    fn disconnect(&self, text: &str) -> Result<String, String> {
-        SETTINGS.disconnect(text)
-    }
-
-    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
-        let hooks = SETTINGS.hooks(text)?;
-        let complete = hooks.iter().any(|(event, _)| event == EVENT);
-        let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
-        Ok(command.map(|command| Hooks {
-            command: command.to_owned(),
-            mode: HookMode::EveryCall,
-            complete,
-        }))
-    }
-
-    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
-        Some(json!({"hook_event_name": EVENT, "session_id": session,
-            "tool_name": "run_shell_command",
-            "tool_input": {"command": TRIAL, "description": TRIAL_SAYS}}))
-    }
-
+pub const GEMINI: AgentDescription = AgentDescription {
+    name: NAME,
+    title: AgentTitle {
+        name: "Gemini CLI",
+        versions: "0.61.0 or newer",
+        connected: "This is a gate: every call passes your rules first, and without a daemon or an \
+                    answer nothing runs. It cannot answer Gemini's own prompt, which comes after \
+                    an approval; start it with --approval-mode=yolo to be asked once.",
+    },
+    program: Some("gemini"),
+    home: || Ok(hook_files::folder("GEMINI_CLI_HOME", "")?.join(".gemini")),
+    traces: &[],
+    file: "settings.json",
+    hooks: HookText::Settings(SETTINGS, entries, ""),
+    modes: &[HookMode::EveryCall],
     // Its own default is a minute.
-    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
-        Some(HookLimit::written(Overdue::Runs))
-    }
-
+    limit: |_| Some(HookLimit::written(Overdue::Runs)),
+    process_variable: None,
+    sample: |session, _| {
+        json!({"hook_event_name": EVENT, "session_id": session, "tool_name": "run_shell_command",
+            "tool_input": {"command": TRIAL, "description": TRIAL_SAYS}})
+    },
+    read: |stdin, _| read(stdin),
+    encode: |_| encode,
     // FAIL-CLOSED: without stdout Gemini reads JSON off stderr, whatever ended the hook.
-    fn last_words(&self) -> Option<Value> {
-        let why = "countersign was stopped before it could decide on this call, so it is blocked.";
-        Some(json!({"decision": "deny", "reason": why}))
-    }
+    spoken: &[Silence::Killed],
+};
 
-    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
-        read(stdin)
-    }
+fn entries(command: &str, _mode: HookMode) -> Vec<HookEntry> {
+    let handler = json!({
+        "name": "countersign", "type": "command", "command": command, "timeout": A_DAY_S * 1000});
+    vec![HookEntry { event: EVENT, matcher: Some(".*"), handlers: vec![handler] }]
 }
 
 #[derive(Deserialize)]
@@ -160,6 +116,7 @@ fn encode(decision: &ToolDecision) -> HookReply {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
+    use crate::agent::HookAgent;
 
     const COMMAND: &str = "/opt/countersign hook gemini";
 
@@ -168,7 +125,7 @@ mod tests {
         let theirs = "{\n  // mine\n  \"hooks\": {\n    \"BeforeTool\": [\n      { \"matcher\": \
                   \"a\", \"hooks\": [{ \"type\": \"command\", \"command\": \"lint\" }] }\n    ]\n  \
                   }\n}\n";
-        let connected = Gemini.connect(theirs, COMMAND, HookMode::EveryCall).unwrap();
+        let connected = GEMINI.connect(theirs, COMMAND, HookMode::EveryCall).unwrap();
         let hook = json!({"name": "countersign", "type": "command", "command": COMMAND,
         "timeout": 86_400_000});
         let settings: Value =
@@ -176,7 +133,7 @@ mod tests {
                 .unwrap();
         assert_eq!(settings["hooks"]["BeforeTool"][1], json!({"matcher": ".*", "hooks": [hook]}));
         assert!(connected.contains("// mine"), "{connected}");
-        assert_eq!(Gemini.disconnect(&connected), Ok(theirs.to_owned()));
+        assert_eq!(GEMINI.disconnect(&connected), Ok(theirs.to_owned()));
     }
 
     #[test]

@@ -1,10 +1,7 @@
 //! The files in which agents look for hooks: where this user's are, and those that hold our hook
 //! and nothing else.
 
-use crate::{
-    agent::{HookMode, Hooks},
-    json_settings::runs_our_hook,
-};
+use crate::{agent::HookFile, json_settings::runs_our_hook};
 use std::{env, path::PathBuf};
 
 /// The form of the file of one agent.
@@ -12,8 +9,8 @@ use std::{env, path::PathBuf};
 pub(super) struct OwnFile {
     /// The agent's name in our command.
     pub name: &'static str,
-    /// The calls that come here.
-    pub mode: HookMode,
+    /// What it is to the agent.
+    pub kind: HookFile,
     /// The text that runs a command.
     pub text: fn(&str) -> Result<String, String>,
     /// The command in a text of this form; `None` for any other text.
@@ -44,13 +41,8 @@ impl OwnFile {
         }
     }
 
-    /// Our hook.
-    pub(super) fn installed(self, text: &str) -> Option<Hooks> {
-        let command = self.command_in(text)?;
-        Some(Hooks { command, mode: self.mode, complete: true })
-    }
-
-    fn command_in(self, text: &str) -> Option<String> {
+    /// The command of our hook.
+    pub(super) fn command_in(self, text: &str) -> Option<String> {
         (self.command)(text).filter(|command| runs_our_hook(command, self.name))
     }
 }

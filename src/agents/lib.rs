@@ -10,6 +10,7 @@ mod cline;
 mod codex;
 mod copilot;
 mod cursor;
+mod description;
 mod event;
 mod existing;
 mod gemini;
@@ -22,6 +23,7 @@ pub mod line_head;
 pub mod mcp;
 mod opencode;
 mod pi;
+mod qwen;
 pub mod wcore;
 
 pub use agent::{
@@ -30,22 +32,23 @@ pub use agent::{
 };
 use claude_code::ClaudeCode;
 pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
-use cline::Cline;
+use cline::CLINE;
 use codex::Codex;
 pub use codex::{CodexAround, CodexOutput, CodexRun, CodexWatch};
-use copilot::Copilot;
-use cursor::Cursor;
+use copilot::COPILOT;
+use cursor::CURSOR;
 pub use event::{HookEvent, HookReply, HookRequest};
 pub use existing::existing;
-use gemini::Gemini;
+use gemini::GEMINI;
 pub use hook_call::message as denial_message;
 pub use journal::Journal;
-use opencode::Opencode;
-use pi::Pi;
+use opencode::OPENCODE;
+use pi::{OH_MY_PI, PI};
+use qwen::QWEN;
 
 /// Every agent that `connect`, `disconnect`, `hook` and `doctor` support.
 pub const AGENTS: &[&dyn HookAgent] =
-    &[&ClaudeCode, &Codex, &Opencode, &Copilot, &Gemini, &Cursor, &Cline, &Pi::Pi, &Pi::OhMyPi];
+    &[&ClaudeCode, &Codex, &OPENCODE, &COPILOT, &GEMINI, &QWEN, &CURSOR, &CLINE, &PI, &OH_MY_PI];
 
 /// The agent with this name.
 #[must_use]

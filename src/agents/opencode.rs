@@ -1,11 +1,9 @@
 //! opencode: a plugin that starts our hook for each of its prompts and questions.
 
 use crate::{
-    agent::{
-        AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply, HookRequest,
-        Hooks, TRIAL, TRIAL_SAYS,
-    },
-    hook_call::ToolDecision,
+    agent::{AgentTitle, HookEvent, HookFile, HookMode, HookReply, HookRequest, TRIAL, TRIAL_SAYS},
+    description::{AgentDescription, HookText, Silence},
+    hook_call::{HookCall, ToolDecision},
     hook_files::{self, OwnFile, with_words, words_in},
 };
 use countersign_client::{Decided, Ending};
@@ -27,74 +25,105 @@ const MARK: &str = "// countersign for opencode";
 /// The start of the line with the command.
 const COMMAND: &str = "const COMMAND = ";
 
-const FILE: OwnFile = OwnFile { name: NAME, mode: HookMode::Prompts, text, command };
-
 /// opencode.
-#[derive(Debug, Clone, Copy)]
-pub struct Opencode;
-
-impl HookAgent for Opencode {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> AgentTitle {
-        AgentTitle {
-            name: "opencode",
-            versions: "1.18.33 or newer",
-            connected: "Its own dialog stays beside it, and decides alone while no daemon runs. It \
-                        asks only what its `permission` setting asks, and little by default: put \
-                        \"permission\": {\"bash\": \"ask\", \"edit\": \"ask\"} into its \
-                        opencode.json. `opencode run` asks nobody: it rejects by itself.",
-        }
-    }
-
-    fn settings_file(&self) -> Result<PathBuf, String> {
-        Ok(folder()?.join("plugin/countersign.js"))
-    }
-
-    fn hook_file(&self) -> HookFile {
-        HookFile::Own
-    }
-
-    fn modes(&self) -> &'static [HookMode] {
-        &[HookMode::Prompts]
-    }
-
-    fn program(&self) -> Option<&'static str> {
-        Some("opencode")
-    }
-
-    fn detect(&self) -> bool {
-        folder().is_ok_and(|folder| folder.exists())
-    }
-
-    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
-        FILE.connect(text, command)
-    }
-
-    fn disconnect(&self, text: &str) -> Result<String, String> {
-        Ok(FILE.disconnect(text))
-    }
-
-    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
-        Ok(FILE.installed(text))
-    }
-
-    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
-        Some(json!({"type": "permission.asked", "properties": {"id": "per_trial",
-            "sessionID": session, "permission": "bash", "patterns": [TRIAL],
-            "metadata": {"command": TRIAL, "description": TRIAL_SAYS}}}))
-    }
-
+pub const OPENCODE: AgentDescription = AgentDescription {
+    name: NAME,
+    title: AgentTitle {
+        name: "opencode",
+        versions: "1.18.33 or newer",
+        connected: "Its own dialog stays beside it, and decides alone while no daemon runs. It \
+                    asks only what its `permission` setting asks, and little by default: put \
+                    \"permission\": {\"bash\": \"ask\", \"edit\": \"ask\"} into its opencode.json. \
+                    `opencode run` asks nobody: it rejects by itself, and with --auto it approves by \
+                    itself: --gate decides before.",
+    },
+    program: Some("opencode"),
+    home: folder,
+    traces: &[],
+    file: "plugin/countersign.js",
+    hooks: HookText::Own(OwnFile { name: NAME, kind: HookFile::Own, text, command }),
+    modes: &[HookMode::Prompts, HookMode::EveryCall],
     // The plugin waits for ever, and so does the dialog beside it.
-    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
-        None
+    limit: |_| None,
+    process_variable: None,
+    sample: |session, mode| {
+        let args = json!({"command": TRIAL, "description": TRIAL_SAYS});
+        if mode.is_gate() {
+            let call = json!({"sessionID": session, "tool": "bash", "args": args});
+            return json!({"type": CALL, "properties": call});
+        }
+        json!({"type": "permission.asked", "properties": {"id": "per_trial",
+            "sessionID": session, "permission": "bash", "patterns": [TRIAL], "metadata": args}})
+    },
+    read: |stdin, mode| if mode.is_gate() { read_call(stdin) } else { read(stdin) },
+    encode: |_| encode_call,
+    // FAIL-CLOSED: the plugin blocks a call of which nothing is said; a question is one of these.
+    spoken: &[Silence::Undecided, Silence::Noticed],
+};
+
+/// The plugin's own event of a call before it runs.
+const CALL: &str = "countersign.call";
+
+#[derive(Deserialize)]
+struct PluginCall {
+    #[serde(rename = "sessionID")]
+    session: String,
+    tool: String,
+    #[serde(default)]
+    args: Value,
+}
+
+/// Decodes a call before it runs.
+// FAIL-CLOSED: whatever is not understood is an error, and that blocks.
+fn read_call(stdin: &[u8]) -> Result<HookEvent, String> {
+    let unreadable = |error: serde_json::Error| format!("stdin is not a call: {error}");
+    let event: PluginEvent = exact_json::from_slice(stdin).map_err(unreadable)?;
+    let PluginEvent { kind, properties, directory, session } = event;
+    if kind != CALL {
+        return Err(format!("stdin is not a call, but `{kind}`"));
+    }
+    let call = PluginCall::deserialize(properties).map_err(unreadable)?;
+    // It only asks, and its answer comes from here too.
+    if call.tool == "question" {
+        return Ok(HookEvent::Notice);
+    }
+    let from = RequestOrigin { directory, session, wire: OpencodeWire::V1 };
+    let meta = from.meta(&call.session);
+    let call = HookCall {
+        agent: NAME,
+        session: from.root(&call.session).to_owned(),
+        cwd: from.directory,
+        tool: known(&call.tool),
+        args: call.args,
+        accepts: Vec::new(),
+        journal: None,
+        encode: encode_call,
+    };
+    Ok(HookEvent::Wants(Box::new(GatedCall { call, meta })))
+}
+
+/// A call before it runs, with what is known of the subagent that makes it.
+#[derive(Debug)]
+struct GatedCall {
+    call: HookCall,
+    meta: Option<Value>,
+}
+
+impl HookRequest for GatedCall {
+    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        Ok(Call { meta: self.meta.clone(), ..self.call.call(key, host)? })
     }
 
-    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
-        read(stdin)
+    fn reply(&self, decided: &Decided) -> HookReply {
+        self.call.reply(decided)
     }
+}
+
+fn encode_call(decision: &ToolDecision) -> HookReply {
+    HookReply::Print(match decision {
+        ToolDecision::Allow => json!({"block": false}),
+        ToolDecision::Deny { message, .. } => json!({"block": true, "reason": message}),
+    })
 }
 
 #[derive(Deserialize)]
@@ -166,8 +195,9 @@ fn command(text: &str) -> Option<String> {
 /// The agent's name in its calls.
 pub(super) const NAME: &str = "opencode";
 
-/// The permissions of opencode's own tools; any other is the name of an MCP tool.
+/// opencode's own tools and their permissions; any other is the name of an MCP tool.
 const OWN: &[&str] = &[
+    "apply_patch",
     "bash",
     "codesearch",
     "doom_loop",
@@ -185,7 +215,14 @@ const OWN: &[&str] = &[
     "todowrite",
     "webfetch",
     "websearch",
+    "write",
 ];
+
+/// A tool as rules know it.
+// SECURITY: the server of an MCP tool chooses its name, which may be that of another tool.
+fn known(tool: &str) -> String {
+    if OWN.contains(&tool) { tool.to_owned() } else { format!("mcp__opencode__{tool}") }
+}
 
 /// Where a request comes from.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -266,16 +303,6 @@ impl PermissionAsked {
         Ok(Self { from, ..self })
     }
 
-    /// The tool as rules know it.
-    // SECURITY: the server of an MCP tool chooses its name, which may be that of another tool.
-    fn tool(&self) -> String {
-        if OWN.contains(&self.permission.as_str()) {
-            self.permission.clone()
-        } else {
-            format!("mcp__opencode__{}", self.permission)
-        }
-    }
-
     fn args(&self) -> Value {
         let mut args = self.metadata.as_object().cloned().unwrap_or_default();
         match (self.permission.as_str(), self.patterns.as_slice()) {
@@ -295,7 +322,8 @@ impl PermissionAsked {
 
 impl HookRequest for PermissionAsked {
     fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
-        let call = Call::new(NAME, self.from.root(&self.session), self.tool(), self.args());
+        let call =
+            Call::new(NAME, self.from.root(&self.session), known(&self.permission), self.args());
         let description = self.metadata.get("description").and_then(Value::as_str);
         Ok(Call {
             key: Some(key),
@@ -436,6 +464,7 @@ mod tests {
         reason = "tests fail by panicking"
     )]
     use super::*;
+    use crate::agent::HookAgent;
     use crate::{
         agent::{HookReply, HookRequest},
         answered::answered,
@@ -473,15 +502,45 @@ mod tests {
 
     #[test]
     fn the_plugin_names_the_command_and_is_removed_only_if_it_is_ours() {
-        let plugin = Opencode.connect("", COMMAND_LINE, HookMode::Prompts).unwrap();
+        let plugin = OPENCODE.connect("", COMMAND_LINE, HookMode::Prompts).unwrap();
         let words = r#"["/opt/my bin/countersign","hook","opencode","--config","/a \"b\".toml"];"#;
         let line = format!("const COMMAND = {words}");
         assert!(plugin.lines().any(|there| there == line), "{plugin}");
         assert_eq!(plugin.lines().count(), PLUGIN.lines().count());
-        assert_eq!(Opencode.disconnect(&plugin), Ok(String::new()));
+        assert_eq!(OPENCODE.disconnect(&plugin), Ok(String::new()));
         let theirs = "export const Mine = async () => ({})\n";
-        assert!(Opencode.connect(theirs, COMMAND_LINE, HookMode::Prompts).is_err());
-        assert_eq!(Opencode.disconnect(theirs), Ok(theirs.to_owned()));
+        assert!(OPENCODE.connect(theirs, COMMAND_LINE, HookMode::Prompts).is_err());
+        assert_eq!(OPENCODE.disconnect(theirs), Ok(theirs.to_owned()));
+    }
+
+    #[test]
+    fn a_gate_is_one_more_word_and_reads_calls_alone() {
+        let gate = HookMode::EveryCall;
+        let plugin = OPENCODE.connect("", COMMAND_LINE, gate).unwrap();
+        assert!(plugin.lines().any(|line| line.ends_with("b\\\".toml\",\"--gate\"];")), "{plugin}");
+        let hooks = OPENCODE.installed(&plugin).unwrap().unwrap();
+        assert_eq!(hooks.mode, gate);
+        assert!(!hooks.command.contains("--gate"), "{}", hooks.command);
+        let event = |kind: &str, tool: &str| {
+            json!({"type": kind, "directory": "/w", "session": {"above": ["ses_root"]},
+                "properties": {"sessionID": "ses_1", "tool": tool, "args": {"command": "ls"}}})
+            .to_string()
+        };
+        let call = |tool: &str| match OPENCODE.decode(event(CALL, tool).as_bytes(), gate) {
+            Ok(HookEvent::Wants(request)) => request.call("k".into(), None).unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let said = call("bash");
+        assert_eq!((said.session.as_str(), said.tool.as_str()), ("ses_root", "bash"));
+        assert_eq!(said.cwd.as_deref(), Some("/w"));
+        assert_eq!(call("server_bash").tool, "mcp__opencode__server_bash");
+        let asks = OPENCODE.decode(event(CALL, "question").as_bytes(), gate);
+        assert!(matches!(asks, Ok(HookEvent::Notice)), "{asks:?}");
+        assert_eq!(OPENCODE.noticed(), HookReply::Print(json!({"block": false})));
+        assert!(OPENCODE.decode(event("permission.asked", "bash").as_bytes(), gate).is_err());
+        let away = OPENCODE.undecided("no daemon", gate);
+        let why = "countersign could not decide on this call, so it is blocked: no daemon";
+        assert_eq!(away, HookReply::Print(json!({"block": true, "reason": why})));
     }
 
     #[test]

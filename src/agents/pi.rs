@@ -2,9 +2,10 @@
 
 use crate::{
     agent::{
-        A_DAY_S, AgentTitle, HookAgent, HookEvent, HookFile, HookLimit, HookMode, HookReply,
-        HookRequest, Hooks, Overdue, TRIAL, TRIAL_SAYS,
+        A_DAY_S, AgentTitle, HookEvent, HookFile, HookLimit, HookMode, HookReply, HookRequest,
+        Overdue, TRIAL, TRIAL_SAYS,
     },
+    description::{AgentDescription, HookText, Silence},
     hook_call::{HookCall, ToolDecision},
     hook_files::{self, OwnFile, with_words, words_in},
 };
@@ -22,12 +23,65 @@ const MARK: &str = "// countersign for pi";
 /// The start of the line with the command.
 const COMMAND: &str = "const COMMAND = ";
 
-/// pi and its relative. Both load the same extension.
+/// pi.
+pub const PI: AgentDescription = AgentDescription {
+    name: Pi::Pi.id(),
+    title: AgentTitle {
+        name: "pi",
+        versions: "0.73 or newer",
+        connected: "pi itself never asks. Every call passes your rules first, and without a daemon \
+                    or an answer nothing runs.",
+    },
+    // On some machines another program has this short name.
+    program: None,
+    home: || folder(".pi".into()),
+    traces: &[],
+    file: "extensions/countersign.js",
+    hooks: HookText::Own(OwnFile { name: Pi::Pi.id(), kind: HookFile::Own, text, command }),
+    modes: &[HookMode::EveryCall],
+    limit: |_| None,
+    process_variable: None,
+    sample: |session, _| {
+        json!({"type": "tool_call", "session": session, "tool": "bash",
+            "input": {"command": TRIAL, "description": TRIAL_SAYS}})
+    },
+    read: |stdin, _| read(Pi::Pi, stdin),
+    encode: |_| encode,
+    spoken: &[Silence::Undecided],
+};
+
+/// oh-my-pi. It loads the same extension.
+pub const OH_MY_PI: AgentDescription = AgentDescription {
+    name: Pi::OhMyPi.id(),
+    title: AgentTitle {
+        name: "oh-my-pi",
+        versions: "18.2 or newer",
+        connected: "Every call passes your rules first, those of subagents too, and without a \
+                    daemon or an answer nothing runs. Its own prompts, where its settings want \
+                    any, come after an approval; `omp --auto-approve` has none.",
+    },
+    program: Some("omp"),
+    home: || folder(hook_files::named("PI_CONFIG_DIR").unwrap_or_else(|| ".omp".into())),
+    hooks: HookText::Own(OwnFile { name: Pi::OhMyPi.id(), kind: HookFile::Own, text, command }),
+    limit: |_| {
+        let after = Duration::from_secs(A_DAY_S);
+        Some(HookLimit { after, then: Overdue::Blocks, source: "the extension sets it" })
+    },
+    read: |stdin, _| read(Pi::OhMyPi, stdin),
+    ..PI
+};
+
+fn folder(config: PathBuf) -> Result<PathBuf, String> {
+    match hook_files::named("PI_CODING_AGENT_DIR") {
+        Some(folder) => Ok(folder),
+        None => Ok(hook_files::home("")?.join(config).join("agent")),
+    }
+}
+
+/// pi and its relative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pi {
-    /// pi.
+enum Pi {
     Pi,
-    /// oh-my-pi.
     OhMyPi,
 }
 
@@ -37,106 +91,6 @@ impl Pi {
             Self::Pi => "pi",
             Self::OhMyPi => "oh-my-pi",
         }
-    }
-
-    const fn file(self) -> OwnFile {
-        OwnFile { name: self.id(), mode: HookMode::EveryCall, text, command }
-    }
-
-    fn folder(self) -> Result<PathBuf, String> {
-        let home = match (self, hook_files::named("PI_CONFIG_DIR")) {
-            (Self::Pi, _) => ".pi/agent".into(),
-            (Self::OhMyPi, None) => ".omp/agent".into(),
-            (Self::OhMyPi, Some(folder)) => folder.join("agent"),
-        };
-        match hook_files::named("PI_CODING_AGENT_DIR") {
-            Some(folder) => Ok(folder),
-            None => Ok(hook_files::home("")?.join(home)),
-        }
-    }
-}
-
-impl HookAgent for Pi {
-    fn name(&self) -> &'static str {
-        self.id()
-    }
-
-    fn title(&self) -> AgentTitle {
-        match self {
-            Self::Pi => AgentTitle {
-                name: "pi",
-                versions: "0.73 or newer",
-                connected: "pi itself never asks. Every call passes your rules first, and without \
-                            a daemon or an answer nothing runs.",
-            },
-            Self::OhMyPi => AgentTitle {
-                name: "oh-my-pi",
-                versions: "18.2 or newer",
-                connected: "Every call passes your rules first, those of subagents too, and \
-                            without a daemon or an answer nothing runs. Its own prompts, where \
-                            its settings want any, come after an approval; `omp --auto-approve` \
-                            has none.",
-            },
-        }
-    }
-
-    fn settings_file(&self) -> Result<PathBuf, String> {
-        Ok(self.folder()?.join("extensions/countersign.js"))
-    }
-
-    fn hook_file(&self) -> HookFile {
-        HookFile::Own
-    }
-
-    fn modes(&self) -> &'static [HookMode] {
-        &[HookMode::EveryCall]
-    }
-
-    fn program(&self) -> Option<&'static str> {
-        match self {
-            // On some machines another program has this short name.
-            Self::Pi => None,
-            Self::OhMyPi => Some("omp"),
-        }
-    }
-
-    fn detect(&self) -> bool {
-        self.folder().is_ok_and(|folder| folder.exists())
-    }
-
-    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
-        self.file().connect(text, command)
-    }
-
-    fn disconnect(&self, text: &str) -> Result<String, String> {
-        Ok(self.file().disconnect(text))
-    }
-
-    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
-        Ok(self.file().installed(text))
-    }
-
-    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
-        Some(json!({"type": "tool_call", "session": session, "tool": "bash",
-            "input": {"command": TRIAL, "description": TRIAL_SAYS}}))
-    }
-
-    fn limit(&self, _mode: HookMode) -> Option<HookLimit> {
-        let after = Duration::from_secs(A_DAY_S);
-        let source = "the extension sets it";
-        match self {
-            Self::Pi => None,
-            Self::OhMyPi => Some(HookLimit { after, then: Overdue::Blocks, source }),
-        }
-    }
-
-    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
-        read(*self, stdin)
-    }
-
-    fn undecided(&self, why: &str, _mode: HookMode) -> HookReply {
-        let message = format!("countersign could not decide on this call, so it is blocked: {why}");
-        encode(&ToolDecision::Deny { message, stop: false })
     }
 }
 
@@ -297,15 +251,16 @@ mod tests {
         reason = "tests fail by panicking"
     )]
     use super::*;
+    use crate::agent::HookAgent;
 
-    const BOTH: [Pi; 2] = [Pi::Pi, Pi::OhMyPi];
+    const BOTH: [(Pi, AgentDescription); 2] = [(Pi::Pi, PI), (Pi::OhMyPi, OH_MY_PI)];
 
     #[test]
     fn the_extension_names_the_command_and_is_removed_only_if_it_is_ours() {
-        for (agent, other) in [(Pi::Pi, Pi::OhMyPi), (Pi::OhMyPi, Pi::Pi)] {
-            let command = format!("'/opt/my bin/countersign' hook {}", agent.id());
+        for (agent, other) in [(PI, OH_MY_PI), (OH_MY_PI, PI)] {
+            let name = agent.name;
+            let command = format!("'/opt/my bin/countersign' hook {name}");
             let extension = agent.connect("", &command, HookMode::EveryCall).unwrap();
-            let name = agent.id();
             let line = format!(r#"const COMMAND = ["/opt/my bin/countersign","hook","{name}"];"#);
             assert!(extension.lines().any(|there| there == line), "{extension}");
             assert_eq!(agent.disconnect(&extension), Ok(String::new()));
@@ -328,12 +283,12 @@ mod tests {
     fn only_an_approval_lets_a_call_through_and_no_decision_blocks() {
         let event = json!({"type": "tool_call", "session": "s", "cwd": "/w", "tool": "bash",
         "input": {"command": "ls"}});
-        for agent in BOTH {
+        for (agent, description) in BOTH {
             let call = call(agent, &event);
             let said = (call.agent.as_str(), call.tool.as_str(), call.cwd.as_deref());
             assert_eq!(said, (agent.id(), "bash", Some("/w")));
             let blocked = "countersign could not decide on this call, so it is blocked: no daemon";
-            let undecided = agent.undecided("no daemon", HookMode::EveryCall);
+            let undecided = description.undecided("no daemon", HookMode::EveryCall);
             assert_eq!(undecided, HookReply::Print(json!({"block": true, "reason": blocked})));
             assert!(read(agent, b"{}").is_err());
         }

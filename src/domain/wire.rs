@@ -27,7 +27,7 @@ pub use asks::{
     ReviewView, WaitQuery,
 };
 pub use calls::{
-    AheadQuery, AheadReply, CallReply, CallVerdict, ExecutionReply, ExecutionRequest,
+    AheadQuery, AheadReply, CallReply, CallVerdict, ExecutionReply, ExecutionRequest, SandboxQuery,
     SubmitRequest, TokenReply,
 };
 pub use daemon::{

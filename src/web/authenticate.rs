@@ -13,7 +13,8 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use countersign_domain::wire::NonceReply;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use countersign_domain::wire::{NonceReply, routes};
 use countersign_gate::name_taken;
 use countersign_store::{AgentToken, Store};
 use countersign_tokens::{
@@ -34,13 +35,18 @@ pub(super) async fn authenticate(
             Err(error) => error.into_response(),
         };
     }
-    match bearer(&api, surface, request.headers()).await {
+    match bearer(&api, surface, request.uri().path(), request.headers()).await {
         Ok(handle) => next.run(admitted(request, surface, handle)).await,
         Err(error) => error.into_response(),
     }
 }
 
-async fn bearer(api: &Api, surface: Surface, headers: &HeaderMap) -> Result<Handle, ApiError> {
+async fn bearer(
+    api: &Api,
+    surface: Surface,
+    path: &str,
+    headers: &HeaderMap,
+) -> Result<Handle, ApiError> {
     let unauthorized = |sentence: &str| ApiError::new(StatusCode::UNAUTHORIZED, sentence);
     let Some(given) = headers.get(header::AUTHORIZATION) else {
         return match surface {
@@ -48,11 +54,22 @@ async fn bearer(api: &Api, surface: Surface, headers: &HeaderMap) -> Result<Hand
             Surface::Tcp => Err(unauthorized("a token is needed: `Authorization: Bearer …`")),
         };
     };
-    let token = given.to_str().ok().and_then(|given| given.strip_prefix("Bearer "));
-    let token = token.ok_or_else(|| unauthorized("the token must be given as `Bearer …`"))?.trim();
+    let token = given.to_str().ok().and_then(|given| token_in(path, given));
+    let token = token.ok_or_else(|| unauthorized("the token must be given as `Bearer …`"))?;
     // FAIL-CLOSED: a wrong token gets no access, not even the socket's own handle.
-    let (handle, _) = known(&api.keys, &api.store, |key| key.matches(token)).await?;
+    let (handle, _) = known(&api.keys, &api.store, |key| key.matches(&token)).await?;
     Ok(handle)
+}
+
+/// The token in the value of `Authorization`. nono sets no header, but its HTTP client makes one of
+/// the password in the webhook's address.
+fn token_in(path: &str, given: &str) -> Option<String> {
+    if let Some(token) = given.strip_prefix("Bearer ") {
+        return Some(token.trim().to_owned());
+    }
+    let pair = given.strip_prefix("Basic ").filter(|_| path == routes::NONO)?;
+    let pair = String::from_utf8(STANDARD.decode(pair.trim()).ok()?).ok()?;
+    pair.split_once(':').map(|(_, token)| token.to_owned())
 }
 
 // The agent whose token a request brings.

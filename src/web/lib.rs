@@ -21,6 +21,7 @@ mod log;
 mod mcp;
 mod metrics;
 mod molf;
+mod nono;
 mod people;
 mod rules;
 mod sessions;
@@ -114,6 +115,7 @@ fn routes_of(api: Api, surface: Surface) -> Router {
         .route(routes::RESUME_TOKEN, post(tokens::resume))
         .route(routes::PASSKEYS, get(people::passkeys))
         .route(routes::PASSKEY, delete(people::remove_passkey))
+        .route(routes::NONO, post(nono::decide))
         .route(routes::MCP, post(mcp::receive).delete(mcp::end))
         .layer(Extension(Arc::new(mcp::WaitingTools::default())))
         .merge(connectonion::routes())

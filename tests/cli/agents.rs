@@ -1,5 +1,5 @@
 //! The hooks of the other agents with what the real clients wrote on stdin: Copilot CLI, Gemini CLI,
-//! Cursor (as its documentation shows it), Cline, opencode, Codex.
+//! Cursor (as its documentation shows it), Cline, opencode, Codex, Qwen Code.
 
 use crate::{
     daemon::Daemon,
@@ -17,7 +17,7 @@ struct Recorded {
     blocks: bool,
 }
 
-const RECORDED: [Recorded; 5] = [
+const RECORDED: [Recorded; 6] = [
     Recorded {
         agent: "copilot",
         transcript: "copilot/02_deny",
@@ -52,6 +52,19 @@ const RECORDED: [Recorded; 5] = [
     Recorded {
         agent: "codex",
         transcript: "codex/11_hook_deny",
+        allow: || {
+            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
+                "decision": {"behavior": "allow"}}})
+        },
+        deny: |why| {
+            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
+                "decision": {"behavior": "deny", "message": why}}})
+        },
+        blocks: false,
+    },
+    Recorded {
+        agent: "qwen",
+        transcript: "qwen/01_permission_request_deny",
         allow: || {
             json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
                 "decision": {"behavior": "allow"}}})
@@ -215,7 +228,7 @@ async fn a_signal_from_the_agent_takes_the_ask_back() {
 #[tokio::test]
 async fn garbage_allows_nothing_at_any_agent() {
     let daemon = Daemon::start("").await;
-    for agent in ["codex", "copilot", "gemini", "cursor", "cline", "opencode", "pi"] {
+    for agent in ["codex", "copilot", "gemini", "qwen", "cursor", "cline", "opencode", "pi"] {
         for garbage in ["", "[]", "{", "{\"hook_event_name\":\"BeforeTool\"}", "{\"type\":5}"] {
             let ended = start(&daemon, &["hook", agent]).input(garbage).await.ends().await;
             let cancels = ["\"cancel\":true", "\"block\":true"];
@@ -236,6 +249,7 @@ async fn each_agent_is_connected_found_by_the_doctor_and_disconnected_without_a_
         ("opencode", ".config/opencode", ".config/opencode/plugin/countersign.js"),
         ("copilot", ".copilot", ".copilot/hooks/countersign.json"),
         ("gemini", ".gemini", ".gemini/settings.json"),
+        ("qwen", ".qwen", ".qwen/settings.json"),
         ("cursor", ".cursor", ".cursor/hooks.json"),
         ("cline", "Documents/Cline", "Documents/Cline/Hooks/PreToolUse"),
         ("pi", ".pi/agent", ".pi/agent/extensions/countersign.js"),
@@ -253,7 +267,8 @@ async fn each_agent_is_connected_found_by_the_doctor_and_disconnected_without_a_
         assert!(again.stdout.contains(" is connected already."), "{again:?}");
 
         let text = std::fs::read_to_string(&file).unwrap();
-        let weaker = text.replace("86400", "30").replace("EEPEST = 8", "EEPEST = 1");
+        let weaker = text.replace("86400", "30").replace("\"timeout\": 60", "\"timeout\": 30");
+        let weaker = weaker.replace("EEPEST = 8", "EEPEST = 1");
         let weaker = weaker.replace("it decides on every", "it decides on no");
         assert_ne!(weaker, text, "{agent}");
         std::fs::write(&file, weaker).unwrap();

@@ -1,6 +1,6 @@
 //! The real agents with our hooks, against a scripted model. They are not shipped with this
 //! repository: set `COUNTERSIGN_TEST_OPENCODE`, `…_COPILOT` and `…_CLINE` to their binaries,
-//! `COUNTERSIGN_TEST_GEMINI` and `COUNTERSIGN_TEST_PI` to their scripts for node (all from npm), and
+//! `COUNTERSIGN_TEST_GEMINI`, `…_QWEN` and `…_PI` to their scripts for node (all from npm), and
 //! `COUNTERSIGN_TEST_OMP` to oh-my-pi's script with `bun` on the path.
 
 use crate::{
@@ -23,13 +23,14 @@ pub enum Real {
     Opencode,
     Copilot,
     Gemini,
+    Qwen,
     Pi,
     OhMyPi,
     Cline,
 }
 
-pub const ALL: [Real; 6] =
-    [Real::Opencode, Real::Copilot, Real::Gemini, Real::Pi, Real::OhMyPi, Real::Cline];
+pub const ALL: [Real; 7] =
+    [Real::Opencode, Real::Copilot, Real::Gemini, Real::Qwen, Real::Pi, Real::OhMyPi, Real::Cline];
 
 /// A run of an agent in a folder of its own.
 pub struct Run {
@@ -45,6 +46,18 @@ struct Prepared {
     model: ChatModel,
     work: PathBuf,
     command: Command,
+    how: How,
+}
+
+/// How an agent is started.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    /// On one prompt, or with its own server.
+    Alone,
+    /// In a terminal, where a person could answer too.
+    InTerminal,
+    /// On one prompt of which it asks nothing by itself; every call is decided here.
+    Gated,
 }
 
 impl Real {
@@ -53,6 +66,7 @@ impl Real {
             Self::Opencode => "opencode",
             Self::Copilot => "copilot",
             Self::Gemini => "gemini",
+            Self::Qwen => "qwen",
             Self::Pi => "pi",
             Self::OhMyPi => "oh-my-pi",
             Self::Cline => "cline",
@@ -63,7 +77,7 @@ impl Real {
     pub fn call(self) -> (&'static str, Value) {
         let command = "touch made-by-agent.txt";
         match self {
-            Self::Gemini => {
+            Self::Gemini | Self::Qwen => {
                 ("run_shell_command", json!({"command": command, "description": "Create a file"}))
             }
             Self::Cline => ("run_commands", json!({"commands": [command]})),
@@ -79,7 +93,15 @@ impl Real {
 
     /// The same with a model that makes this call.
     pub async fn calling(self, daemon: &Daemon, call: (&'static str, Value)) -> Option<Run> {
-        let prepared = self.prepared(daemon, call, Self::own_folder(daemon), false).await?;
+        let model = ChatModel::calling(call.0, call.1).await;
+        let prepared = self.prepared(daemon, model, Self::own_folder(daemon), How::Alone).await?;
+        Some(self.run(daemon, prepared).await)
+    }
+
+    /// opencode where it approves everything by itself, and each call is decided here first.
+    pub async fn gated(self, daemon: &Daemon, call: (&'static str, Value)) -> Option<Run> {
+        let model = ChatModel::calling(call.0, call.1).await;
+        let prepared = self.prepared(daemon, model, Vec::new(), How::Gated).await?;
         Some(self.run(daemon, prepared).await)
     }
 
@@ -89,8 +111,19 @@ impl Real {
         daemon: &Daemon,
         call: (&'static str, Value),
     ) -> Option<(ChatModel, PathBuf, Terminal)> {
-        let Prepared { model, work, mut command } =
-            self.prepared(daemon, call, Self::own_folder(daemon), true).await?;
+        self.in_terminal_with(daemon, ChatModel::calling(call.0, call.1).await, &[]).await
+    }
+
+    /// The same with this model and these options.
+    pub async fn in_terminal_with(
+        self,
+        daemon: &Daemon,
+        model: ChatModel,
+        options: &[&str],
+    ) -> Option<(ChatModel, PathBuf, Terminal)> {
+        let Prepared { model, work, mut command, .. } =
+            self.prepared(daemon, model, Self::own_folder(daemon), How::InTerminal).await?;
+        command.args(options);
         command.env("TERM", "xterm-256color").kill_on_drop(true);
         let mut terminal = Terminal::of(command, 120);
         terminal.patience = LONG * 6;
@@ -100,17 +133,19 @@ impl Real {
     /// Cline as most people start it: its first run leaves a server behind, which runs the turns of
     /// the next ones.
     pub async fn serving(self, daemon: &Daemon) -> Option<Run> {
-        let prepared = self.prepared(daemon, self.call(), Vec::new(), false).await?;
+        let (tool, input) = self.call();
+        let model = ChatModel::calling(tool, input).await;
+        let prepared = self.prepared(daemon, model, Vec::new(), How::Alone).await?;
         Some(self.run(daemon, prepared).await)
     }
 
-    /// Connects it, and points it at a model that makes this call.
+    /// Connects it, and points it at this model.
     async fn prepared(
         self,
         daemon: &Daemon,
-        (tool, input): (&'static str, Value),
+        model: ChatModel,
         cline_folder: Vec<String>,
-        in_terminal: bool,
+        how: How,
     ) -> Option<Prepared> {
         let short = if self == Self::OhMyPi { "omp" } else { self.name() };
         let variable = format!("COUNTERSIGN_TEST_{}", short.to_uppercase());
@@ -118,16 +153,15 @@ impl Real {
             eprintln!("SKIPPED: set {variable} to try the real {}", self.name());
             return None;
         };
-        let model = ChatModel::calling(tool, input).await;
         let work = daemon.dir.path().join(format!("work-{}", self.name()));
         fs::create_dir_all(&work).unwrap();
         assert!(Command::new("git").args(["init", "-q"]).current_dir(&work).status().await.is_ok());
         let mut command = match self {
             Self::Opencode | Self::Copilot | Self::Cline => Command::new(&program),
-            Self::Gemini | Self::Pi => Command::new("node"),
+            Self::Gemini | Self::Qwen | Self::Pi => Command::new("node"),
             Self::OhMyPi => Command::new("bun"),
         };
-        if matches!(self, Self::Gemini | Self::Pi | Self::OhMyPi) {
+        if matches!(self, Self::Gemini | Self::Qwen | Self::Pi | Self::OhMyPi) {
             command.arg(&program);
         }
         command.current_dir(&work).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
@@ -140,8 +174,12 @@ impl Real {
             command.args(&cline_folder);
         }
         self.set_up(daemon, &model.url, &mut command);
-        command.args(self.prompt(in_terminal));
-        let connected = run(daemon, &["connect", self.name(), "--yes"]).await;
+        command.args(self.prompt(how));
+        let mut words = vec!["connect", self.name(), "--yes"];
+        // Without a terminal it asks for nothing.
+        let asks_nothing = self == Self::Qwen && how == How::Alone;
+        words.extend(Some("--gate").filter(|_| asks_nothing || how == How::Gated));
+        let connected = run(daemon, &words).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
         if self == Self::Cline {
             let url = format!("{}/v1", model.url);
@@ -151,26 +189,29 @@ impl Real {
             known.env("HOME", daemon.dir.path()).stdin(Stdio::null());
             assert!(known.output().await.unwrap().status.success());
         }
-        Some(Prepared { model, work, command })
+        Some(Prepared { model, work, command, how })
     }
 
     /// Its options for one prompt, alone or with a person in front of it.
-    fn prompt(self, in_terminal: bool) -> &'static [&'static str] {
-        match (self, in_terminal) {
-            (Self::Opencode, _) => &[],
-            (Self::Pi | Self::OhMyPi, true) | (Self::Cline, false) => &["do it"],
-            (Self::Copilot | Self::Gemini | Self::Cline, true) => &["-i", "do it"],
-            (Self::Copilot | Self::Gemini | Self::Pi | Self::OhMyPi, false) => &["-p", "do it"],
+    fn prompt(self, how: How) -> &'static [&'static str] {
+        match (self, how) {
+            (Self::Opencode, How::Gated) => &["run", "--auto", "do it"],
+            (Self::Opencode, _) => &["serve", "--port", "0"],
+            (Self::Pi | Self::OhMyPi, How::InTerminal) => &["do it"],
+            (_, How::InTerminal) => &["-i", "do it"],
+            (Self::Cline, _) => &["do it"],
+            (Self::Qwen, _) => &["--yolo", "-p", "do it"],
+            _ => &["-p", "do it"],
         }
     }
 
     async fn run(self, daemon: &Daemon, prepared: Prepared) -> Run {
-        let Prepared { model, work, mut command } = prepared;
+        let Prepared { model, work, mut command, how } = prepared;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.process_group(0);
         let mut child = command.kill_on_drop(true).spawn().unwrap();
         let url = match self {
-            Self::Opencode => Some(listening(&mut child).await),
+            Self::Opencode if how == How::Alone => Some(listening(&mut child).await),
             _ => None,
         };
         if let Some(url) = &url {
@@ -204,7 +245,6 @@ impl Real {
                 write(".config/opencode/opencode.json", &config);
                 command.env("OPENCODE_DISABLE_AUTOUPDATE", "1");
                 command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
-                command.args(["serve", "--port", "0"]);
             }
             Self::Copilot => {
                 write(".copilot/config.json", &json!({"trusted_folders": [daemon.dir.path()]}));
@@ -219,6 +259,14 @@ impl Real {
                 write(".gemini/settings.json", &settings);
                 command.args(["-m", "gemini-2.5-pro", "--approval-mode=yolo"]);
                 command.env("GEMINI_API_KEY", "none").env("GOOGLE_GEMINI_BASE_URL", model);
+            }
+            Self::Qwen => {
+                let settings = json!({"security": {"auth": {"selectedType": "openai"},
+                    "folderTrust": {"enabled": false}}, "general": {"enableAutoUpdate": false},
+                    "privacy": {"usageStatisticsEnabled": false}});
+                write(".qwen/settings.json", &settings);
+                command.env("OPENAI_BASE_URL", format!("{model}/v1")).env("OPENAI_API_KEY", "none");
+                command.env("OPENAI_MODEL", "fake-model");
             }
             Self::Pi => {
                 let provider = json!({"baseUrl": format!("{model}/v1"), "apiKey": "none",
@@ -331,9 +379,13 @@ async fn a_real_agent_outlives_a_killed_daemon_and_its_own_death_closes_its_card
         let daemon = Daemon::start("").await;
         let started = agent.start(&daemon).await.unwrap();
         let id = asked(&daemon, agent).await;
-        // Gemini works in a child of its own.
+        // Gemini and Qwen work in a child of their own.
         let process = format!("-{}", started.child.id().unwrap());
-        let kill = ["-KILL", "--", if agent == Real::Gemini { &process } else { &process[1..] }];
+        let kill = [
+            "-KILL",
+            "--",
+            if matches!(agent, Real::Gemini | Real::Qwen) { &process } else { &process[1..] },
+        ];
         assert!(Command::new("kill").args(kill).status().await.unwrap().success());
         daemon.ask_reaches(&id, "cancelled").await;
         assert!(!started.work.join("made-by-agent.txt").exists(), "{}", agent.name());

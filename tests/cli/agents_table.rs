@@ -55,7 +55,7 @@ async fn without_a_daemon_or_an_answer_a_real_agent_runs_nothing_by_itself() {
                 let told = started.model.is_told().await;
                 assert!(told.contains("denied"), "{told}");
             }
-            Real::Gemini | Real::Pi | Real::OhMyPi => {
+            Real::Gemini | Real::Qwen | Real::Pi | Real::OhMyPi => {
                 let told = started.model.is_told().await;
                 assert!(told.contains("so it is blocked: "), "{}: {told}", agent.name());
             }
@@ -82,7 +82,7 @@ async fn a_denial_that_stops_ends_the_turn_of_a_real_agent_or_only_denies() {
                 started.ends().await;
                 assert_eq!(started.model.told(), None, "{}", agent.name());
             }
-            Real::Gemini | Real::Pi | Real::OhMyPi => {
+            Real::Gemini | Real::Qwen | Real::Pi | Real::OhMyPi => {
                 let told = started.model.is_told().await;
                 assert!(told.contains("no files"), "{}: {told}", agent.name());
             }
@@ -133,6 +133,7 @@ async fn a_question_of_a_real_agent_stays_in_its_terminal() {
                     "db": {"type": "string", "enum": ["SQLite", "Postgres"]}}}}),
         ),
         (Real::Gemini, "ask_user", json!({"questions": [question.clone()]})),
+        (Real::Qwen, "ask_user_question", json!({"questions": [question.clone()]})),
         (
             Real::Cline,
             "ask_question",
@@ -159,6 +160,7 @@ async fn a_terminal_of_a_real_agent_waits_without_a_prompt_of_its_own() {
     for (agent, shows) in [
         (Real::Copilot, "Working"),
         (Real::Gemini, "made-by-agent.txt"),
+        (Real::Qwen, "made-by-agent.txt"),
         (Real::Pi, "made-by-agent.txt"),
         // An advertisement may cover the call.
         (Real::Cline, "do it"),
@@ -196,14 +198,18 @@ async fn row_18_a_call_whose_hook_is_killed_does_not_run_at_a_real_gemini() {
     let daemon = Daemon::start("").await;
     let Some(mut started) = Real::Gemini.start(&daemon).await else { return };
     asked(&daemon, Real::Gemini).await;
-    let config = daemon.config().display().to_string();
-    let hook = processes(|words| words.contains("hook gemini") && words.contains(&config)).pop();
-    let hook = hook.expect("it has no hook").to_string();
-    let kill = std::process::Command::new("kill").args(["-KILL", &hook]).status();
-    assert!(kill.unwrap().success());
+    kill_hook(&daemon, "hook gemini");
     let told = started.model.is_told().await;
     assert!(told.contains("so it is blocked"), "{told}");
     assert!(!made(&started).exists());
+}
+
+/// Kills the hook of this daemon with these words.
+pub fn kill_hook(daemon: &Daemon, hook: &str) {
+    let config = daemon.config().display().to_string();
+    let found = processes(|words| words.contains(hook) && words.contains(&config)).pop();
+    let id = found.expect("it has no hook").to_string();
+    assert!(std::process::Command::new("kill").args(["-KILL", &id]).status().unwrap().success());
 }
 
 /// The ids of the processes with such words.

@@ -23,16 +23,33 @@ pub struct ChatModel {
 struct Turn {
     tool: &'static str,
     input: Value,
+    /// How often it makes its call.
+    tries: usize,
+    /// What the agent's own classifier says of it, if that asks.
+    verdict: Option<Value>,
     told: watch::Sender<Option<String>>,
 }
+
+/// The tool in which Qwen's classifier answers.
+const VERDICT: &str = "respond_in_schema";
 
 impl ChatModel {
     /// A model whose first turn calls this tool.
     pub async fn calling(tool: &'static str, input: Value) -> Self {
+        Self::judged(tool, input, 1, None).await
+    }
+
+    /// The same, so many times, with a verdict of the agent's own classifier.
+    pub async fn judged(
+        tool: &'static str,
+        input: Value,
+        tries: usize,
+        verdict: Option<Value>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sender, told) = watch::channel(None);
-        let turn = Arc::new(Turn { tool, input, told: sender });
+        let turn = Arc::new(Turn { tool, input, tries, verdict, told: sender });
         let router = Router::new().fallback(reply).with_state(turn);
         tokio::spawn(async { axum::serve(listener, router).await.unwrap() });
         Self { url, told }
@@ -40,7 +57,8 @@ impl ChatModel {
 
     /// Waits until the model is told what became of its call.
     pub async fn is_told(&mut self) -> String {
-        let told = timeout(crate::daemon::LONG * 3, self.told.wait_for(Option::is_some)).await;
+        // A first start may install packages.
+        let told = timeout(crate::daemon::LONG * 6, self.told.wait_for(Option::is_some)).await;
         told.expect("the model is told nothing").unwrap().clone().unwrap()
     }
 
@@ -61,16 +79,19 @@ async fn reply(State(turn): State<Arc<Turn>>, Json(request): Json<Value>) -> Res
         Some(messages) => (true, messages.as_array().unwrap()),
         None => (false, request["contents"].as_array().unwrap()),
     };
+    if request["tools"].to_string().contains(VERDICT) {
+        return verdict(&turn, &request["tools"][0]["function"]["parameters"]["properties"]);
+    }
     // Titles and the like are asked for without tools.
     let offers = request["tools"].to_string().contains(&format!("\"name\":\"{}\"", turn.tool));
     let results: Vec<String> =
         turns.iter().filter(|turn| is_result(turn)).map(Value::to_string).collect();
-    let calls = offers && results.is_empty();
+    let calls = offers && results.len() < turn.tries;
     if offers && !results.is_empty() {
         turn.told.send_replace(Some(results.concat()));
     }
     let events = match is_chat {
-        true => chat(&turn, calls),
+        true => chat(&turn, calls, results.len()),
         false => vec![gemini(&turn, calls)],
     };
     if is_chat && request["stream"] != true {
@@ -86,18 +107,31 @@ async fn reply(State(turn): State<Arc<Turn>>, Json(request): Json<Value>) -> Res
     Sse::new(stream::iter(events)).into_response()
 }
 
+/// What the classifier says, with the fields that it asks for.
+fn verdict(turn: &Turn, fields: &Value) -> Response {
+    let Some(Value::Object(mut verdict)) = turn.verdict.clone() else {
+        return axum::http::StatusCode::BAD_REQUEST.into_response();
+    };
+    verdict.retain(|field, _| fields.get(field).is_some());
+    let function = json!({"name": VERDICT, "arguments": Value::from(verdict).to_string()});
+    let call = json!({"id": "call_v", "type": "function", "function": function});
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let choice = json!({"index": 0, "message": message, "finish_reason": "tool_calls"});
+    Json(json!({"id": "c1", "object": "chat.completion", "choices": [choice]})).into_response()
+}
+
 fn is_result(turn: &Value) -> bool {
     turn["role"] == "tool" || turn.to_string().contains("\"functionResponse\"")
 }
 
-fn chat(turn: &Turn, calls: bool) -> Vec<Value> {
+fn chat(turn: &Turn, calls: bool, tries: usize) -> Vec<Value> {
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
         json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "fake-model",
             "choices": [choice]})
     };
     let function = json!({"name": turn.tool, "arguments": turn.input.to_string()});
-    let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+    let call = json!({"index": 0, "id": format!("call_{}", tries + 1), "type": "function", "function": function});
     let (delta, finish) = match calls {
         true => (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls"),
         false => (json!({"role": "assistant", "content": "All done."}), "stop"),

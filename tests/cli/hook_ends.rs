@@ -15,7 +15,7 @@ struct Gate {
     call: fn() -> Value,
 }
 
-const GATES: [Gate; 6] = [
+const GATES: [Gate; 7] = [
     Gate {
         words: &["hook", "claude-code", "--gate"],
         call: || {
@@ -58,6 +58,13 @@ const GATES: [Gate; 6] = [
                 "input": {"command": "make x"}})
         },
     },
+    Gate {
+        words: &["hook", "qwen", "--gate"],
+        call: || {
+            json!({"session_id": "s", "hook_event_name": "PreToolUse",
+                "tool_name": "run_shell_command", "tool_input": {"command": "make x"}})
+        },
+    },
 ];
 
 impl Gate {
@@ -75,8 +82,9 @@ impl Gate {
 fn blocked(ended: &Ended, name: &str) -> String {
     // A signal may come while a denial is printed already.
     let printed: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
-    // Cline, pi: a denial is one of their own.
-    let denies = printed["cancel"] == true || printed["block"] == true;
+    // Cline, pi, Qwen: a denial is one of their own.
+    let qwen = &printed["hookSpecificOutput"]["permissionDecision"];
+    let denies = printed["cancel"] == true || printed["block"] == true || qwen == "deny";
     match ended.code {
         Some(2) => {
             let no_more = ended.stdout.is_empty() || denies;
@@ -206,6 +214,17 @@ async fn row_18_gemini_reads_a_denial_whatever_ends_its_hook() {
     let id = open(&daemon).await["id"].as_str().unwrap().to_owned();
     assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0));
     assert_eq!(hook.ends().await.stdout, "{\"decision\":\"allow\"}\n");
+}
+
+#[tokio::test]
+async fn row_18_qwen_reads_a_denial_whatever_ends_its_gate() {
+    let daemon = Daemon::start("").await;
+    let hook = GATES[6].start(&daemon, &[]);
+    is_ready(hook.id()).await;
+    hook.signal("KILL");
+    let ended = hook.ends().await;
+    let denial: Value = serde_json::from_str(&ended.stderr).unwrap();
+    assert_eq!(denial["hookSpecificOutput"]["permissionDecision"], "deny", "{ended:?}");
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ async fn the_prompt_of_each_agent_arrives_and_is_taken_back() {
         &["opencode"],
         &["copilot"],
         &["gemini"],
+        &["qwen"],
+        &["qwen", "--gate"],
         &["cursor"],
         &["cline"],
         &["pi"],
@@ -37,7 +39,7 @@ async fn the_prompt_of_each_agent_arrives_and_is_taken_back() {
         assert_eq!(daemon.open().await, Vec::<Value>::new(), "{args:?}");
     }
     let closed = daemon.all_in("cancelled").await;
-    assert_eq!(closed.len(), 8);
+    assert_eq!(closed.len(), 10);
     assert!(closed.iter().all(|ask| ask["call"]["session"] == "countersign doctor"));
 }
 

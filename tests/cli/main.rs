@@ -50,7 +50,9 @@ mod mcp_golden;
 mod mcp_http;
 mod mcp_proxy;
 mod model;
+mod nono;
 mod opencode;
+mod opencode_gate;
 mod opencode_races;
 mod overtaken;
 #[cfg(feature = "telegram")]
@@ -62,6 +64,7 @@ mod process;
 mod programs;
 mod project_env;
 mod proven_log;
+mod qwen_real;
 mod records;
 mod remote_page;
 mod responses_model;

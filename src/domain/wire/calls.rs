@@ -55,6 +55,14 @@ pub struct AheadQuery {
     pub spend: bool,
 }
 
+/// How long a sandbox waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxQuery {
+    /// How long a person has, in seconds; 55 where it is absent.
+    #[serde(default)]
+    pub wait: Option<u64>,
+}
+
 /// Whether a person approved a call ahead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AheadReply {

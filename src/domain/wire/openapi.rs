@@ -11,8 +11,8 @@ use crate::wire::{
     HistoryQuery, LogKeyReply, LogKeyRequest, LogQuery, LogReply, ModeReply, ModeRequest,
     NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView, PasskeysPage, PauseReply,
     PauseRequest, ReadyReply, ReloadReply, RemovedPasskeyReply, ResumedAgentReply, RevokeReply,
-    RevokedTokenReply, RotateTokenRequest, SessionRequest, SessionsPage, SubmitRequest, TokenReply,
-    TokensPage, TrialReply, TrialRequest, WaitQuery, routes,
+    RevokedTokenReply, RotateTokenRequest, SandboxQuery, SessionRequest, SessionsPage,
+    SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest, WaitQuery, routes,
 };
 use operation::{Operation, RouteAccess, described};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -201,6 +201,10 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<PasskeysPage>(generator, "200", "The passkeys, without their keys"),
         Operation::new("delete", routes::PASSKEY, "Remove a passkey", RouteAccess::Approver)
             .reply::<RemovedPasskeyReply>(generator, "200", "The passkey that was removed"),
+        Operation::new("post", routes::NONO, "Decide for a sandbox (nono)", RouteAccess::Agent)
+            .query::<SandboxQuery>(generator)
+            .body::<Value>(generator)
+            .reply::<Value>(generator, "200", "Granted or denied, in nono's words"),
         Operation::new("post", routes::MCP, "Send a message of MCP", RouteAccess::Agent)
             .body::<Value>(generator)
             .reply::<Value>(generator, "200", "The reply, or a stream that ends with it"),

@@ -68,6 +68,8 @@ pub const RESUME_TOKEN: &str = "/v1/tokens/{name}/resume";
 pub const PASSKEYS: &str = "/v1/passkeys";
 /// A passkey.
 pub const PASSKEY: &str = "/v1/passkeys/{id}";
+/// Asks of nono, a sandbox.
+pub const NONO: &str = "/v1/nono";
 /// Messages of MCP.
 pub const MCP: &str = "/mcp";
 /// Makes a nonce.

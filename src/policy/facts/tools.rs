@@ -103,6 +103,7 @@ const BASH: &[(Option<&str>, &str)] = &[
     (None, "bash"),
     // `bash -c`, as the tool's own description says.
     (Some("gemini"), "run_shell_command"),
+    (Some("qwen"), "run_shell_command"),
     (Some("molf"), "shell_exec"),
 ];
 
