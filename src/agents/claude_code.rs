@@ -74,11 +74,8 @@ impl HookAgent for ClaudeCode {
     }
 
     fn switched_off(&self, settings: &Path, folder: &Path) -> Option<String> {
-        let project = ["settings.json", "settings.local.json"];
-        let project = project.map(|name| folder.join(".claude").join(name));
-        let mut files = std::iter::once(settings.to_owned()).chain(project);
-        let off = files.find(|file| settings::no_hooks(file))?;
-        Some(format!("`disableAllHooks` in {} switches all hooks off", off.display()))
+        let project = [".claude/settings.json", ".claude/settings.local.json"];
+        settings::SETTINGS.switched_off(settings, folder, &project)
     }
 
     fn start(

@@ -40,6 +40,7 @@ pub const CLINE: AgentDescription = AgentDescription {
     home: || hook_files::home("Documents/Cline"),
     traces: &[".cline"],
     file: "Hooks/PreToolUse",
+    project: &[],
     hooks: HookText::Own(OwnFile { name: NAME, kind: HookFile::OwnProgram, text, command }),
     modes: &[HookMode::EveryCall],
     // No setting changes it.

@@ -38,6 +38,7 @@ pub const COPILOT: AgentDescription = AgentDescription {
     home,
     traces: &[],
     file: "hooks/countersign.json",
+    project: &[],
     hooks: HookText::Own(OwnFile { name: NAME, kind: HookFile::Own, text, command }),
     modes: &[HookMode::Prompts],
     // Its own default is 30 s.

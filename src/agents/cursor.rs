@@ -45,6 +45,7 @@ pub const CURSOR: AgentDescription = AgentDescription {
     home: || hook_files::home(".cursor"),
     traces: &[],
     file: "hooks.json",
+    project: &[],
     hooks: HookText::Settings(SETTINGS, entries, EMPTY),
     modes: &[HookMode::EveryCall],
     limit: |_| Some(HookLimit::written(Overdue::Blocks)),

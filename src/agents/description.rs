@@ -10,7 +10,7 @@ use crate::{
     json_settings::{HookEntry, JsonSettings},
 };
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An agent, as far as data describe it.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +27,8 @@ pub struct AgentDescription {
     pub(super) traces: &'static [&'static str],
     /// The file with its hooks, in `home`.
     pub(super) file: &'static str,
+    /// Settings of a project that can switch its hooks off.
+    pub(super) project: &'static [&'static str],
     /// Our hooks in that file.
     pub(super) hooks: HookText,
     /// The calls that can come here.
@@ -170,6 +172,15 @@ impl HookAgent for AgentDescription {
 
     fn limit(&self, mode: HookMode) -> Option<HookLimit> {
         (self.limit)(mode)
+    }
+
+    fn switched_off(&self, settings: &Path, folder: &Path) -> Option<String> {
+        match self.hooks {
+            HookText::Settings(form, ..) if !self.project.is_empty() => {
+                form.switched_off(settings, folder, self.project)
+            }
+            HookText::Settings(..) | HookText::Own(_) => None,
+        }
     }
 
     fn process_variable(&self) -> Option<&'static str> {

@@ -43,6 +43,7 @@ pub const GEMINI: AgentDescription = AgentDescription {
     home: || Ok(hook_files::folder("GEMINI_CLI_HOME", "")?.join(".gemini")),
     traces: &[],
     file: "settings.json",
+    project: &[],
     hooks: HookText::Settings(SETTINGS, entries, ""),
     modes: &[HookMode::EveryCall],
     // Its own default is a minute.

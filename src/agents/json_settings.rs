@@ -9,7 +9,11 @@ use jsonc_parser::{
     parse_to_ast, parse_to_serde_value,
 };
 use serde_json::{Value, json};
-use std::ops::Range;
+use std::{
+    fs, iter,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 /// The form of the settings of one agent.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +108,23 @@ impl JsonSettings {
         let all = self.handlers(&settings).into_iter();
         let others = all.filter(|(of, handler)| of == event && !self.is_ours(handler));
         others.filter_map(|(_, handler)| Some(command(&handler)?.to_owned())).collect()
+    }
+
+    /// Which of these settings and the project's switches all hooks off, as a sentence.
+    pub(super) fn switched_off(
+        self,
+        settings: &Path,
+        folder: &Path,
+        project: &[&str],
+    ) -> Option<String> {
+        let project = project.iter().map(|name| folder.join(name));
+        let is_off = |file: &PathBuf| {
+            let text = fs::read_to_string(file).unwrap_or_default();
+            let settings = self.parse(byte_order_mark(&text).1).unwrap_or_default();
+            settings.get("disableAllHooks") == Some(&Value::Bool(true))
+        };
+        let off = iter::once(settings.to_owned()).chain(project).find(is_off)?;
+        Some(format!("`disableAllHooks` in {} switches all hooks off", off.display()))
     }
 
     fn without(self, text: &str) -> Result<String, String> {

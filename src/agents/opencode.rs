@@ -41,6 +41,7 @@ pub const OPENCODE: AgentDescription = AgentDescription {
     home: folder,
     traces: &[],
     file: "plugin/countersign.js",
+    project: &[],
     hooks: HookText::Own(OwnFile { name: NAME, kind: HookFile::Own, text, command }),
     modes: &[HookMode::Prompts, HookMode::EveryCall],
     // The plugin waits for ever, and so does the dialog beside it.

@@ -37,6 +37,7 @@ pub const PI: AgentDescription = AgentDescription {
     home: || folder(".pi".into()),
     traces: &[],
     file: "extensions/countersign.js",
+    project: &[],
     hooks: HookText::Own(OwnFile { name: Pi::Pi.id(), kind: HookFile::Own, text, command }),
     modes: &[HookMode::EveryCall],
     limit: |_| None,

@@ -48,6 +48,7 @@ pub const QWEN: AgentDescription = AgentDescription {
     home: || hook_files::folder("QWEN_HOME", ".qwen"),
     traces: &[],
     file: "settings.json",
+    project: &[".qwen/settings.json"],
     hooks: HookText::Settings(SETTINGS, entries, ""),
     modes: &[HookMode::Prompts, HookMode::EveryCall],
     limit: |mode| {
@@ -179,6 +180,18 @@ mod tests {
             assert_eq!((hooks.command.as_str(), hooks.mode, hooks.complete), (COMMAND, mode, true));
             assert_eq!(QWEN.disconnect(&connected), Ok(theirs.to_owned()));
         }
+    }
+
+    #[test]
+    fn settings_of_a_project_that_switch_its_hooks_off_are_named() {
+        let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let settings = home.path().join("settings.json");
+        std::fs::create_dir(project.path().join(".qwen")).unwrap();
+        let theirs = project.path().join(".qwen/settings.json");
+        assert_eq!(QWEN.switched_off(&settings, project.path()), None);
+        std::fs::write(&theirs, "{\"disableAllHooks\": true, /* why */}").unwrap();
+        let expected = format!("`disableAllHooks` in {} switches all hooks off", theirs.display());
+        assert_eq!(QWEN.switched_off(&settings, project.path()), Some(expected));
     }
 
     #[test]

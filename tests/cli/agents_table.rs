@@ -160,7 +160,6 @@ async fn a_terminal_of_a_real_agent_waits_without_a_prompt_of_its_own() {
     for (agent, shows) in [
         (Real::Copilot, "Working"),
         (Real::Gemini, "made-by-agent.txt"),
-        (Real::Qwen, "made-by-agent.txt"),
         (Real::Pi, "made-by-agent.txt"),
         // An advertisement may cover the call.
         (Real::Cline, "do it"),
@@ -206,10 +205,26 @@ async fn row_18_a_call_whose_hook_is_killed_does_not_run_at_a_real_gemini() {
 
 /// Kills the hook of this daemon with these words.
 pub fn kill_hook(daemon: &Daemon, hook: &str) {
+    kill(hook_of(daemon, hook));
+}
+
+/// Kills the process that started that hook: its agent, however many launchers stand before it.
+pub fn kill_agent(daemon: &Daemon, hook: &str) {
+    let status = fs::read_to_string(format!("/proc/{}/status", hook_of(daemon, hook))).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    kill(parent.trim().parse().unwrap());
+}
+
+fn hook_of(daemon: &Daemon, hook: &str) -> u32 {
     let config = daemon.config().display().to_string();
-    let found = processes(|words| words.contains(hook) && words.contains(&config)).pop();
-    let id = found.expect("it has no hook").to_string();
-    assert!(std::process::Command::new("kill").args(["-KILL", &id]).status().unwrap().success());
+    let is_it = |words: &str| words.contains(hook) && words.contains(&config);
+    // A shell that starts it has the same words, and a lower id.
+    processes(is_it).into_iter().max().expect("it has no hook")
+}
+
+fn kill(process: u32) {
+    let kill = std::process::Command::new("kill").args(["-KILL", &process.to_string()]).status();
+    assert!(kill.unwrap().success());
 }
 
 /// The ids of the processes with such words.

@@ -27,6 +27,11 @@ const lines = (await import('node:readline')).createInterface({ input: process.s
 lines.on('line', async (line) => {
     const event = JSON.parse(line);
     late ||= event.type === 'host.late';
+    if (event.type === 'host.call') {
+        const { args, ...call } = event.properties;
+        const runs = () => print({ ran: call.callID });
+        return plugin['tool.execute.before'](call, { args }).then(runs, (e) => print({ blocked: e.message }));
+    }
     await plugin.event({ event });
 });
 print('ready');
@@ -42,11 +47,15 @@ struct Host {
 impl Host {
     /// Connects opencode and loads the plugin; `None` where there is no node.
     async fn start(daemon: &Daemon) -> Option<Self> {
+        Self::connected(daemon, &["connect", "opencode", "--yes"]).await
+    }
+
+    async fn connected(daemon: &Daemon, words: &[&str]) -> Option<Self> {
         if Command::new("node").arg("--version").output().await.is_err() {
             eprintln!("SKIPPED: there is no node here to run the plugin with");
             return None;
         }
-        let connected = run(daemon, &["connect", "opencode", "--yes"]).await;
+        let connected = run(daemon, words).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
         let plugin = daemon.dir.path().join(".config/opencode/plugin/countersign.js");
         let module = daemon.dir.path().join("plugin.mjs");
@@ -281,5 +290,60 @@ async fn events_of_the_second_version_are_asked_once_and_answered_on_their_own_r
     let replied = json!({"sessionID": "ses_root", "requestID": "per_2", "reply": "once"});
     host.sees(&json!({"id": "evt", "type": "permission.v2.replied", "data": replied})).await;
     daemon.ask_reaches(&ask, "cancelled").await;
+    assert_eq!(host.ends().await, Vec::<Value>::new());
+}
+
+const GATE: &[&str] = &["connect", "opencode", "--gate", "--yes"];
+
+fn call(id: &str) -> Value {
+    json!({"type": "host.call", "properties": {"tool": "bash", "sessionID": "ses_root",
+        "callID": id, "args": {"command": "touch x"}}})
+}
+
+#[tokio::test]
+async fn a_gate_lets_a_call_run_that_was_approved_and_answers_opencodes_prompt_for_it_alone() {
+    let daemon = Daemon::start("").await;
+    let Some(mut host) = Host::connected(&daemon, GATE).await else { return };
+    host.sees(&call("call_1")).await;
+    answer(&daemon, &open(&daemon).await, &["approve"]).await;
+    assert_eq!(host.next().await, Some(json!({"ran": "call_1"})));
+    host.sees(&call("call_2")).await;
+    answer(&daemon, &open(&daemon).await, &["deny", "--reason", "no files"]).await;
+    let why = "Denied by the approver's token: no files";
+    assert_eq!(host.next().await, Some(json!({"blocked": why})));
+    let prompt = |session: &str, call: &str| {
+        json!({"type": "permission.asked", "properties": {"id": "per_1", "sessionID": session,
+            "permission": "bash", "tool": {"callID": call}}})
+    };
+    host.sees(&prompt("ses_root", "call_2")).await;
+    host.sees(&prompt("ses_other", "call_1")).await;
+    host.sees(&json!({"type": "permission.asked", "properties": {"id": "per_2"}})).await;
+    host.sees(&prompt("ses_root", "call_1")).await;
+    let once = json!({"url": "/permission/per_1/reply", "body": {"reply": "once"},
+        "headers": {"content-type": "application/json"}});
+    assert_eq!(host.ends().await, [once]);
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_gate_blocks_without_a_daemon_and_after_the_turn_is_over_and_leaves_questions_alone() {
+    let mut daemon = Daemon::start("").await;
+    let Some(mut host) = Host::connected(&daemon, GATE).await else { return };
+    host.sees(&call("call_1")).await;
+    let ask = open(&daemon).await;
+    host.sees(&json!({"type": "session.idle", "properties": {"sessionID": "ses_root"}})).await;
+    let blocked = host.next().await.unwrap();
+    assert!(blocked["blocked"].is_string(), "{blocked}");
+    let closed = daemon.closed(ask["id"].as_str().unwrap()).await;
+    assert_eq!(closed["reason"], "cancelled: it was answered elsewhere");
+    let mut question = call("call_2");
+    question["properties"]["tool"] = json!("question");
+    host.sees(&question).await;
+    assert_eq!(host.next().await, Some(json!({"ran": "call_2"})));
+    daemon.stop().await;
+    host.sees(&call("call_3")).await;
+    let blocked = host.next().await.unwrap();
+    let why = blocked["blocked"].as_str().unwrap();
+    assert!(why.contains("so it is blocked: "), "{why}");
     assert_eq!(host.ends().await, Vec::<Value>::new());
 }

@@ -3,6 +3,7 @@
 
 use crate::{
     agents_real::{Real, asked},
+    agents_table::{kill_agent, kill_hook},
     chat_model::ChatModel,
     daemon::{APPROVER, Daemon, LONG},
     process::run,
@@ -10,7 +11,6 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use tokio::process::Command;
 
 /// Qwen in this mode with a model that makes its call so many times, and the classifier's verdict.
 async fn started(
@@ -148,14 +148,9 @@ async fn a_prompt_of_qwen_outlives_a_killed_daemon_and_qwens_death_closes_its_ca
     assert!(made.exists());
     drop(terminal);
     let daemon = Daemon::start("").await;
-    let (_model, made, terminal) = started(&daemon, "default", 1, None).await.unwrap();
+    let (_model, made, _terminal) = started(&daemon, "default", 1, None).await.unwrap();
     let id = asked(&daemon, Real::Qwen).await;
-    // It works in a child of what was started.
-    let started = terminal.child.id().unwrap();
-    let children = format!("/proc/{started}/task/{started}/children");
-    let children = std::fs::read_to_string(children).unwrap();
-    let kill = Command::new("kill").arg("-KILL").args(children.split_whitespace()).status();
-    assert!(kill.await.unwrap().success());
+    kill_agent(&daemon, "hook qwen");
     daemon.ask_reaches(&id, "cancelled").await;
     assert!(!made.exists());
 }
@@ -165,7 +160,7 @@ async fn row_18_a_call_whose_gate_is_killed_does_not_run_at_a_real_qwen() {
     let daemon = Daemon::start("").await;
     let Some(mut started) = Real::Qwen.start(&daemon).await else { return };
     asked(&daemon, Real::Qwen).await;
-    crate::agents_table::kill_hook(&daemon, "hook qwen");
+    kill_hook(&daemon, "hook qwen");
     let told = started.model.is_told().await;
     assert!(told.contains("so it is blocked"), "{told}");
     assert!(!started.work.join("made-by-agent.txt").exists());

@@ -5,7 +5,6 @@ use super::super::{
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// The events that we hook. The first is decided; the others report that a call is over.
 const EVENTS: [&str; 5] =
@@ -21,7 +20,7 @@ const WAKE: &str = "--wake";
 /// The modes whose option is part of a hook's command.
 const CHOSEN: [HookMode; 3] = [HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks];
 
-const SETTINGS: JsonSettings = JsonSettings {
+pub(super) const SETTINGS: JsonSettings = JsonSettings {
     name: super::NAME,
     title: "Claude Code",
     comments: Comments::Refused,
@@ -99,12 +98,6 @@ fn bare(command: &str) -> String {
 /// The commands of other programs that decide on Claude Code's prompts.
 pub fn others(text: &str) -> Vec<String> {
     SETTINGS.others(text, EVENTS[0])
-}
-
-/// Whether this file switches all hooks off.
-pub fn no_hooks(file: &Path) -> bool {
-    let settings = std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    settings.is_some_and(|it: Value| it.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
 fn handler(event: &str, command: &str) -> Value {
