@@ -53,6 +53,7 @@ mod model;
 mod opencode;
 mod opencode_races;
 mod overtaken;
+mod parked;
 #[cfg(feature = "telegram")]
 mod phone;
 #[cfg(feature = "telegram")]
