@@ -107,7 +107,7 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             let (host, transcript, after_s) = (caller::host(), None, after);
             let run = ParkedRun { host, cwd: folder, transcript, words, after_s };
             let while_parked = WhileParked::Wait;
-            let host = ParkingHost { context, client, run, while_parked };
+            let host = ParkingHost { hook: &park::hook(context)?, client, run, while_parked };
             host.serve(Start::Prompt(prompt), &mut signals).await
         }
         HostedSystem::ClaudeCode(args) => {

@@ -86,7 +86,8 @@ pub(super) enum WhileParked {
 
 /// A run of Claude Code that can wait, and who starts its processes.
 pub(super) struct ParkingHost<'a> {
-    pub(super) context: &'a Context,
+    /// The command line of the hook, without its options.
+    pub(super) hook: &'a str,
     pub(super) client: Client,
     pub(super) run: ParkedRun,
     pub(super) while_parked: WhileParked,
@@ -112,10 +113,15 @@ impl ParkingHost<'_> {
                 return exit;
             }
             let parked = tokio::select! {
-                parked = self.parked(&session, resumed.as_ref()) => parked?,
+                parked = self.parked(&session, resumed.as_ref()) => parked,
                 () = signals.any() => return Ok(Exit::Interrupted),
             };
-            let Some(parked) = parked else { return exit };
+            let parked = match (parked, exit) {
+                (Ok(Some(parked)), _) => parked,
+                (Ok(None), exit) => return exit,
+                (Err(why), Err(exit)) => return Err(exit.context(why)),
+                (Err(why), Ok(_)) => return Err(why),
+            };
             say::aside(&told(&parked, self.while_parked));
             if self.while_parked == WhileParked::Leave {
                 return Ok(Exit::Pending);
@@ -156,8 +162,7 @@ impl ParkingHost<'_> {
         let parking = Parking { run: self.run.clone(), resumed: resumed.cloned() };
         let parking = serde_json::to_string(&parking)?;
         let parking = shlex::try_quote(&parking).context("a word holds a NUL character")?;
-        let hook = connect::hook_command(self.context, &ClaudeCode)?;
-        let command = format!("{hook} --gate --park {parking}");
+        let command = format!("{} --gate --park {parking}", self.hook);
         let settings = claude_gated(&settings, &command)
             .map_err(|why| anyhow!("the settings given with --settings:{why}"))?;
         words.extend(["--settings".to_owned(), settings]);
@@ -261,6 +266,11 @@ impl ResumedCall {
 
 fn in_session(all: Vec<ParkedView>, session: &str) -> Option<ParkedView> {
     all.into_iter().find(|it| it.ask.call.session == session)
+}
+
+/// The command line of the hook that parks.
+pub(super) fn hook(context: &Context) -> Result<String> {
+    connect::hook_command(context, &ClaudeCode)
 }
 
 /// Refuses to park where another hook of ours would hold every call.

@@ -106,6 +106,8 @@ fn row(parked: ParkedView) -> Result<Vec<Cell>> {
 async fn resume(context: &Context, args: ResumeArgs) -> Result<Exit> {
     let mut signals = InterruptSignals::new()?;
     let client = context.client()?;
+    // Before the folder changes: the config may be named from this one.
+    let hook = park::hook(context)?;
     if let Some(id) = args.ask {
         let all = client.parked().await?;
         let mut like = all.into_iter().filter(|it| it.ask.id.starts_with(&id));
@@ -113,7 +115,7 @@ async fn resume(context: &Context, args: ResumeArgs) -> Result<Exit> {
             bail!("no parked run waits for `{id}`; `countersign parked` lists them");
         };
         park::check_here(&parked.run)?;
-        return go_on(context, client, parked, &mut signals).await;
+        return go_on(&hook, client, parked, &mut signals).await;
     }
     let mut last = Exit::Good;
     loop {
@@ -124,7 +126,7 @@ async fn resume(context: &Context, args: ResumeArgs) -> Result<Exit> {
         match ready {
             Ok(ready) => {
                 for parked in ready {
-                    last = match go_on(context, client.clone(), parked, &mut signals).await {
+                    last = match go_on(&hook, client.clone(), parked, &mut signals).await {
                         Ok(Exit::Interrupted) => return Ok(Exit::Interrupted),
                         Ok(exit) => exit,
                         Err(error) => {
@@ -159,7 +161,7 @@ async fn answered_here(client: &Client) -> Result<Vec<ParkedView>, ClientError> 
 
 /// Goes on with a run, to its end or until it is parked again.
 async fn go_on(
-    context: &Context,
+    hook: &str,
     client: Client,
     parked: ParkedView,
     signals: &mut InterruptSignals,
@@ -168,5 +170,5 @@ async fn go_on(
     std::env::set_current_dir(&right.run.cwd).with_context(|| right.run.cwd.clone())?;
     let start = Start::Resumed(ResumedCall::of(&parked, right.epoch));
     let while_parked = WhileParked::Leave;
-    ParkingHost { context, client, run: right.run, while_parked }.serve(start, signals).await
+    ParkingHost { hook, client, run: right.run, while_parked }.serve(start, signals).await
 }

@@ -255,3 +255,120 @@ fn row(row: &AnyRow) -> Result<Parked, StoreError> {
         until_at: row.try_get("until_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::{
+        Closed, NewAsk,
+        engines::on_both,
+        tests::{answered, new_ask_in},
+    };
+    use countersign_domain::{Decision, pause::Pause};
+
+    const HOLD: Duration = Duration::from_mins(1);
+
+    fn run() -> ParkedRun {
+        let (host, cwd, transcript) = (Some("mill".into()), "/shop".into(), Some("/t".into()));
+        ParkedRun { host, cwd, transcript, words: vec!["claude".into()], after_s: 600 }
+    }
+
+    /// An ask that a caller waits for.
+    async fn asked(store: &Store, id: &str, session: &str) -> Ask {
+        let attended = NewAsk { attended: true, deadline_at: Some(50), ..new_ask_in(session, id) };
+        store.insert_ask(&attended, &[]).await.unwrap();
+        store.ask(id).await.unwrap().unwrap()
+    }
+
+    async fn approved(store: &Store, id: &str) -> Ask {
+        let seen = store.ask(id).await.unwrap().unwrap();
+        match store.close_ask(&seen, &answered(Decision::Approve, 60), &[]).await.unwrap() {
+            Closed::Won(ask) => ask,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn starts() -> Option<Execution> {
+        Some(Execution { started_at: 70, as_call: Some("toolu_1".into()), end: None })
+    }
+
+    #[tokio::test]
+    async fn a_parked_ask_has_no_caller_and_a_later_deadline_and_its_session_no_second_one() {
+        on_both(async |store| {
+            let (one, two) = (asked(&store, "one", "s").await, asked(&store, "two", "s").await);
+            let park =
+                async |seen: &Ask, now| store.park(seen, &run(), Some(90), now).await.unwrap();
+            assert_eq!(park(&one, 50).await, ParkOutcome::Changed, "its time is over");
+            assert_eq!(park(&one, 10).await, ParkOutcome::Parked);
+            assert_eq!(
+                park(&one, 11).await,
+                ParkOutcome::Parked,
+                "a lost reply is asked for again"
+            );
+            assert_eq!(park(&two, 12).await, ParkOutcome::ForAnother("one".into()));
+            let other = asked(&store, "other", "t").await;
+            assert_eq!(park(&other, 13).await, ParkOutcome::Parked);
+            let now = store.ask("one").await.unwrap().unwrap();
+            assert_eq!((now.attended, now.deadline_at, now.is_open()), (false, Some(90), true));
+            let parked = store.parked_runs().await.unwrap();
+            let ids: Vec<_> = parked.iter().map(|it| (&*it.ask, it.run == run())).collect();
+            assert_eq!(ids, [("one", true), ("other", true)]);
+            assert!(store.is_parked("a", "s").await.unwrap());
+            assert!(store.drop_parked("one").await.unwrap());
+            assert!(!store.drop_parked("one").await.unwrap());
+            assert!(!store.is_parked("a", "s").await.unwrap());
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_taken_once_by_who_resumed_last() {
+        on_both(async |store| {
+            let one = asked(&store, "one", "s").await;
+            assert_eq!(store.park(&one, &run(), None, 10).await.unwrap(), ParkOutcome::Parked);
+            let seen = approved(&store, "one").await;
+            let take = async |epoch| store.take_answer(&seen, epoch, starts()).await.unwrap();
+            let resume = async |hold| store.resume_run("one", hold).await.unwrap();
+            assert_eq!(resume(Duration::ZERO).await, Resumption::Granted(1, run()));
+            assert_eq!(resume(HOLD).await, Resumption::Granted(2, run()));
+            assert_eq!(resume(HOLD).await, Resumption::Held);
+            assert_eq!(take(1).await, TakeOutcome::Stale);
+            let by = countersign_domain::By::Timeout;
+            let pause = Pause { mode: countersign_domain::pause::PauseMode::Hold, by, since: 61 };
+            store.set_pause(&pause).await.unwrap();
+            assert_eq!(take(2).await, TakeOutcome::Changed, "nothing starts in a pause");
+            store.end_pause(&pause.by, 62).await.unwrap();
+            assert_eq!(take(2).await, TakeOutcome::Taken);
+            assert_eq!(take(2).await, TakeOutcome::Taken, "the same process, whose reply was lost");
+            assert_eq!((take(1).await, take(3).await), (TakeOutcome::Stale, TakeOutcome::Stale));
+            assert_eq!(resume(HOLD).await, Resumption::NotParked);
+            let now = store.ask("one").await.unwrap().unwrap();
+            assert_eq!(now.answer().unwrap().execution, starts());
+            assert!(!store.process_ended("one", 1, true, None).await.unwrap());
+            assert!(!store.process_ended("one", 2, false, None).await.unwrap());
+            assert!(store.process_ended("one", 2, true, Some(5)).await.unwrap(), "it did not run");
+            assert_eq!(store.parked_runs().await.unwrap().first().unwrap().cost, Some(5));
+            assert_eq!(resume(HOLD).await, Resumption::Granted(3, run()));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn of_many_that_resume_a_run_at_once_one_may_and_of_many_that_take_one_does() {
+        on_both(async |store| {
+            let one = asked(&store, "one", "s").await;
+            assert_eq!(store.park(&one, &run(), None, 10).await.unwrap(), ParkOutcome::Parked);
+            let seen = approved(&store, "one").await;
+            let all = (0..8).map(|_| store.resume_run("one", HOLD));
+            let all = futures::future::try_join_all(all).await.unwrap();
+            let granted = all.iter().filter(|it| **it == Resumption::Granted(1, run())).count();
+            let held = all.iter().filter(|it| **it == Resumption::Held).count();
+            assert_eq!((granted, held), (1, 7));
+            let all = (0..8).map(|epoch| store.take_answer(&seen, epoch, starts()));
+            let all = futures::future::try_join_all(all).await.unwrap();
+            assert_eq!(all.iter().filter(|it| **it == TakeOutcome::Taken).count(), 1);
+        })
+        .await;
+    }
+}

@@ -54,6 +54,7 @@ mod opencode;
 mod opencode_races;
 mod overtaken;
 mod parked;
+mod parked_real;
 #[cfg(feature = "telegram")]
 mod phone;
 #[cfg(feature = "telegram")]

@@ -408,20 +408,34 @@ async fn a_run_that_is_killed_between_parking_and_putting_off_runs_nothing() {
     }
 }
 
+// Each waits until the right of the one that was killed has ended.
+
+#[tokio::test]
+async fn a_run_whose_host_is_killed_before_it_took_its_answer_is_resumed_once() {
+    before_it_took_its_answer(Killed::Host).await;
+}
+
 #[tokio::test]
 async fn a_run_that_is_killed_before_it_took_its_answer_is_resumed_once() {
-    for what in KILLED {
-        let mut daemon = Daemon::start("").await;
-        let id = approved(&daemon).await;
-        std::fs::write(file(&daemon, "hold"), "hook").unwrap();
-        let resuming = in_group(daemon.command(&["parked", "resume", &id]));
-        held(&daemon, "hook").await;
-        kill(&mut daemon, &resuming, what).await;
-        assert_eq!(said(&daemon, "ran"), "", "{what:?}");
-        settles(&daemon, &id).await;
-        assert_eq!(said(&daemon, "ran"), "toolu_1\n", "{what:?}");
-        assert_eq!(listed(&daemon).await, Vec::<Value>::new(), "{what:?}");
-    }
+    before_it_took_its_answer(Killed::Run).await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_with_its_daemon_before_it_took_its_answer_is_resumed_once() {
+    before_it_took_its_answer(Killed::Everything).await;
+}
+
+async fn before_it_took_its_answer(what: Killed) {
+    let mut daemon = Daemon::start("").await;
+    let id = approved(&daemon).await;
+    std::fs::write(file(&daemon, "hold"), "hook").unwrap();
+    let resuming = in_group(daemon.command(&["parked", "resume", &id]));
+    held(&daemon, "hook").await;
+    kill(&mut daemon, &resuming, what).await;
+    assert_eq!(said(&daemon, "ran"), "");
+    settles(&daemon, &id).await;
+    assert_eq!(said(&daemon, "ran"), "toolu_1\n");
+    assert_eq!(listed(&daemon).await, Vec::<Value>::new());
 }
 
 #[tokio::test]
@@ -464,4 +478,19 @@ async fn a_daemon_that_is_killed_while_a_run_is_resumed_lets_its_call_run_once()
         assert_eq!(said(&daemon, "ran"), "toolu_1\n", "round {round}");
         assert_eq!(listed(&daemon).await, Vec::<Value>::new(), "round {round}");
     }
+}
+
+#[tokio::test]
+async fn a_restored_backup_resumes_nothing_that_was_resumed_since() {
+    let mut daemon = Daemon::start("").await;
+    let id = approved(&daemon).await;
+    let copy = file(&daemon, "copy.db").display().to_string();
+    assert_eq!(run(&daemon, &["backup", &copy]).await.code, Some(0));
+    assert_eq!(run(&daemon, &["parked", "resume", &id]).await.code, Some(0));
+    assert!(daemon.stop().await);
+    let restored = run(&daemon, &["restore", &copy]).await;
+    assert_eq!(restored.code, Some(0), "{restored:?}");
+    daemon.run().await;
+    assert_eq!(listed(&daemon).await, Vec::<Value>::new());
+    assert_eq!(said(&daemon, "ran"), "toolu_1\n");
 }
