@@ -112,6 +112,30 @@ async fn a_run_goes_on_by_a_command_after_everything_was_killed() {
 }
 
 #[tokio::test]
+async fn a_worker_goes_on_with_what_is_answered_until_it_is_stopped() {
+    let mut daemon = Daemon::start("").await;
+    let host = host(&daemon, &[("toolu_1", "make deploy"), ("toolu_2", "make check")]);
+    let first = id_of(&parked(&daemon).await);
+    host.signal("KILL");
+    let worker = Process::start(daemon.command(&["parked", "resume", "--watch"]));
+    run(&daemon, &["approve", &first]).await;
+    let is_second = |all: &Value| {
+        all["parked"][0]["ask"]["call"]["args"]["command"] == "make check"
+            && all["parked"][0]["cost_usd"].is_number()
+    };
+    let second = id_of(&daemon.until("/v1/parked", is_second).await["parked"][0]);
+    assert_eq!(said(&daemon, "ran"), "toolu_1\n");
+    // It outlives the daemon.
+    daemon.kill().await;
+    daemon.run().await;
+    run(&daemon, &["approve", &second]).await;
+    says(&daemon, "ran", "toolu_1\ntoolu_2\n").await;
+    worker.signal("TERM");
+    assert_eq!(worker.ends().await.code, Some(130));
+    assert_eq!(listed(&daemon).await, Vec::<Value>::new());
+}
+
+#[tokio::test]
 async fn of_two_that_resume_a_run_one_does() {
     let daemon = Daemon::start("").await;
     let host = host(&daemon, &[("toolu_1", "make deploy")]);
@@ -341,13 +365,18 @@ fn in_group(mut command: Command) -> Process {
 
 /// Waits until the Claude Code has stopped before the step that `hold` names.
 async fn held(daemon: &Daemon, step: &str) {
-    let held = file(daemon, "held");
+    says(daemon, "held", &format!("{step}\n")).await;
+    std::fs::remove_file(file(daemon, "held")).unwrap();
+}
+
+/// Waits until this stands in a file of the Claude Code.
+async fn says(daemon: &Daemon, name: &str, text: &str) {
     let since = std::time::Instant::now();
-    while std::fs::read_to_string(&held).unwrap_or_default().trim() != step {
-        assert!(since.elapsed() < LONG, "it never came to `{step}`: {}", said(daemon, "hook.err"));
+    while said(daemon, name) != text {
+        let now = (said(daemon, name), said(daemon, "hook.err"));
+        assert!(since.elapsed() < LONG, "`{name}` never says {text}: {now:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    std::fs::remove_file(held).unwrap();
 }
 
 /// Resumes what can be resumed, until nothing is parked or that does not help.
