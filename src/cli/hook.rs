@@ -199,10 +199,7 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     call.waits_s = patience.map(|patience| patience.left().as_secs().saturating_sub(1).max(1));
     let request = request.as_ref();
     let verbose = args.verbose;
-    let parking = args.park.as_ref().and_then(|parking| {
-        let put_off = request.put_off().filter(|it| Path::new(&it.transcript).is_file())?;
-        Some((parking, put_off))
-    });
+    let parking = args.park.as_ref().and_then(|parking| Some((parking, request.put_off()?)));
     if let Some((parking, _)) = &parking {
         // The answer comes from the run that goes on, however long that takes.
         call.expires_in_s = Some(parking.run.after_s.saturating_add(PARKS_WITHIN_S));
@@ -390,8 +387,15 @@ impl PromptedCall<'_> {
     ) -> Result<HookReply> {
         let transcript = Some(put_off.transcript.clone());
         let run = ParkedRun { transcript, ..parking.run.clone() };
+        let refused = |why| ParkReply { parked: false, reason: Some(why) };
         let reply = match other {
-            Some(other) => ParkReply { parked: false, reason: Some(one_at_a_time(&other)) },
+            Some(other) => refused(one_at_a_time(&other)),
+            // Looked for only now: Claude Code writes it while its first hook starts.
+            None if !Path::new(&put_off.transcript).is_file() => refused(format!(
+                "nobody answered in time, and this run cannot wait: its conversation is not kept \
+                 in {}",
+                put_off.transcript
+            )),
             None => client.park(id, &run).await?,
         };
         match reply {

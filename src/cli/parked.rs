@@ -105,6 +105,7 @@ fn row(parked: ParkedView) -> Result<Vec<Cell>> {
 
 async fn resume(context: &Context, args: ResumeArgs) -> Result<Exit> {
     let mut signals = InterruptSignals::new()?;
+    park::check()?;
     let client = context.client()?;
     // Before the folder changes: the config may be named from this one.
     let hook = park::hook(context)?;

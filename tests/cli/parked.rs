@@ -292,26 +292,28 @@ async fn hook(daemon: &Daemon, attended: &str, facts: &Value) -> Ended {
     Process::start(command).input(&event.to_string()).await.ends().await
 }
 
+/// What a hook that denies tells the model.
+fn denial(ended: &Ended) -> String {
+    let said: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
+    let said = &said["hookSpecificOutput"];
+    assert_eq!(said["permissionDecision"], "deny", "{ended:?}");
+    said["permissionDecisionReason"].as_str().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn a_call_of_a_terminal_or_a_subagent_is_never_put_off() {
     let daemon = Daemon::start("[policy]\ntimeout = \"3s\"").await;
-    for (attended, facts) in [
-        ("1", json!({})),
-        ("0", json!({"agent_id": "a7"})),
-        ("0", json!({"transcript_path": "/nowhere.jsonl"})),
-    ] {
+    for (attended, facts) in [("1", json!({})), ("0", json!({"agent_id": "a7"}))] {
         let ended = hook(&daemon, attended, &facts).await;
         assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{ended:?}");
     }
+    let lost = hook(&daemon, "0", &json!({"transcript_path": "/nowhere.jsonl"})).await;
+    assert!(denial(&lost).contains("its conversation is not kept in /nowhere.jsonl"), "{lost:?}");
     assert_eq!(listed(&daemon).await, Vec::<Value>::new());
     let put_off = hook(&daemon, "0", &json!({})).await;
     assert!(put_off.code == Some(0) && put_off.stdout.contains("\"defer\""), "{put_off:?}");
     let second = hook(&daemon, "0", &json!({"tool_use_id": "toolu_2"})).await;
-    let said: Value = serde_json::from_str(&second.stdout).unwrap_or_else(|_| panic!("{second:?}"));
-    let said = &said["hookSpecificOutput"];
-    assert_eq!(said["permissionDecision"], "deny", "{second:?}");
-    let why = said["permissionDecisionReason"].as_str().unwrap();
-    assert!(why.contains("parked: one at a time"), "{why}");
+    assert!(denial(&second).contains("parked: one at a time"), "{second:?}");
 }
 
 #[tokio::test]
