@@ -9,8 +9,9 @@ mod request;
 mod settings;
 mod start_mode;
 
-pub use control::{ControlAround, ControlSession};
+pub use control::{ControlAround, ControlEnd, ControlSession};
 pub use prompt::PermissionPrompt;
+pub use settings::gated as claude_gated;
 
 use super::agent::{
     AgentStart, AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply,
@@ -104,7 +105,9 @@ impl HookAgent for ClaudeCode {
             HookMode::Prompts | HookMode::Blocks => {
                 Ok(read(stdin, mode)?.map(|wanted| Box::new(wanted) as _))
             }
-            HookMode::EveryCall | HookMode::RuledCalls => gate::read(stdin, mode),
+            HookMode::EveryCall | HookMode::RuledCalls => {
+                gate::read(stdin, mode, self.attendance())
+            }
         }
     }
 

@@ -75,10 +75,30 @@ pub trait HookRequest: fmt::Debug + Send {
         None
     }
 
+    /// Puts the call off, so that the agent's process ends and another one goes on from here; `None`
+    /// where the agent would not come back to it.
+    fn put_off(&self) -> Option<PutOff> {
+        None
+    }
+
+    /// Denies the call where its own decision says nothing to the model, with the reason.
+    fn denied(&self, why: &str) -> HookReply {
+        HookReply::Block(why.to_owned())
+    }
+
     /// Where the agent notes that the turn was interrupted, if it tells its hook nothing.
     fn journal(&self) -> Option<Journal> {
         None
     }
+}
+
+/// A call that is put off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutOff {
+    /// What ends the agent's process.
+    pub reply: HookReply,
+    /// The file with the conversation, from which another process goes on.
+    pub transcript: String,
 }
 
 /// The hook's output and exit code.

@@ -30,14 +30,15 @@ pub use agent::{
     AgentStart, AgentTitle, Attendance, HookAgent, HookFile, HookLimit, HookMode, Hooks, Overdue,
     Retry, RetryStep,
 };
-use claude_code::ClaudeCode;
-pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
+pub use claude_code::{
+    ClaudeCode, ControlAround, ControlEnd, ControlSession, PermissionPrompt, claude_gated,
+};
 use cline::CLINE;
 use codex::Codex;
 pub use codex::{CodexAround, CodexOutput, CodexRun, CodexWatch};
 use copilot::COPILOT;
 use cursor::CURSOR;
-pub use event::{HookEvent, HookReply, HookRequest};
+pub use event::{HookEvent, HookReply, HookRequest, PutOff};
 pub use existing::existing;
 use gemini::GEMINI;
 pub use hook_call::message as denial_message;

@@ -39,7 +39,7 @@ pub(super) async fn run(context: &Context, args: AcpArgs) -> Result<Exit> {
     let program = program.map_or("acp".to_owned(), |name| name.to_string_lossy().into_owned());
     let around = AcpContext { program, host: caller::host(), run: ids::nonce() };
     let prompts = if args.race { Prompts::InEditorToo } else { Prompts::Here };
-    let proxy = AcpProxy::new(around, prompts);
+    let mut proxy = AcpProxy::new(around, prompts);
     let calls = OpenCalls::new(client, WithoutDaemon::Fails);
-    host::serve(&args.agent, proxy, of_stdin(), calls, &mut signals).await
+    host::serve(&args.agent, &mut proxy, of_stdin(), calls, &mut signals).await
 }

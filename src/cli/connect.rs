@@ -4,7 +4,7 @@ mod hooks;
 mod phone;
 mod setup;
 
-pub(super) use hooks::reconnect;
+pub(super) use hooks::{hook_command, reconnect};
 
 use super::{Context, Exit, Misused, wait};
 use crate::platforms::{BUILT_IN, Registered, guided};

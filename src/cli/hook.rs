@@ -8,14 +8,23 @@ mod early_signals;
 mod overtaken;
 
 use super::{
-    Context, Exit, asking::InterruptSignals, caller, connect, connect::Gate, say, wait, when,
+    Context, Exit,
+    asking::InterruptSignals,
+    caller, connect,
+    connect::Gate,
+    park::{Parking, ResumedCall},
+    say, wait, when,
 };
 use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{
-    Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest, Retry, RetryStep,
+    Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply, HookRequest, PutOff, Retry,
+    RetryStep,
 };
 use countersign_client::{Client, ClientSettings, Decided, Ending, Submitted};
-use countersign_domain::wire::CancelReason;
+use countersign_domain::{
+    parked::{ParkedRun, one_at_a_time},
+    wire::{CancelReason, ParkReply, ParkedView},
+};
 use countersign_gate::call::Call;
 use countersign_tokens::ids;
 use early_signals::EarlySignals;
@@ -34,6 +43,9 @@ const CONNECT: Duration = Duration::from_millis(300);
 
 /// How long a submission may take to tell the id of its ask.
 const SUBMISSION: Duration = Duration::from_secs(2);
+
+/// How long parking a run may take before its ask expires, in seconds.
+const PARKS_WITHIN_S: u64 = 300;
 
 /// Between two looks into the agent's journal.
 const JOURNAL: Duration = Duration::from_millis(500);
@@ -66,6 +78,9 @@ pub(super) struct HookArgs {
     /// Do not hold up the agent's terminal: wake it where a person releases a blocked call
     #[arg(long, hide = true, conflicts_with_all = ["gate", "ahead"])]
     wake: bool,
+    /// Park the run of a call that needs a person for too long
+    #[arg(long, value_name = "RUN", hide = true, requires = "gate", value_parser = Parking::read)]
+    park: Option<Parking>,
     /// The folder of the daemon's socket where the config names none; nothing else chooses it then
     #[arg(long, value_name = "FOLDER")]
     sockets: Option<PathBuf>,
@@ -185,7 +200,13 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     call.waits_s = patience.map(|patience| patience.left().as_secs().saturating_sub(1).max(1));
     let request = request.as_ref();
     let verbose = args.verbose;
-    let submission = PromptedCall { agent, request, call, verbose, wakes, patience, early_signals };
+    let parking = args.park.as_ref().and_then(|parking| Some((parking, request.put_off()?)));
+    if let Some((parking, _)) = &parking {
+        // The answer comes from the run that goes on, however long that takes.
+        call.expires_in_s = Some(parking.run.after_s.saturating_add(PARKS_WITHIN_S));
+    }
+    let submission =
+        PromptedCall { agent, request, call, verbose, wakes, patience, parking, early_signals };
     // FAIL-CLOSED: without a reply to print this is an error, and a gate blocks then.
     wait(submission.decide(&config.client, &parent))
 }
@@ -247,8 +268,12 @@ struct PromptedCall<'a> {
     /// The agent did not wait, and is woken by a yes.
     wakes: bool,
     patience: Option<Patience>,
+    parking: Option<ParkedCall<'a>>,
     early_signals: Option<EarlySignals>,
 }
+
+/// What parks the run of a call, and how its agent puts the call off.
+type ParkedCall<'a> = (&'a Parking, PutOff);
 
 /// How long the agent waits for this hook, which began at a time.
 #[derive(Clone, Copy)]
@@ -278,6 +303,11 @@ impl PromptedCall<'_> {
         let mut stopped = pin!(self.stopped(&mut signals, parent));
         let client = &Client::new(settings, CONNECT)?;
         let call = &self.call;
+        if let Some((Parking { resumed: Some(parked), .. }, put_off)) = &self.parking
+            && call.id_at_agent() == Some(&parked.id)
+        {
+            return Ok(self.answer_of(client, parked, put_off).await);
+        }
         let mut submitting = pin!(client.submit_in_turn(call));
         let submitted = tokio::select! {
             biased;
@@ -300,11 +330,82 @@ impl PromptedCall<'_> {
         if self.verbose {
             say::aside(&format!("waiting for an answer to {id}"));
         }
-        tokio::select! {
+        let (parking, other) = tokio::select! {
             // First: once the terminal has answered, the agent takes no reply.
             biased;
-            stop = &mut stopped => Err(self.give_up(client, Some(&id), stop).await),
-            decided = client.decided(call, &id) => self.reply(&decided?),
+            stop = &mut stopped => return Err(self.give_up(client, Some(&id), stop).await),
+            decided = client.decided(call, &id) => return self.reply(&decided?),
+            due = self.parks(client, &id) => due,
+        };
+        // INVARIANT: its answer is not awaited any more: it is for this process or the next one.
+        self.park(client, &id, parking, other).await
+    }
+
+    /// The answer of the call that was parked and is made again.
+    // FAIL-CLOSED: without an answer that is for this very run it is put off again.
+    async fn answer_of(
+        &self,
+        client: &Client,
+        parked: &ResumedCall,
+        put_off: &PutOff,
+    ) -> HookReply {
+        match client.take_answer(&parked.ask, parked.epoch, &self.call).await {
+            Ok(decided) => match self.request.reply(&decided) {
+                HookReply::Nothing => {
+                    self.request.denied(&format!("countersign: {}", decided.reason))
+                }
+                reply => reply,
+            },
+            Err(error) => {
+                say::aside(&format!("countersign: {error}; the run stays parked"));
+                put_off.reply.clone()
+            }
+        }
+    }
+
+    /// Returns once the call has waited for long enough to park its run, or at once with the ask for
+    /// which the run is parked already; never for a call that cannot be put off.
+    async fn parks(&self, client: &Client, id: &str) -> (&ParkedCall<'_>, Option<String>) {
+        let Some(parking) = &self.parking else { return pending().await };
+        // Of two calls that Claude Code puts off in one reply it forgets the first.
+        let all = client.parked().await.unwrap_or_default();
+        let is_other =
+            |it: &ParkedView| it.ask.call.session == self.call.session && it.ask.id != id;
+        let other = all.into_iter().find(is_other).map(|it| it.ask.id);
+        if other.is_none() {
+            sleep(parking.0.after()).await;
+        }
+        (parking, other)
+    }
+
+    /// Parks the run, unless it is parked for another call.
+    async fn park(
+        &self,
+        client: &Client,
+        id: &str,
+        (parking, put_off): &ParkedCall<'_>,
+        other: Option<String>,
+    ) -> Result<HookReply> {
+        let transcript = Some(put_off.transcript.clone());
+        let run = ParkedRun { transcript, ..parking.run.clone() };
+        let refused = |why| ParkReply { parked: false, reason: Some(why) };
+        let reply = match other {
+            Some(other) => refused(one_at_a_time(&other)),
+            // Looked for only now: Claude Code writes it while its first hook starts.
+            None if !Path::new(&put_off.transcript).is_file() => refused(format!(
+                "nobody answered in time, and this run cannot wait: its conversation is not kept \
+                 in {}",
+                put_off.transcript
+            )),
+            None => client.park(id, &run).await?,
+        };
+        match reply {
+            ParkReply { parked: true, .. } => Ok(put_off.reply.clone()),
+            ParkReply { reason: Some(why), .. } => {
+                client.cancel(id, CancelReason::Aborted).await?;
+                Ok(self.request.denied(&format!("countersign: {why}")))
+            }
+            ParkReply { reason: None, .. } => self.reply(&client.decided(&self.call, id).await?),
         }
     }
 

@@ -7,8 +7,9 @@ use super::{
     caller,
     lines::{PipeInput, Pipes, of_stdin, queued},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
+    park::{self, ParkingHost, Start, WhileParked},
     run::command,
-    say,
+    say, when,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{
@@ -17,7 +18,7 @@ use countersign_agents::{
     wcore::{EngineContext, EngineSession, LaunchOptions},
 };
 use countersign_client::Client;
-use countersign_domain::wire::CancelReason;
+use countersign_domain::{parked::ParkedRun, wire::CancelReason};
 use countersign_profiles::{Profile, wcore::ModeChangeSource};
 use countersign_tokens::ids;
 use serde_json::json;
@@ -74,8 +75,9 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     let mut signals = InterruptSignals::new()?;
     let config = context.config()?;
     let client = Client::new(&config.client, Duration::from_secs(5))?;
-    let cwd = std::env::current_dir().context("the current folder is not there")?;
-    let cwd = Some(cwd.display().to_string());
+    let folder = std::env::current_dir().context("the current folder is not there")?;
+    let folder = folder.display().to_string();
+    let cwd = Some(folder.clone());
     match args.system {
         HostedSystem::Wcore(args) => {
             let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
@@ -90,10 +92,23 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
                 named: args.session.is_some(),
             };
             let around = EngineContext::new(args.session, caller::host(), cwd);
-            let session = EngineSession::new(around, rights);
+            let mut session = EngineSession::new(around, rights);
             // An engine outlives a restart of the daemon.
             let calls = OpenCalls::new(client, WithoutDaemon::Waits);
-            serve(&args.engine, session, of_stdin(), calls, &mut signals).await
+            serve(&args.engine, &mut session, of_stdin(), calls, &mut signals).await
+        }
+        HostedSystem::ClaudeCode(HostClaudeCodeArgs {
+            prompt: Some(prompt),
+            park: true,
+            after,
+            engine: words,
+        }) => {
+            park::check()?;
+            let (host, transcript, after_s) = (caller::host(), None, after);
+            let run = ParkedRun { host, cwd: folder, transcript, words, after_s };
+            let while_parked = WhileParked::Wait;
+            let host = ParkingHost { hook: &park::hook(context)?, client, run, while_parked };
+            host.serve(Start::Prompt(prompt), &mut signals).await
         }
         HostedSystem::ClaudeCode(args) => {
             let session = ControlSession::new(ControlAround {
@@ -102,17 +117,17 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
                 cwd,
                 run: ids::nonce(),
             });
-            let session = if args.has_prompt() { session.without_host() } else { session };
+            let mut session = if args.has_prompt() { session.without_host() } else { session };
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
-            serve(&args.words(), session, args.lines(), calls, &mut signals).await
+            serve(&args.words(), &mut session, args.lines(), calls, &mut signals).await
         }
         HostedSystem::Codex(args) => {
             let around = CodexAround { cwd, host: caller::host(), run: ids::nonce() };
-            let run =
+            let mut run =
                 CodexRun::new(args.prompt()?, around, args.output()).ending_after(args.retries());
             let opening = queued(&run.opening());
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
-            serve(&args.words(), run, opening, calls, &mut signals).await
+            serve(&args.words(), &mut run, opening, calls, &mut signals).await
         }
     }
 }
@@ -120,7 +135,7 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
 /// Runs a program as its host until it ends.
 pub(super) async fn serve(
     words: &[String],
-    session: impl HostedSession,
+    session: &mut impl HostedSession,
     lines: mpsc::Receiver<Vec<u8>>,
     asks: OpenCalls,
     signals: &mut InterruptSignals,
@@ -142,13 +157,13 @@ enum HostEnd {
 }
 
 /// One engine, with its session, pipes and asks.
-struct EngineHost<S> {
-    session: S,
+struct EngineHost<'s, S> {
+    session: &'s mut S,
     pipes: Pipes,
     asks: OpenCalls,
 }
 
-impl<S: HostedSession> EngineHost<S> {
+impl<S: HostedSession> EngineHost<'_, S> {
     /// Moves lines in both directions until the engine is gone.
     async fn serve(mut self, mut engine: Child, signals: &mut InterruptSignals) -> Result<Exit> {
         let mut last_line = Instant::now();
@@ -325,6 +340,14 @@ struct HostClaudeCodeArgs {
     /// The prompt; without it, messages are read from stdin as Claude Code's JSON lines
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
+    /// End the process while a person is asked about a call for longer than --after, and go on from
+    /// there with the answer; every call comes here first, as with `connect --gate`
+    #[arg(long, requires = "prompt")]
+    park: bool,
+    /// How long a call may wait before it parks the run
+    #[arg(long, value_name = "TIME", requires = "park", default_value = "10m",
+        value_parser = when::seconds)]
+    after: u64,
     /// Claude Code with its options, after --
     #[arg(last = true, required = true, value_name = "CLAUDE")]
     engine: Vec<String>,
@@ -341,20 +364,7 @@ const OPTIONS: [&[&str]; 4] = [
 impl HostClaudeCodeArgs {
     /// The words that start Claude Code.
     fn words(&self) -> Vec<String> {
-        let mut words = self.engine.clone();
-        let given = |words: &[String], option: &str| {
-            let with_value = format!("{option}=");
-            words.iter().any(|word| word == option || word.starts_with(&with_value))
-        };
-        if !given(&words, "-p") && !given(&words, "--print") {
-            words.push("-p".to_owned());
-        }
-        for option in OPTIONS {
-            if option.first().is_some_and(|name| !given(&words, name)) {
-                words.extend(option.iter().map(|word| (*word).to_owned()));
-            }
-        }
-        words
+        hosting(self.engine.clone())
     }
 
     /// Whether the prompt is given, so that nobody writes to our stdin.
@@ -365,10 +375,32 @@ impl HostClaudeCodeArgs {
     /// The lines for Claude Code: the prompt alone, or those of stdin.
     fn lines(&self) -> mpsc::Receiver<Vec<u8>> {
         let Some(prompt) = &self.prompt else { return of_stdin() };
-        let message = json!({"type": "user", "message": {"role": "user", "content": prompt},
-            "parent_tool_use_id": null, "session_id": ""});
-        queued(&[message.to_string()])
+        queued(&[message(prompt)])
     }
+}
+
+/// These words of Claude Code with the options that make us its host.
+pub(super) fn hosting(mut words: Vec<String>) -> Vec<String> {
+    let given = |words: &[String], option: &str| {
+        let with_value = format!("{option}=");
+        words.iter().any(|word| word == option || word.starts_with(&with_value))
+    };
+    if !given(&words, "-p") && !given(&words, "--print") {
+        words.push("-p".to_owned());
+    }
+    for option in OPTIONS {
+        if option.first().is_some_and(|name| !given(&words, name)) {
+            words.extend(option.iter().map(|word| (*word).to_owned()));
+        }
+    }
+    words
+}
+
+/// A message of the user, as Claude Code reads it.
+pub(super) fn message(text: &str) -> String {
+    let message = json!({"type": "user", "message": {"role": "user", "content": text},
+        "parent_tool_use_id": null, "session_id": ""});
+    message.to_string()
 }
 
 #[derive(Debug, clap::Args)]
@@ -443,7 +475,7 @@ mod tests {
     fn what_makes_us_the_host_is_added_where_it_is_not_given() {
         let words = |engine: &[&str]| {
             let engine = engine.iter().map(|word| (*word).to_owned()).collect();
-            HostClaudeCodeArgs { prompt: None, engine }.words().join(" ")
+            HostClaudeCodeArgs { prompt: None, park: false, after: 600, engine }.words().join(" ")
         };
         let added = "--input-format stream-json --output-format stream-json \
                      --permission-prompt-tool stdio --verbose";

@@ -21,8 +21,8 @@ const KNOWN: usize = 4_096;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, overtaken
-(answered at the agent), overruled (blocked there although approved), reminded, escalated,
+Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, parked (its run
+waits without a process), undone, overtaken (answered at the agent), overruled (blocked there although approved), reminded, escalated,
 handed_over (to another target), undelivered,
 started, finished (a call that was approved), refused (somebody who may not answer tried to),
 ruled (policy denied a call), allowed (policy allowed one), review (one that ran is shown),
@@ -219,7 +219,7 @@ fn colour(kind: &str) -> Colour {
 }
 
 /// All of them.
-const KINDS: [&str; 47] = [
+const KINDS: [&str; 48] = [
     "asked",
     "shown",
     "voted",
@@ -227,6 +227,7 @@ const KINDS: [&str; 47] = [
     "expired",
     "cancelled",
     "postponed",
+    "parked",
     "undone",
     "overtaken",
     "overruled",
@@ -310,7 +311,7 @@ fn in_words(kind: &str, event: &EventView) -> String {
             let reason = ask.reason.clone().unwrap_or_default();
             format!("{reason}: {}", command(ask))
         }
-        ("postponed" | "asked", Some(ask)) => command(ask),
+        ("postponed" | "parked" | "asked", Some(ask)) => command(ask),
         ("ruled" | "allowed", _) => {
             let tool = text("tool").unwrap_or("?");
             let why = text("reason").unwrap_or_default();

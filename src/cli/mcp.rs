@@ -216,7 +216,7 @@ pub(super) async fn run_proxy(context: &Context, args: McpProxyArgs) -> Result<E
         // Sessions without a name must not share grants.
         None => (format!("{} {}", args.name, ids::ask_id()), SessionEnd::WithProgram),
     };
-    let session = ProxySession::new(ProxyAround {
+    let mut session = ProxySession::new(ProxyAround {
         server: args.name,
         agent: args.agent,
         session,
@@ -226,7 +226,7 @@ pub(super) async fn run_proxy(context: &Context, args: McpProxyArgs) -> Result<E
         run: ids::nonce(),
     });
     let calls = OpenCalls::new(client, WithoutDaemon::Fails);
-    host::serve(&args.server, session, of_stdin(), calls, &mut signals).await
+    host::serve(&args.server, &mut session, of_stdin(), calls, &mut signals).await
 }
 
 /// A name that splits a tool's name in one way only.

@@ -23,6 +23,8 @@ mod mcp;
 mod next;
 mod open;
 mod open_calls;
+mod park;
+mod parked;
 mod pause;
 mod pending;
 mod people;
@@ -77,6 +79,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         "Operate",
         &[
             "status",
+            "parked",
             "pause",
             "resume",
             "reload",
@@ -142,6 +145,8 @@ enum CliCommand {
     Duty(people::DutyArgs),
     /// List what waits for an answer
     Pending(pending::PendingArgs),
+    /// List runs that wait without a process, or go on with them
+    Parked(parked::ParkedArgs),
     /// List what was asked before, or show one ask in whole
     History(history::HistoryArgs),
     /// Sum up what was asked: how many, how fast, by whom; needs the approver's token
@@ -323,6 +328,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Disconnect(args) => connect::disconnect(context, args),
         CliCommand::Status(args) => wait(status::run(context, &args)),
         CliCommand::Pending(args) => wait(pending::run(context, &args)),
+        CliCommand::Parked(args) => wait(parked::run(context, args)),
         CliCommand::Open(args) => wait(open::run(context, &args)),
         CliCommand::History(args) => wait(history::run(context, args)),
         CliCommand::Digest(args) => wait(digest::digest(context, args)),

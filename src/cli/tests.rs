@@ -120,6 +120,8 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "rotate",
         "passkeys",
         "remove",
+        "parked",
+        "drop",
         "duty",
         "digest",
         "suggest",
@@ -163,6 +165,7 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             | CliCommand::Token(_)
             | CliCommand::Restore(_) => true,
             CliCommand::Grants(args) => args.revokes(),
+            CliCommand::Parked(args) => args.changes(),
             CliCommand::Passkeys(args) => args.removes(),
             CliCommand::Doctor(args) => args.fix,
             CliCommand::Log(args) => args.decides(),

@@ -6,6 +6,7 @@ mod approver;
 mod decided;
 mod error;
 mod events;
+mod parked;
 mod passkeys;
 mod places;
 mod records;

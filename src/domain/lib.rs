@@ -13,6 +13,7 @@ pub mod late;
 pub mod log;
 mod offers;
 pub mod owner;
+pub mod parked;
 pub mod pause;
 pub mod plan;
 mod prompt_behaviour;

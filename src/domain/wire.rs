@@ -11,6 +11,7 @@ mod asks;
 mod calls;
 mod daemon;
 pub mod openapi;
+mod parked;
 mod people;
 pub mod routes;
 mod rules;
@@ -36,6 +37,7 @@ pub use daemon::{
     PauseReply, PauseRequest, PauseView, ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey,
     ReadyReply, ReadyState, ReadyWaiting, ReloadReply, SuggestedRule, Up,
 };
+pub use parked::{ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply, TakeQuery};
 pub use people::{
     AnswerersReply, AnswerersRequest, CountsView, PairingProgress, PairingReply, PairingRequest,
     PairingSender, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,

@@ -381,7 +381,7 @@ impl Gate {
     }
 
     /// Ends a session: its open asks are cancelled, what was granted to it and its mode are over.
-    /// Returns how many asks that were.
+    /// One whose run is parked goes on. Returns how many asks that were.
     ///
     /// # Errors
     /// When the store fails.
@@ -391,6 +391,10 @@ impl Gate {
         session: &str,
         why: &str,
     ) -> Result<usize, StoreError> {
+        // Only its process has ended.
+        if self.store.is_parked(agent, session).await? {
+            return Ok(0);
+        }
         let cancelled = self.abort_session(agent, session, why).await?;
         self.store.end_session(agent, session, clock::now_ms()).await?;
         // Its thread is closed, though none of its asks changed.

@@ -151,6 +151,22 @@ impl Gate {
         Ok(self.spend(&it.call, decision, &it.digest, &required, take).await?)
     }
 
+    /// The call as it would be submitted now, and why it may not run by now although a person
+    /// approved it.
+    ///
+    /// # Errors
+    /// [`SubmitError`]
+    pub(super) async fn recheck(self: &Arc<Self>, call: Call) -> Result<Rechecked, SubmitError> {
+        let id = ids::ask_id();
+        let it = Submission::identify(self, &id, call, false).await?;
+        let held = it.of_a_paused_agent().await?.map(|denial| denial.reason);
+        let mut ruling = it.decide().await?;
+        it.restrict(&mut ruling).await?;
+        let Decision { verdict, reason, .. } = ruling.decision;
+        let denied = (verdict == Verdict::Deny).then_some(reason);
+        Ok(Rechecked { call: it.call, digest: it.digest, held, denied })
+    }
+
     /// Whether a call's key was used before, so that its caller comes back to the ask that it has.
     pub(super) async fn is_known(&self, call: &Call) -> Result<bool, StoreError> {
         let Some(key) = &call.key else { return Ok(false) };
@@ -216,6 +232,17 @@ impl Gate {
         let data = noted(call, ruling, digest);
         Ok(self.store.note(clock::now_ms(), "ruled", None, &data).await?)
     }
+}
+
+/// A call that a person was asked about before.
+pub(super) struct Rechecked {
+    /// It, under the name of whose it is.
+    pub(super) call: Call,
+    pub(super) digest: String,
+    /// Why it is not its time: its agent is paused.
+    pub(super) held: Option<String>,
+    /// Why the rules deny it by now.
+    pub(super) denied: Option<String>,
 }
 
 /// A call on its way.

@@ -285,6 +285,8 @@ impl Store {
                     cards.execute(&mut **tx).await?;
                     let owed = sqlx::query("DELETE FROM owed_text WHERE ask = $1").bind(&id);
                     owed.execute(&mut **tx).await?;
+                    let parked = sqlx::query("DELETE FROM parked WHERE ask = $1").bind(&id);
+                    parked.execute(&mut **tx).await?;
                     let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
                     forgotten += ask.execute(&mut **tx).await?.rows_affected();
                 }

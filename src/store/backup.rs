@@ -393,6 +393,15 @@ const SPENT: &str = "\
     UPDATE grants SET spent_at = o.spent_at FROM replaced.grants AS o WHERE o.id = grants.id \
         AND grants.spent_at IS NULL AND o.spent_at IS NOT NULL";
 
+/// A run that was resumed or given up since is not parked any more, and who resumed one of the others
+/// before has no right to it.
+const RESUMED: [&str; 2] = [
+    "DELETE FROM parked WHERE taken IS NULL \
+        AND ask NOT IN (SELECT ask FROM replaced.parked WHERE taken IS NULL)",
+    "UPDATE parked SET epoch = max(parked.epoch, o.epoch) \
+        FROM replaced.parked AS o WHERE o.ask = parked.ask",
+];
+
 /// A rotated token is revoked: which of the two stores has its newer secret is not known.
 const TOKENS: &str = "\
     UPDATE agent_token SET revoked_at = coalesce(o.revoked_at, $1) \
@@ -438,6 +447,9 @@ async fn bring_over(
     }
     restored.execute("BEGIN IMMEDIATE").await?;
     restored.execute(NOTED).await?;
+    for statement in RESUMED {
+        restored.execute(statement).await?;
+    }
     let closed = restored.execute(CLOSED).await?.rows_affected();
     restored.execute(CARDS).await?;
     let revoked = restored.execute(REVOKED).await?.rows_affected();

@@ -54,22 +54,22 @@ pub enum TakenStep {
 }
 
 /// One change of an ask: all of it in one transaction, or nothing.
-struct Change {
+pub(super) struct Change {
     /// Updates the row where it is still as it was seen, and counts its version.
-    update: Statement,
+    pub(super) update: Statement,
     /// Whether it is made while everything is paused.
-    while_paused: WhilePaused,
-    cards: Follow,
+    pub(super) while_paused: WhilePaused,
+    pub(super) cards: Follow,
     /// Its event in the log: when, its kind and its data.
-    event: Option<(i64, &'static str, Value)>,
+    pub(super) event: Option<(i64, &'static str, Value)>,
     /// What else is written because of it.
-    also: Option<Consequence>,
+    pub(super) also: Option<Consequence>,
 }
 
-type Consequence = Box<dyn for<'c> FnOnce(&'c mut Tx) -> Work<'c, ()> + Send>;
+pub(super) type Consequence = Box<dyn for<'c> FnOnce(&'c mut Tx) -> Work<'c, ()> + Send>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum WhilePaused {
+pub(super) enum WhilePaused {
     Made,
     Refused,
 }
@@ -87,7 +87,7 @@ pub(super) enum Follow {
 
 impl Change {
     /// An update that people see on the cards.
-    fn of(update: Statement) -> Self {
+    pub(super) fn of(update: Statement) -> Self {
         let (while_paused, cards) = (WhilePaused::Made, Follow::Due);
         Self { update, while_paused, cards, event: None, also: None }
     }
@@ -100,7 +100,11 @@ impl WhilePaused {
 }
 
 /// Makes this change of an ask if its row is still as it was seen; whether it was.
-async fn compare_and_set(tx: &mut Tx, id: &str, change: Change) -> Result<bool, StoreError> {
+pub(super) async fn compare_and_set(
+    tx: &mut Tx,
+    id: &str,
+    change: Change,
+) -> Result<bool, StoreError> {
     let Change { update, while_paused, cards, event, also } = change;
     if while_paused == WhilePaused::Refused && pause_held(tx).await?.is_some() {
         return Ok(false);
@@ -526,7 +530,7 @@ fn later(seen: &Ask) -> Ask {
     Ask { version: seen.version + 1, ..seen.clone() }
 }
 
-fn with_answer(seen: &Ask, answer: Answer) -> Ask {
+pub(super) fn with_answer(seen: &Ask, answer: Answer) -> Ask {
     Ask { state: State::Answered(answer), ..later(seen) }
 }
 
@@ -536,7 +540,7 @@ fn versioned(sql: &'static str, after: &Ask) -> Statement {
 }
 
 /// Writes the answer of an ask that was answered a version before.
-fn replace_answer(after: &Ask) -> Result<Statement, StoreError> {
+pub(super) fn replace_answer(after: &Ask) -> Result<Statement, StoreError> {
     let replace = versioned(
         "UPDATE ask SET answer = $3, version = version + 1 \
          WHERE id = $1 AND version = $2 AND state = 'answered'",

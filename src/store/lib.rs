@@ -2,7 +2,7 @@
 //!
 //! - asks: `asks` (their rows), `changes` (every change of one that is stored), `listing`;
 //! - cards: `cards`, `outbox` (what is due, and what became of it), `bundles`, `threads`;
-//! - `grants`, with budgets and reviews; `people`; `agents`, with their sessions; `lease`;
+//! - `grants`, with budgets and reviews; `people`; `agents`, with their sessions; `parked`; `lease`;
 //! - the log: `log`, `sealer` (its key and what is known of it), `sealing` (what one transaction
 //!   of it does);
 //! - below them: `engine` and its `writer`, `schema`, `database`, `private`, `backup`, `error`.
@@ -29,6 +29,7 @@ mod lease;
 mod listing;
 mod log;
 mod outbox;
+mod parked;
 mod people;
 pub mod private;
 mod schema;
@@ -56,6 +57,7 @@ pub use outbox::{
     DigestTry, DrawnCard, Due, DueDigest, DuePage, DueReminder, LateCards, NewDigest,
     SHOWN_WITHIN_MS, Seen, Shown,
 };
+pub use parked::{ParkOutcome, Parked, Resumption, TakeOutcome};
 pub use people::{Absence, AbsentPeople, PasskeyStored, PasskeyUse, StoredPasskey};
 pub use sealer::{LogBreak, LogKeyProblem, LogSealer, known_head, log_key_problem};
 pub use threads::{ThreadKey, ThreadRow};

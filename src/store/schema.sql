@@ -272,6 +272,20 @@ CREATE TABLE agent_token (
 );
 CREATE UNIQUE INDEX agent_token_name ON agent_token (name) WHERE revoked_at IS NULL;
 
+-- A run that waits without its process: the agent ended it while one of its calls waits for a person.
+CREATE TABLE parked (
+    ask       TEXT PRIMARY KEY REFERENCES ask (id),
+    agent     TEXT NOT NULL,
+    session   TEXT NOT NULL,
+    run       TEXT NOT NULL,               -- JSON: where it ran, and the words that start it again
+    cost      BIGINT,                      -- of the session so far, in millionths of a dollar; NULL: not known
+    parked_at BIGINT NOT NULL,
+    epoch     BIGINT NOT NULL DEFAULT 0,   -- counts who resumed it; fences what an earlier one still tries
+    until_at  BIGINT NOT NULL DEFAULT 0,   -- nobody else may resume it before
+    taken     BIGINT                       -- the epoch that took the answer: the run goes on, and is not parked
+);
+CREATE UNIQUE INDEX parked_session ON parked (agent, session) WHERE taken IS NULL;
+
 -- What is known of the store itself, such as its id.
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,

@@ -106,7 +106,7 @@ pub(super) async fn get(
 }
 
 /// Adds the card that people see to the ask.
-fn with_card(api: &Api, ask: &Ask, view: AskView) -> AskView {
+pub(super) fn with_card(api: &Api, ask: &Ask, view: AskView) -> AskView {
     AskView { card: Some((api.card)(ask)), ..view }
 }
 
@@ -352,7 +352,7 @@ pub(super) async fn ahead(
 }
 
 /// Reads a submitted call, and whose it is.
-async fn owned(api: &Api, owner: &Owner, body: &Bytes) -> Result<Call, ApiError> {
+pub(super) async fn owned(api: &Api, owner: &Owner, body: &Bytes) -> Result<Call, ApiError> {
     // A large body is parsed outside the runtime's workers, so that it does not delay other
     // requests.
     let read = api.gate.beside(body.len(), || read(body)).await;
@@ -376,7 +376,7 @@ fn read(body: &[u8]) -> Result<SubmitRequest, ApiError> {
     }
 }
 
-fn reply(api: &Api, ask: &Ask) -> Response {
+pub(super) fn reply(api: &Api, ask: &Ask) -> Response {
     let status = if ask.is_open() { StatusCode::ACCEPTED } else { StatusCode::OK };
     (status, Json(asked(&api.gate, ask))).into_response()
 }

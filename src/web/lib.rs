@@ -22,6 +22,7 @@ mod mcp;
 mod metrics;
 mod molf;
 mod nono;
+mod parked;
 mod people;
 mod rules;
 mod sessions;
@@ -91,6 +92,11 @@ fn routes_of(api: Api, surface: Surface) -> Router {
         .route(routes::EXECUTION_TOKEN, get(executions::token))
         .route(routes::EXECUTIONS, post(executions::report))
         .route(routes::EVENTS, get(events::stream))
+        .route(routes::PARKED_RUNS, get(parked::list))
+        .route(routes::PARKED, post(parked::park).delete(parked::give_up))
+        .route(routes::RESUME_RUN, post(parked::resume))
+        .route(routes::TAKE, post(parked::take))
+        .route(routes::PROCESS_ENDED, post(parked::ended))
         .route(routes::HISTORY, get(history::list))
         .route(routes::RECORD, get(history::get))
         .route(routes::DIGEST, get(digest::get))

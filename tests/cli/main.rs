@@ -55,6 +55,8 @@ mod opencode;
 mod opencode_gate;
 mod opencode_races;
 mod overtaken;
+mod parked;
+mod parked_real;
 #[cfg(feature = "telegram")]
 mod phone;
 #[cfg(feature = "telegram")]

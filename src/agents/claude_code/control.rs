@@ -14,6 +14,9 @@ use envelope::{ControlRequest, UnreadableRequest};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
+/// How a result says that a call was put off.
+const PUT_OFF: &str = "tool_deferred";
+
 /// The context of every call of a run.
 #[derive(Debug, Clone)]
 pub struct ControlAround {
@@ -44,6 +47,16 @@ pub struct ControlSession {
     messages: u64,
     results: u64,
     host_gone: bool,
+    end: ControlEnd,
+}
+
+/// What the last result of a run says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ControlEnd {
+    /// The call that was put off, by its id at Claude Code: the run ended there.
+    pub put_off: Option<String>,
+    /// What the session has cost so far, in US dollars, earlier processes included.
+    pub cost_usd: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -67,6 +80,7 @@ impl ControlSession {
             messages: 0,
             results: 0,
             host_gone: false,
+            end: ControlEnd::default(),
         }
     }
 
@@ -74,6 +88,18 @@ impl ControlSession {
     #[must_use]
     pub fn without_host(self) -> Self {
         Self { has_host: false, ..self }
+    }
+
+    /// The same run where it goes on from a call that was put off, without a message.
+    #[must_use]
+    pub fn resumed(self) -> Self {
+        Self { messages: 1, ..self }
+    }
+
+    /// What its last result says.
+    #[must_use]
+    pub fn end(&self) -> &ControlEnd {
+        &self.end
     }
 
     /// Answers a request that no card can show.
@@ -180,7 +206,13 @@ impl HostedSession for ControlSession {
         };
         match line.get("type").and_then(Value::as_str) {
             Some("system") => self.system(&line),
-            Some("result") => self.results += 1,
+            Some("result") => {
+                self.results += 1;
+                self.end = ControlEnd {
+                    put_off: put_off(&line),
+                    cost_usd: line.get("total_cost_usd").and_then(Value::as_f64),
+                };
+            }
             Some("control_request") => {
                 return match envelope::of(&line, self.has_host) {
                     ControlRequest::Prompt { id, request } => {
@@ -251,6 +283,14 @@ impl HostedSession for ControlSession {
             _ => EngineInput::Open,
         }
     }
+}
+
+/// The call that a result says was put off.
+fn put_off(result: &Map<String, Value>) -> Option<String> {
+    let call = result
+        .get("deferred_tool_use")
+        .filter(|_| result.get("stop_reason").is_some_and(|reason| reason == PUT_OFF))?;
+    call.get("id")?.as_str().map(str::to_owned)
 }
 
 fn refusal(request: &Value, why: &str) -> Step {

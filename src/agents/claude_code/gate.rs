@@ -3,9 +3,12 @@
 
 use super::{
     events,
-    request::{PLAN, PermissionRequest, QUESTIONS},
+    request::{NAME, PLAN, PermissionRequest, QUESTIONS},
 };
-use crate::agent::{HookEvent, HookMode, HookReply, HookRequest};
+use crate::{
+    agent::{Attendance, HookEvent, HookMode, HookReply, HookRequest},
+    event::PutOff,
+};
 use countersign_client::{Decided, Ending};
 use countersign_domain::{call::Call, exact_json};
 use serde::Deserialize;
@@ -20,6 +23,7 @@ struct GatedCall {
     request: PermissionRequest,
     /// Claude's own judge has what no rule asks for.
     rules_only: bool,
+    attendance: Attendance,
 }
 
 /// Decodes the JSON that Claude Code writes to the hook of every call.
@@ -27,7 +31,11 @@ struct GatedCall {
 /// # Errors
 /// A sentence; the call is blocked then.
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
-pub(super) fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
+pub(super) fn read(
+    stdin: &[u8],
+    mode: HookMode,
+    attendance: Attendance,
+) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
     match whole.get("hook_event_name").and_then(Value::as_str) {
@@ -44,7 +52,7 @@ pub(super) fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         return Ok(HookEvent::Notice);
     }
     let rules_only = mode == HookMode::RuledCalls;
-    Ok(HookEvent::Wants(Box::new(GatedCall { request, rules_only })))
+    Ok(HookEvent::Wants(Box::new(GatedCall { request, rules_only, attendance })))
 }
 
 impl HookRequest for GatedCall {
@@ -55,6 +63,25 @@ impl HookRequest for GatedCall {
 
     fn leaves(&self, decided: &Decided) -> bool {
         self.rules_only && decided.ending == Ending::Left
+    }
+
+    // FAIL-CLOSED: at a terminal a call that is put off runs, and of a subagent it is lost (seen with
+    // 2.1.330).
+    fn put_off(&self) -> Option<PutOff> {
+        if self.attendance != Attendance::Unattended || self.request.is_of_subagent() {
+            return None;
+        }
+        let why = format!("{NAME}: a person is asked, and this run goes on with the answer");
+        let output = json!({"hookEventName": EVENT, "permissionDecision": "defer",
+            "permissionDecisionReason": why});
+        let reply = HookReply::Print(json!({ "hookSpecificOutput": output }));
+        Some(PutOff { reply, transcript: self.request.transcript()?.to_owned() })
+    }
+
+    // Not by an exit code: its reason would come with the hook's whole command line.
+    fn denied(&self, why: &str) -> HookReply {
+        let denial = json!({"behavior": "deny", "message": why});
+        in_words_of_the_gate(&denial, why).map_or(HookReply::Nothing, HookReply::Print)
     }
 
     fn reply(&self, decided: &Decided) -> HookReply {
@@ -106,6 +133,8 @@ mod tests {
     use countersign_client::Ending;
     use countersign_domain::Decision;
 
+    const UNATTENDED: Attendance = Attendance::Unattended;
+
     fn event(name: &str, tool: &str) -> String {
         json!({"hook_event_name": name, "session_id": "s", "cwd": "/w", "tool_name": tool,
             "tool_input": {"command": "ls"}, "permission_mode": "bypassPermissions",
@@ -120,7 +149,7 @@ mod tests {
     }
 
     fn reply(decided: &Decided) -> HookReply {
-        match read(event(EVENT, "Bash").as_bytes(), HookMode::EveryCall) {
+        match read(event(EVENT, "Bash").as_bytes(), HookMode::EveryCall, UNATTENDED) {
             Ok(HookEvent::Wants(call)) => call.reply(decided),
             other => panic!("{other:?}"),
         }
@@ -142,7 +171,9 @@ mod tests {
     #[test]
     fn only_a_gate_for_ruled_calls_leaves_one_to_claudes_own_judge() {
         for (mode, leaves) in [(HookMode::EveryCall, false), (HookMode::RuledCalls, true)] {
-            let Ok(HookEvent::Wants(call)) = read(event(EVENT, "Bash").as_bytes(), mode) else {
+            let Ok(HookEvent::Wants(call)) =
+                read(event(EVENT, "Bash").as_bytes(), mode, UNATTENDED)
+            else {
                 panic!("{mode:?}")
             };
             assert_eq!(call.call("k".into(), None).unwrap().rules_only, leaves);
@@ -157,11 +188,11 @@ mod tests {
     #[test]
     fn only_its_own_event_is_read_and_everything_else_is_blocked() {
         for name in ["PermissionRequest", "PostToolUse", "Unheard"] {
-            let read = read(event(name, "Bash").as_bytes(), HookMode::EveryCall);
+            let read = read(event(name, "Bash").as_bytes(), HookMode::EveryCall, UNATTENDED);
             assert!(matches!(read, Ok(HookEvent::Misplaced { .. })), "{name}: {read:?}");
         }
         for garbage in ["", "[]", "{", r#"{"hook_event_name":"PreToolUse"}"#] {
-            let read = read(garbage.as_bytes(), HookMode::RuledCalls);
+            let read = read(garbage.as_bytes(), HookMode::RuledCalls, UNATTENDED);
             let blocks = matches!(read, Err(_) | Ok(HookEvent::Misplaced { .. }));
             assert!(blocks, "{garbage}: {read:?}");
         }
@@ -186,9 +217,34 @@ mod tests {
     }
 
     #[test]
+    fn a_call_is_put_off_only_by_the_main_agent_of_a_run_without_a_person() {
+        let put_off = |attendance, facts: Value| {
+            let mut stdin: Value = serde_json::from_str(&event(EVENT, "Bash")).unwrap();
+            stdin.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
+            let read = read(stdin.to_string().as_bytes(), HookMode::EveryCall, attendance);
+            let Ok(HookEvent::Wants(call)) = read else { panic!("{read:?}") };
+            call.put_off()
+        };
+        let kept = json!({"transcript_path": "/t.jsonl"});
+        let Some(PutOff { reply: HookReply::Print(said), transcript }) =
+            put_off(UNATTENDED, kept.clone())
+        else {
+            panic!("it waits")
+        };
+        assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "defer");
+        assert_eq!(transcript, "/t.jsonl");
+        for attendance in [Attendance::Attended, Attendance::Unknown] {
+            assert_eq!(put_off(attendance, kept.clone()), None);
+        }
+        let of_subagent = json!({"transcript_path": "/t.jsonl", "agent_id": "a7"});
+        assert_eq!(put_off(UNATTENDED, of_subagent), None);
+        assert_eq!(put_off(UNATTENDED, json!({})), None, "nothing to go on from");
+    }
+
+    #[test]
     fn questions_and_plans_are_left_to_their_own_prompt() {
         for tool in ["AskUserQuestion", "ExitPlanMode"] {
-            let read = read(event(EVENT, tool).as_bytes(), HookMode::EveryCall);
+            let read = read(event(EVENT, tool).as_bytes(), HookMode::EveryCall, UNATTENDED);
             assert!(matches!(read, Ok(HookEvent::Notice)), "{tool}: {read:?}");
         }
     }

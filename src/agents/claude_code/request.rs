@@ -40,6 +40,9 @@ pub(super) struct PermissionRequest {
     /// Told before and after the call, and not where Claude asks for permission.
     #[serde(default)]
     tool_use_id: Option<String>,
+    /// The file with the conversation.
+    #[serde(default)]
+    transcript_path: Option<String>,
 }
 
 impl HookRequest for PermissionRequest {
@@ -92,6 +95,7 @@ impl PermissionRequest {
             agent_id: None,
             agent_type: None,
             tool_use_id: None,
+            transcript_path: None,
         }
     }
 
@@ -116,6 +120,16 @@ impl PermissionRequest {
     /// Claude's tool.
     pub(super) fn tool(&self) -> &str {
         &self.tool_name
+    }
+
+    /// Whether a subagent makes the call.
+    pub(super) fn is_of_subagent(&self) -> bool {
+        self.agent_id.is_some()
+    }
+
+    /// The file with the conversation.
+    pub(super) fn transcript(&self) -> Option<&str> {
+        self.transcript_path.as_deref()
     }
 
     /// The decision itself: `{behavior, …}`; `None` where nobody decided.

@@ -57,6 +57,15 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
     SETTINGS.connect(text, &entries)
 }
 
+/// These settings of one run with a hook of every call that runs `command`.
+///
+/// # Errors
+/// As [`connect`].
+pub fn gated(text: &str, command: &str) -> Result<String, String> {
+    let handlers = vec![gate(command)];
+    SETTINGS.connect(text, &[HookEntry { event: GATE, matcher: Some("*"), handlers }])
+}
+
 /// The settings without our hooks; everything else is unchanged.
 ///
 /// # Errors

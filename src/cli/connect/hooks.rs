@@ -179,7 +179,8 @@ fn change(
     Ok(Changed::Done)
 }
 
-fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {
+/// The command line of an agent's hook.
+pub(in crate::cli) fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {
     // An absolute path, because the agent's PATH may differ from ours.
     let program = std::env::current_exe().context("this program cannot find itself")?;
     let mut words = vec![text(&program)?, "hook".into(), agent.name().into()];

@@ -3,16 +3,21 @@
 
 mod operation;
 
-use crate::wire::{
-    AddTokenRequest, AheadQuery, AheadReply, AnswerReply, AnswerRequest, AnswerersReply,
-    AnswerersRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
-    CancelledReply, DigestQuery, DigestReply, ErrorReply, EventView, EventsQuery, ExecutionReply,
-    ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView, GrantsPage, HistoryPage,
-    HistoryQuery, LogKeyReply, LogKeyRequest, LogQuery, LogReply, ModeReply, ModeRequest,
-    NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView, PasskeysPage, PauseReply,
-    PauseRequest, ReadyReply, ReloadReply, RemovedPasskeyReply, ResumedAgentReply, RevokeReply,
-    RevokedTokenReply, RotateTokenRequest, SandboxQuery, SessionRequest, SessionsPage,
-    SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest, WaitQuery, routes,
+use crate::{
+    parked::ParkedRun,
+    wire::{
+        AddTokenRequest, AheadQuery, AheadReply, AnswerReply, AnswerRequest, AnswerersReply,
+        AnswerersRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
+        CancelledReply, DigestQuery, DigestReply, ErrorReply, EventView, EventsQuery,
+        ExecutionReply, ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView, GrantsPage,
+        HistoryPage, HistoryQuery, LogKeyReply, LogKeyRequest, LogQuery, LogReply, ModeReply,
+        ModeRequest, NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView,
+        ParkReply, ParkedPage, PasskeysPage, PauseReply, PauseRequest, ProcessEnded, ReadyReply,
+        ReloadReply, RemovedPasskeyReply, ResumeRunReply, ResumedAgentReply, RevokeReply,
+        RevokedTokenReply, RotateTokenRequest, SandboxQuery, SessionRequest, SessionsPage,
+        SubmitRequest, TakeQuery, TokenReply, TokensPage, TrialReply, TrialRequest, WaitQuery,
+        routes,
+    },
 };
 use operation::{Operation, RouteAccess, described};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -127,6 +132,22 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
                 "Server-sent events; the data of each is an EventView, in events named `ask` an \
              AskView, in events named `forgotten` a ForgottenView",
             ),
+        Operation::new("get", routes::PARKED_RUNS, "List parked runs", RouteAccess::Agent)
+            .reply::<ParkedPage>(generator, "200", "The runs that wait without a process"),
+        Operation::new("post", routes::PARKED, "Park a run", RouteAccess::Agent)
+            .body::<ParkedRun>(generator)
+            .reply::<ParkReply>(generator, "200", "Whether its process may end"),
+        Operation::new("delete", routes::PARKED, "Give a parked run up", RouteAccess::Agent)
+            .reply::<ParkReply>(generator, "200", "Its ask is cancelled; nobody resumes it"),
+        Operation::new("post", routes::RESUME_RUN, "Resume a parked run", RouteAccess::Agent)
+            .reply::<ResumeRunReply>(generator, "200", "The right to start it, for 30 seconds"),
+        Operation::new("post", routes::TAKE, "Take a parked call's answer", RouteAccess::Agent)
+            .query::<TakeQuery>(generator)
+            .body::<SubmitRequest>(generator)
+            .reply::<CallReply>(generator, "200", "The answer, which nobody else gets"),
+        Operation::new("post", routes::PROCESS_ENDED, "Report a process's end", RouteAccess::Agent)
+            .body::<ProcessEnded>(generator)
+            .reply::<ParkReply>(generator, "200", "Whether the run is parked still"),
         Operation::new("get", routes::HISTORY, "List closed asks", RouteAccess::Agent)
             .query::<HistoryQuery>(generator)
             .reply::<HistoryPage>(generator, "200", "A page of closed asks"),

@@ -18,6 +18,16 @@ pub const CANCEL: &str = "/v1/asks/{id}/cancel";
 pub const EXECUTION_TOKEN: &str = "/v1/asks/{id}/token";
 /// Reports that an approved call starts, or has ended.
 pub const EXECUTIONS: &str = "/v1/executions";
+/// Lists parked runs.
+pub const PARKED_RUNS: &str = "/v1/parked";
+/// Parks the run whose call waits for this ask, or gives it up.
+pub const PARKED: &str = "/v1/parked/{id}";
+/// Gives the right to resume a parked run.
+pub const RESUME_RUN: &str = "/v1/parked/{id}/resume";
+/// Takes the answer of a parked call for the run that was resumed.
+pub const TAKE: &str = "/v1/parked/{id}/take";
+/// Reports that the process of a parked run has ended.
+pub const PROCESS_ENDED: &str = "/v1/parked/{id}/ended";
 /// Lists closed asks.
 pub const HISTORY: &str = "/v1/history";
 /// One ask in whole.

@@ -46,6 +46,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("approvers", OwnCommand::Has(&["explain"])),
     ("duty", OwnCommand::Tells),
     ("pending", OwnCommand::Tells),
+    ("parked", OwnCommand::Has(&[])),
     ("history", OwnCommand::Tells),
     ("digest", OwnCommand::Tells),
     ("suggest", OwnCommand::Tells),
