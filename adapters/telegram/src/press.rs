@@ -94,7 +94,8 @@ impl PressReporter {
         if receipt.outcome == Outcome::TextWanted {
             let (api, cards) = (self.api.clone(), Arc::clone(&self.cards));
             let (from, sentence) = (query.from, receipt.sentence.clone());
-            self.telling.spawn(ask_for_text(api, cards, place, thread, from, token, sentence));
+            let me = self.me.clone();
+            self.telling.spawn(ask_for_text(api, cards, me, place, thread, from, token, sentence));
         }
         self.redraw(place, receipt.card);
     }

@@ -86,7 +86,7 @@ pub(crate) fn presser(user: &User) -> Presser {
 
 impl PressReporter {
     pub(crate) async fn message(&mut self, message: Message, second_hand: Option<&'static str>) {
-        let prompt = message.reply_to_message().and_then(|it| Prompt::read(it, self.me.id));
+        let prompt = message.reply_to_message().and_then(|it| Prompt::read(it, &self.me));
         let bot = self.me.username.clone().unwrap_or_default();
         let code = code_in(&message, &bot);
         if prompt.is_none() && code.is_none() && asks_for_id(&message, &bot) {

@@ -1,7 +1,7 @@
 //! The chats, and the effects of the bot's calls.
 
 use super::limits::Limits;
-use super::rules::{check_commands, check_keyboard, text};
+use super::rules::{check_commands, check_keyboard, links, text};
 use super::{BOT, BOT_NAME, FORUM, Fault, Person, Told};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -267,7 +267,10 @@ impl World {
                     "file_id": name, "file_unique_id": name, "file_name": name, "file_size": content.len(),
                 });
             }
-            None => js["text"] = json!(text(parameters)?),
+            None => {
+                js["text"] = json!(text(parameters)?);
+                js["entities"] = json!(links(parameters));
+            }
         }
         let markup = parameters.get("reply_markup").cloned().unwrap_or_default();
         let force_reply = markup["force_reply"] == true;

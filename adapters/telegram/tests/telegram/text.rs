@@ -35,7 +35,8 @@ async fn the_prompt_names_the_presser_and_opens_the_reply_box_for_them() {
     let server = Server::start().await;
     let mut room = Room::open(&server, vec![receipt(Outcome::TextWanted, "What <b>instead</b>?")]);
     let (card, prompt) = prompted(&mut room, &server).await;
-    assert!(prompt.text.starts_with("✍️ Ana: What <b>instead</b>?\n"), "{}", prompt.text);
+    let text = "✍️ Ana: What <b>instead</b>?\n\nReply to this message with your answer.";
+    assert_eq!(prompt.text, text);
     assert!(prompt.force_reply);
     assert_eq!(prompt.reply_to, Some(card));
     let sent = server.calls("sendMessage").pop().unwrap();
