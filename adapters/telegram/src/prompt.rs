@@ -6,7 +6,6 @@
 //! bot wrote, in the shape of a prompt, is read.
 
 use crate::address::MessageAddress;
-use crate::api::BotApi;
 use crate::page::{Page, Style, escape};
 use crate::send::{CardSender, no_preview};
 use crate::tell::say;
@@ -66,7 +65,6 @@ impl Prompt {
 
 /// Asks `person` for text. Failures are logged: the person can press again.
 pub(crate) async fn ask_for_text(
-    api: BotApi,
     cards: Arc<CardSender>,
     me: User,
     place: MessageAddress,
@@ -101,7 +99,7 @@ pub(crate) async fn ask_for_text(
                 ForceReply::new().selective().input_field_placeholder("Your answer".to_owned()),
             ));
     message.message_thread_id = thread;
-    if let Err(failure) = say(&api, &cards, &message, ChatId(place.chat)).await {
+    if let Err(failure) = say(&cards.api, &cards, &message, ChatId(place.chat)).await {
         tracing::warn!(?failure, chat = place.chat, "a prompt for text could not be sent");
     }
 }

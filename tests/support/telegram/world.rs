@@ -88,6 +88,7 @@ pub(super) const KNOWN: [(&str, &[&str]); 17] = [
             "reply_markup",
             "disable_notification",
             "protect_content",
+            "ephemeral_message_parameters",
         ],
     ),
     (
@@ -270,6 +271,12 @@ impl World {
             None => {
                 js["text"] = json!(text(parameters)?);
                 js["entities"] = json!(links(parameters));
+            }
+        }
+        if let Some(only) = parameters.get("ephemeral_message_parameters") {
+            match only["receiver_user_id"].as_i64() {
+                Some(person) if chat < 0 => js["receiver_user"] = json!({ "id": person }),
+                _ => return refuse(400, "Bad Request: EPHEMERAL_RECEIVER_INVALID"),
             }
         }
         let markup = parameters.get("reply_markup").cloned().unwrap_or_default();
