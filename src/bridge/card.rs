@@ -132,7 +132,7 @@ fn is_plain(ask: &Ask) -> bool {
     let warns = body.critical
         || body.call.appeal.is_some()
         || !body.cautions.is_empty()
-        || !title::oddities(&body.call.args.to_string()).is_empty();
+        || !title::odd_addresses(&body.call).is_empty();
     let is_call = !ask.is_question() && !body.is_no_call() && ask.progress.edit.is_none();
     ask.is_open() && is_call && !warns
 }
@@ -163,8 +163,7 @@ fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
         sheet.note(format!("Why: {short}"));
     }
     let call = &ask.body.call;
-    let texts = call.args.to_string();
-    title::oddities(&texts).into_iter().for_each(|odd| sheet.note(odd));
+    title::odd_addresses(call).into_iter().for_each(|odd| sheet.note(odd));
     warns && second.map_or(short == why, |clause| brief(clause, effects::LENGTH) == clause)
 }
 

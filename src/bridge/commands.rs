@@ -24,6 +24,7 @@ use countersign_store::{Absence, Grant, GrantScope, Store, StoreError};
 use countersign_tokens::{clock, ids};
 use jiff::{SignedDuration, Timestamp, ToSpan, civil::Time, tz::TimeZone};
 use std::sync::Arc;
+use url::{Host, Url};
 
 /// How many asks or grants are listed.
 const LISTED: usize = 15;
@@ -427,6 +428,21 @@ const IN_PRIVATE: &str = "The link is private: write /login to me in a private c
 // SECURITY: a session cannot make the next one, so it ends when it ends.
 const IN_A_CHAT: &str = "A link comes from a chat: write /login to the bot there.";
 
+/// What is told with a link that leads to the machine itself.
+const ONLY_HERE: &str = "It opens on the daemon's machine only: `public_url` in [daemon] lets other \
+    devices in.";
+
+/// Whether an address leads to the machine that opens it.
+fn is_here(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    match url.as_ref().and_then(Url::host) {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
 /// Makes a link for the one who wrote.
 // SECURITY: a reply to a card names no place, so it may stand where others read it.
 pub(super) fn login(gate: &Gate, who: Who, call: &CommandCall) -> CommandReply {
@@ -442,12 +458,16 @@ pub(super) fn login(gate: &Gate, who: Who, call: &CommandCall) -> CommandReply {
     match gate.begin_sign_in(who, &code) {
         Ok(until) => {
             tracing::info!(platform, presser = id, "somebody asked for a sign-in link");
-            let words = |text: String| vec![ReplyPiece::Words(text)];
+            let url = gate.sign_in_link(&code);
+            let is_here = is_here(&url);
             let until = clock::short(until);
-            let lines = vec![
-                words(gate.sign_in_link(&code)),
+            let mut lines = vec![
+                vec![ReplyPiece::Link { label: "Sign in to the inbox".to_owned(), url }],
                 words(format!("One-time sign-in link, valid until {until}. Do not share it.")),
             ];
+            if is_here {
+                lines.push(words(ONLY_HERE));
+            }
             CommandReply { outcome: Outcome::Noted, lines }
         }
         Err(refused) => CommandReply::words(Outcome::NotAllowed, refused.0),

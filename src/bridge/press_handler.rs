@@ -342,10 +342,8 @@ const ASKED_BACK: &str = "Nothing changed. A reply never approves: press Approve
 
 /// What a command says, where only a sentence can be told.
 fn in_one_sentence(reply: &CommandReply) -> Receipt {
-    let words = |piece: &ReplyPiece| match piece {
-        ReplyPiece::Words(words) | ReplyPiece::Literal(words) => words.clone(),
-    };
-    let lines = reply.lines.iter().map(|line| line.iter().map(words).collect::<String>());
+    let words = |line: &Vec<_>| line.iter().map(ReplyPiece::plain).collect::<String>();
+    let lines = reply.lines.iter().map(words);
     receipt(reply.outcome, &lines.collect::<Vec<_>>().join(" "))
 }
 

@@ -43,8 +43,10 @@ pub(super) async fn get(
 }
 
 fn view(digest: AskDigest) -> DigestReply {
-    let lines =
-        digests::lines(&digest).iter().map(|line| line.iter().map(text).collect()).collect();
+    let lines = digests::lines(&digest)
+        .iter()
+        .map(|line| line.iter().map(ReplyPiece::plain).collect())
+        .collect();
     let AskDigest { since, until, is_complete, summary, kinds } = digest;
     let AskSummary { asks, approved, answered, denied, timed_out, by_rule, cancelled, .. } =
         summary;
@@ -65,12 +67,6 @@ fn view(digest: AskDigest) -> DigestReply {
         people: summary.people.into_iter().map(person).collect(),
         kinds: kinds.into_iter().map(kind).collect(),
         lines,
-    }
-}
-
-fn text(piece: &ReplyPiece) -> &str {
-    match piece {
-        ReplyPiece::Words(text) | ReplyPiece::Literal(text) => text,
     }
 }
 

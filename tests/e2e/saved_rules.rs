@@ -34,9 +34,7 @@ impl Team {
     }
 
     async fn link(&self) -> String {
-        let asked = self.telegram.say(ANA.id, "/login", ANA);
-        let said = self.telegram.answer_to(ANA.id, asked).await;
-        said.lines().next().unwrap().to_owned()
+        self.telegram.sign_in_link(ANA).await
     }
 
     async fn ana(&self) -> Visitor {

@@ -37,11 +37,9 @@ async fn team() -> (Telegram, FakeDiscord, Daemon) {
     (telegram, discord, daemon)
 }
 
-/// The first line of what the bot answers in private.
+/// The link that the bot answers in private.
 async fn link(telegram: &Telegram, who: crate::telegram_server::Person) -> String {
-    let asked = telegram.say(who.id, "/login", who);
-    let said = telegram.answer_to(who.id, asked).await;
-    said.lines().next().unwrap().to_owned()
+    telegram.sign_in_link(who).await
 }
 
 fn open(card: &Value) -> bool {

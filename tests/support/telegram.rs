@@ -81,6 +81,10 @@ pub struct Message {
     pub file: Option<(String, String)>,
     pub reply_to: Option<i64>,
     pub topic: Option<i64>,
+    /// The one who sees it, where the others do not.
+    pub only_for: Option<i64>,
+    /// Where its links lead.
+    pub links: Vec<String>,
     /// The message asks for a reply.
     pub force_reply: bool,
     pub edits: u32,

@@ -84,9 +84,7 @@ pub(crate) fn call(
 pub(crate) fn spoken(reply: &CommandReply) -> String {
     let (mut text, mut room) = (String::new(), ROOM);
     for (at, line) in reply.lines.iter().enumerate() {
-        let pieces = line.iter().map(|piece| match piece {
-            ReplyPiece::Words(text) | ReplyPiece::Literal(text) => text.as_str(),
-        });
+        let pieces = line.iter().map(ReplyPiece::plain);
         let line: String = pieces.collect();
         let Some(left) = room.checked_sub(units(&escape(&line)) + 1) else {
             text.push_str(&format!("\n… and {} lines more.", reply.lines.len() - at));

@@ -63,6 +63,24 @@ pub enum ReplyPiece {
     /// Text of an agent or a person, on one line: shown literally, so that it can neither format,
     /// ping, link nor pass for the bridge's own words.
     Literal(String),
+    /// A link of the bridge's own, which may be a secret: a platform that can shows its label alone,
+    /// so that no lock screen shows where it leads.
+    Link {
+        /// What it is called.
+        label: String,
+        /// Where it leads.
+        url: String,
+    },
+}
+
+impl ReplyPiece {
+    /// The piece as plain text: of a link its address.
+    #[must_use]
+    pub fn plain(&self) -> &str {
+        match self {
+            Self::Words(text) | Self::Literal(text) | Self::Link { url: text, .. } => text,
+        }
+    }
 }
 
 impl CommandReply {

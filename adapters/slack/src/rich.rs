@@ -152,9 +152,7 @@ pub(crate) fn reply_in_slack(mut reply: CommandReply, commands: &[BotCommand]) -
 pub(crate) fn spoken(reply: &CommandReply) -> RichText {
     let mut text = RichText::default();
     for (at, line) in reply.lines.iter().enumerate() {
-        let pieces = line.iter().map(|piece| match piece {
-            ReplyPiece::Words(text) | ReplyPiece::Literal(text) => text.as_str(),
-        });
+        let pieces = line.iter().map(ReplyPiece::plain);
         let line: String = pieces.collect();
         if text.characters() + line.chars().count() > ROOM {
             let more = format!("… and {} lines more.", reply.lines.len() - at);

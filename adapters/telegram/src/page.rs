@@ -1,5 +1,7 @@
 //! A text with formatting that no text can break.
 
+use reqwest::Url;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use teloxide::types::{MessageEntity, MessageEntityKind};
 
@@ -8,15 +10,18 @@ use teloxide::types::{MessageEntity, MessageEntityKind};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     pieces: Vec<(Style, String)>,
+    /// Where those lead that are links.
+    links: BTreeMap<usize, Url>,
     /// Which pieces are folded.
     folded: Range<usize>,
 }
 
-/// How a piece looks. Only the first two may hold the bridge's own words; Telegram makes no links,
+/// How a piece looks. Only the first three may hold the bridge's own words; Telegram makes no links,
 /// mentions or commands out of the others, so agents' text goes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
+    Link,
     Bold,
     Code,
     Pre,
@@ -35,11 +40,26 @@ impl Page {
             _ if text.is_empty() => {}
             // Two neighbours of one style are one, but for the first in a fold.
             Some((last, before))
-                if *last == style && next != self.folded.start && next != self.folded.end =>
+                if *last == style
+                    && style != Style::Link
+                    && next != self.folded.start
+                    && next != self.folded.end =>
             {
                 before.push_str(&text);
             }
             _ => self.pieces.push((style, text)),
+        }
+    }
+
+    /// A link of our own by its label, where Telegram makes it one; by its address elsewhere.
+    pub(crate) fn link(&mut self, label: &str, url: &str) {
+        match Url::parse(url) {
+            // The host that Telegram accepts has a dot.
+            Ok(to) if to.host_str().is_some_and(|host| host.contains('.')) => {
+                self.links.insert(self.pieces.len(), to);
+                self.pieces.push((Style::Link, label.to_owned()));
+            }
+            _ => self.add(Style::Plain, url),
         }
     }
 
@@ -93,6 +113,10 @@ impl Page {
             match style {
                 _ if text.is_empty() => {}
                 Style::Plain => html.push_str(&text),
+                Style::Link => {
+                    let url = self.links.get(&at).map(Url::as_str).unwrap_or_default();
+                    html.extend(["<a href=\"", &*escape(url), "\">", &*text, "</a>"]);
+                }
                 Style::Bold => html.extend(["<b>", &text, "</b>"]),
                 Style::Code => html.extend(["<code>", &text, "</code>"]),
                 Style::Pre => html.extend(["<pre>", &text, "</pre>"]),
@@ -119,6 +143,10 @@ impl Page {
             }
             let kind = match style {
                 Style::Plain => None,
+                Style::Link => {
+                    let url = self.links.get(&at).cloned();
+                    url.map(|url| MessageEntityKind::TextLink { url })
+                }
                 Style::Bold => Some(MessageEntityKind::Bold),
                 Style::Code => Some(MessageEntityKind::Code),
                 Style::Pre => Some(MessageEntityKind::Pre { language: None }),

@@ -92,9 +92,9 @@ impl PressReporter {
         self.telling.spawn(answer(self.api.clone(), query.id, receipt.sentence.clone(), alert));
         let Some(place) = place else { return };
         if receipt.outcome == Outcome::TextWanted {
-            let (api, cards) = (self.api.clone(), Arc::clone(&self.cards));
+            let (me, cards) = (self.me.clone(), Arc::clone(&self.cards));
             let (from, sentence) = (query.from, receipt.sentence.clone());
-            self.telling.spawn(ask_for_text(api, cards, place, thread, from, token, sentence));
+            self.telling.spawn(ask_for_text(cards, me, place, thread, from, token, sentence));
         }
         self.redraw(place, receipt.card);
     }

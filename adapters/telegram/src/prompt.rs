@@ -1,12 +1,11 @@
 //! Free text: a prompt that is replied to.
 //!
 //! Telegram has no text fields. The presser gets a message that opens the reply box; the reply to
-//! that very message is the text. The prompt's last line holds all that is needed to know the reply
-//! again, so it works after a restart; only a message that our own bot wrote, in the shape of a
-//! prompt, is read.
+//! that very message is the text. The link of the prompt's sign, which leads to the bot, holds all
+//! that is needed to know the reply again, so it works after a restart; only a message that our own
+//! bot wrote, in the shape of a prompt, is read.
 
 use crate::address::MessageAddress;
-use crate::api::BotApi;
 use crate::page::{Page, Style, escape};
 use crate::send::{CardSender, no_preview};
 use crate::tell::say;
@@ -14,12 +13,12 @@ use countersign_port::line;
 use std::sync::Arc;
 use teloxide::payloads::{SendMessage, SendMessageSetters as _};
 use teloxide::types::{
-    ChatId, ForceReply, Message, MessageId, ParseMode, ReplyMarkup, ReplyParameters, ThreadId,
-    User, UserId,
+    ChatId, ForceReply, Message, MessageEntity, MessageEntityKind, MessageId, ParseMode,
+    ReplyMarkup, ReplyParameters, ThreadId, User,
 };
 
-// SECURITY: no card begins like this (they begin with their tone's sign), and a file has no text,
-// so nothing that an agent writes can pass for a prompt.
+// SECURITY: no card begins like this (they begin with their tone's sign) or with a link, and a file
+// has no text, so nothing that an agent writes can pass for a prompt.
 const SIGN: &str = "✍️";
 
 /// What a prompt asks for, and of whom.
@@ -34,22 +33,29 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// The prompt's last line.
-    fn reference(&self) -> String {
-        format!("ref {} {} {}", self.token, self.card, self.person)
+    /// What the prompt's sign links to.
+    fn link(&self, bot: &str) -> String {
+        format!("https://t.me/{bot}?reply={}~{}~{}", self.token, self.card, self.person)
     }
 
     /// The prompt that a message is, if our bot `me` wrote it as one.
-    pub(crate) fn read(message: &Message, me: UserId) -> Option<Self> {
-        if message.from.as_ref().map(|from| from.id) != Some(me) || message.sender_chat.is_some() {
+    pub(crate) fn read(message: &Message, me: &User) -> Option<Self> {
+        if message.from.as_ref().map(|from| from.id) != Some(me.id) || message.sender_chat.is_some()
+        {
             return None;
         }
-        Self::parse(message.text()?)
+        Self::parse(message.text()?, message.entities()?.first()?)
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        let (_, reference) = text.strip_prefix(SIGN)?.rsplit_once('\n')?;
-        let mut parts = reference.strip_prefix("ref ")?.split(' ');
+    fn parse(text: &str, first: &MessageEntity) -> Option<Self> {
+        let sign = (0, SIGN.encode_utf16().count());
+        let is_sign = text.starts_with(SIGN) && (first.offset, first.length) == sign;
+        let MessageEntityKind::TextLink { url } = &first.kind else { return None };
+        if !is_sign || url.host_str() != Some("t.me") {
+            return None;
+        }
+        let (_, reference) = url.query_pairs().find(|(name, _)| name == "reply")?;
+        let mut parts = reference.split('~');
         let token = parts.next().filter(|token| is_token(token))?.to_owned();
         let card = parts.next()?.parse().ok()?;
         let person = parts.next()?.parse().ok()?;
@@ -59,8 +65,8 @@ impl Prompt {
 
 /// Asks `person` for text. Failures are logged: the person can press again.
 pub(crate) async fn ask_for_text(
-    api: BotApi,
     cards: Arc<CardSender>,
+    me: User,
     place: MessageAddress,
     thread: Option<ThreadId>,
     person: User,
@@ -79,10 +85,11 @@ pub(crate) async fn ask_for_text(
     // SECURITY: the sentence may be an agent's question; as code it pings nobody and links nowhere.
     rest.add(Style::Plain, ": ");
     rest.add(Style::Code, sentence);
-    rest.add(Style::Plain, "\n\nReply to this message with your answer.\n");
-    rest.add(Style::Code, prompt.reference());
+    rest.add(Style::Plain, "\n\nReply to this message with your answer.");
+    let link = prompt.link(me.username.as_deref().unwrap_or_default());
+    let sign = format!("<a href=\"{}\">{SIGN}</a>", escape(&link));
     let mut message =
-        SendMessage::new(ChatId(place.chat), format!("{SIGN} {mention}{}", rest.html()))
+        SendMessage::new(ChatId(place.chat), format!("{sign} {mention}{}", rest.html()))
             .parse_mode(ParseMode::Html)
             .link_preview_options(no_preview())
             .reply_parameters(
@@ -92,7 +99,7 @@ pub(crate) async fn ask_for_text(
                 ForceReply::new().selective().input_field_placeholder("Your answer".to_owned()),
             ));
     message.message_thread_id = thread;
-    if let Err(failure) = say(&api, &cards, &message, ChatId(place.chat)).await {
+    if let Err(failure) = say(&cards.api, &cards, &message, ChatId(place.chat)).await {
         tracing::warn!(?failure, chat = place.chat, "a prompt for text could not be sent");
     }
 }
@@ -105,34 +112,40 @@ fn is_token(token: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+
+    const TEXT: &str = "✍️ Ana: What instead?\n\nReply.";
 
     fn prompt() -> Prompt {
         Prompt { token: "k3J9sQ0aZ_-b4LmX7yTn2w.1.t".into(), card: 17, person: 4211 }
     }
 
+    fn linked(url: &str, offset: usize, length: usize) -> MessageEntity {
+        MessageEntity::text_link(url.parse().unwrap(), offset, length)
+    }
+
     #[test]
-    fn a_prompt_is_read_from_its_own_words_alone() {
-        let text = format!("✍️ Ana: What instead?\n\nReply.\n{}", prompt().reference());
-        assert_eq!(Prompt::parse(&text), Some(prompt()));
+    fn a_prompt_is_read_from_the_link_of_its_sign_alone() {
+        let link = prompt().link("our_bot");
+        assert_eq!(Prompt::parse(TEXT, &linked(&link, 0, 2)), Some(prompt()));
+        assert!(!TEXT.contains(&prompt().token));
     }
 
     #[test]
     fn nothing_else_is_a_prompt() {
-        let reference = prompt().reference();
-        for text in [
-            reference.clone(),
-            format!("🔔 a card\n{reference}"),
-            format!("✍️ x\n{reference} more"),
-            format!("✍️ x\n{reference}\n"),
-            format!("✍️ x {reference}"),
-            "✍️ x\nref a b c".to_owned(),
-            "✍️ x\nref a;b 1 2".to_owned(),
-            "✍️ x\nref  1 2".to_owned(),
-            "✍️ x\nref a 1 -2".to_owned(),
-            String::new(),
+        let link = prompt().link("our_bot");
+        for (text, entity) in [
+            ("🔔 a card", linked(&link, 0, 2)),
+            (TEXT, linked(&link, 3, 3)),
+            (TEXT, linked(&link.replace("t.me", "t.example"), 0, 2)),
+            (TEXT, linked(&format!("{link}~9"), 0, 2)),
+            (TEXT, linked("https://t.me/our_bot?reply=a~1~-2", 0, 2)),
+            (TEXT, linked("https://t.me/our_bot?reply=a;b~1~2", 0, 2)),
+            (TEXT, linked("https://t.me/our_bot?reply=~1~2", 0, 2)),
+            (TEXT, MessageEntity::bold(0, 2)),
         ] {
-            assert_eq!(Prompt::parse(&text), None, "{text}");
+            assert_eq!(Prompt::parse(text, &entity), None, "{text} {entity:?}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Answers to people: to a press, to a message, to a command; and the list of commands that
 //! Telegram shows beside its input field.
 
-use crate::api::{BotApi, Failure, PATIENCE, patiently};
+use crate::api::{BotApi, Failure, Method, PATIENCE, patiently};
 use crate::errors::{self, sentence, too_late_to_answer};
 use crate::page::{Page, Style};
 use crate::send::{CardSender, no_preview};
 use countersign_port::{BotCommand, CommandReply, ReplyPiece, SendError};
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use teloxide::payloads::{
@@ -16,6 +16,7 @@ use teloxide::payloads::{
 };
 use teloxide::types::{
     BotCommand as Listed, CallbackQueryId, ChatId, Message, ParseMode, ReplyParameters, ThreadId,
+    UserId,
 };
 use tokio::time::Instant;
 
@@ -57,13 +58,61 @@ pub(crate) async fn answer_view(
     }
 }
 
+/// Whom an answer to a message concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Everybody in the chat.
+    Chat,
+    /// Who wrote it: in a group nobody else sees the answer, where Telegram's server can do that.
+    Writer,
+}
+
+/// A message that one person sees. A server before Bot API 10.2 ignores that, and shows it to all.
+#[derive(Serialize)]
+struct Ephemeral<'a> {
+    #[serde(flatten)]
+    message: &'a SendMessage,
+    ephemeral_message_parameters: EphemeralMessageParameters,
+}
+
+#[derive(Serialize)]
+struct EphemeralMessageParameters {
+    receiver_user_id: UserId,
+}
+
+impl Method for Ephemeral<'_> {
+    const NAME: &'static str = <SendMessage as Method>::NAME;
+}
+
 /// Says something in reply to a message.
-pub(crate) async fn tell(api: BotApi, cards: Arc<CardSender>, to: Message, page: Page) {
+pub(crate) async fn tell(
+    api: BotApi,
+    cards: Arc<CardSender>,
+    to: Message,
+    page: Page,
+    audience: Audience,
+) {
     let mut message = SendMessage::new(ChatId(to.chat.id.0), page.html())
         .parse_mode(ParseMode::Html)
         .link_preview_options(no_preview())
         .reply_parameters(ReplyParameters::new(to.id).allow_sending_without_reply());
     message.message_thread_id = topic(&to);
+    let writer = to.from.as_ref().filter(|_| !to.chat.is_private() && to.sender_chat.is_none());
+    if let (Some(writer), Audience::Writer) = (writer, audience) {
+        let ephemeral_message_parameters =
+            EphemeralMessageParameters { receiver_user_id: writer.id };
+        let ephemeral = Ephemeral { message: &message, ephemeral_message_parameters };
+        match say(&api, &cards, &ephemeral, to.chat.id).await {
+            Err(Failure::Refused(why)) => {
+                tracing::debug!(why.description, "no message for one person: the chat sees it");
+            }
+            Ok(()) => return,
+            Err(failure) => {
+                let why = errors::sentence(&failure);
+                return tracing::warn!(why, "a message could not be answered");
+            }
+        }
+    }
     if let Err(failure) = say(&api, &cards, &message, to.chat.id).await {
         tracing::warn!(why = errors::sentence(&failure), "a message could not be answered");
     }
@@ -71,10 +120,10 @@ pub(crate) async fn tell(api: BotApi, cards: Arc<CardSender>, to: Message, page:
 
 /// Sends a message that a person waits for. A chat that Telegram wants nothing sent to gets it
 /// when that is over: cards and messages keep the same silence.
-pub(crate) async fn say(
+pub(crate) async fn say<M: Method + Serialize + Sync>(
     api: &BotApi,
     cards: &CardSender,
-    message: &SendMessage,
+    message: &M,
     chat: ChatId,
 ) -> Result<(), Failure> {
     let give_up = Instant::now() + LONGEST;
@@ -83,7 +132,7 @@ pub(crate) async fn say(
             tokio::time::sleep(after).await;
         }
         let send = || async {
-            let sent = api.call::<_, IgnoredAny>(message, PATIENCE).await;
+            let sent = api.call::<M, IgnoredAny>(message, PATIENCE).await;
             sent.map_err(|failure| cards.remember_silence(failure, chat.0))
         };
         let sent = patiently(send).await;
@@ -151,7 +200,7 @@ fn changed(there: &[(String, String)], commands: &[BotCommand]) -> Option<Vec<(S
 pub(crate) fn page(reply: &CommandReply) -> Page {
     let (mut page, mut room) = (Page::default(), ROOM);
     for (at, line) in reply.lines.iter().enumerate() {
-        let length: usize = line.iter().map(|piece| text(piece).chars().count()).sum();
+        let length: usize = line.iter().map(|piece| piece.plain().chars().count()).sum();
         let Some(left) = room.checked_sub(length + 1) else {
             page.add(Style::Plain, format!("\n… and {} lines more.", reply.lines.len() - at));
             break;
@@ -165,16 +214,11 @@ pub(crate) fn page(reply: &CommandReply) -> Page {
                 ReplyPiece::Words(words) => page.add(Style::Plain, words.clone()),
                 // SECURITY: as code it pings nobody and links nowhere.
                 ReplyPiece::Literal(text) => page.add(Style::Code, text.clone()),
+                ReplyPiece::Link { label, url } => page.link(label, url),
             }
         }
     }
     page
-}
-
-fn text(piece: &ReplyPiece) -> &str {
-    match piece {
-        ReplyPiece::Words(text) | ReplyPiece::Literal(text) => text,
-    }
 }
 
 #[cfg(test)]
@@ -198,6 +242,20 @@ mod tests {
         assert_eq!(changed(&both, &[DENY]), None);
         let old = [entry("weather", "Rain."), entry("deny", "Never.")];
         assert_eq!(changed(&old, &[DENY]).unwrap(), both);
+    }
+
+    // Telegram makes no link of an address without a dot in its host.
+    #[test]
+    fn a_link_shows_its_label_alone_where_telegram_makes_it_a_link() {
+        let said = |url: &str| {
+            let link = ReplyPiece::Link { label: "Sign in".to_owned(), url: url.to_owned() };
+            page(&CommandReply { outcome: Outcome::Noted, lines: vec![vec![link]] })
+        };
+        let near = said("http://127.0.0.1:7117/sign-in#k&3");
+        let html = "<a href=\"http://127.0.0.1:7117/sign-in#k&amp;3\">Sign in</a>";
+        assert_eq!((near.html(), near.text()), (html.to_owned(), "Sign in".to_owned()));
+        let local = "http://localhost:7117/sign-in#k3";
+        assert_eq!(said(local).html(), local);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use crate::address::{Chat, MessageAddress};
 use crate::page::{Page, Style};
 use crate::press::PressReporter;
 use crate::prompt::Prompt;
-use crate::tell::{page, tell, topic};
+use crate::tell::{Audience, page, tell, topic};
 use countersign_port::{
-    BotCommand, Presser, TextReply, Written, WrittenWords, hand_over, pairing_code,
+    BotCommand, Outcome, Presser, TextReply, Written, WrittenWords, hand_over, pairing_code,
 };
 use std::sync::Arc;
 use teloxide::types::{Message, User};
@@ -86,7 +86,7 @@ pub(crate) fn presser(user: &User) -> Presser {
 
 impl PressReporter {
     pub(crate) async fn message(&mut self, message: Message, second_hand: Option<&'static str>) {
-        let prompt = message.reply_to_message().and_then(|it| Prompt::read(it, self.me.id));
+        let prompt = message.reply_to_message().and_then(|it| Prompt::read(it, &self.me));
         let bot = self.me.username.clone().unwrap_or_default();
         let code = code_in(&message, &bot);
         if prompt.is_none() && code.is_none() && asks_for_id(&message, &bot) {
@@ -139,7 +139,11 @@ impl PressReporter {
         match reply.is_refusal() {
             _ if said.text().is_empty() => {}
             true => self.say(message, said),
-            false => self.tell(message, said),
+            // A list concerns who asked for it, what was done everybody.
+            false if reply.outcome == Outcome::Noted => {
+                self.tell(message, said, Audience::Writer);
+            }
+            false => self.tell(message, said, Audience::Chat),
         }
         if let (Some(at), Some((_, card))) = (at, shown) {
             self.redraw(at, Some(card));
@@ -170,7 +174,7 @@ impl PressReporter {
                 text: text.to_owned(),
             })
             .await;
-        self.tell(message, plain(&receipt.sentence));
+        self.tell(message, plain(&receipt.sentence), Audience::Chat);
         self.redraw(place, receipt.card);
     }
 
@@ -209,8 +213,9 @@ impl PressReporter {
     }
 
     /// Answers the message of somebody whom the core has listened to.
-    fn tell(&mut self, to: &Message, page: Page) {
-        self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
+    fn tell(&mut self, to: &Message, page: Page, audience: Audience) {
+        let (api, cards) = (self.api.clone(), Arc::clone(&self.cards));
+        self.telling.spawn(tell(api, cards, to.clone(), page, audience));
     }
 
     fn say_words(&mut self, to: &Message, words: &str) {
@@ -220,7 +225,7 @@ impl PressReporter {
     /// Answers a message that anybody could have written, so not too often.
     fn say(&mut self, to: &Message, page: Page) {
         if self.reply_limit.allows(&to.chat.id.to_string(), Instant::now()) {
-            self.tell(to, page);
+            self.tell(to, page, Audience::Writer);
         }
     }
 }

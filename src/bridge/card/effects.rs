@@ -56,10 +56,11 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
     worst
 }
 
-/// What makes the call critical, where its reason says just that.
+/// What makes the call critical, where its reason says just that, and no effect says what is deleted.
 pub(super) fn critical(ask: &Ask) -> Option<&str> {
     let body = &ask.body;
-    clause(&body.why).filter(|_| body.critical && !ask.is_question())
+    let names_it = body.effects.first().is_some_and(|effect| effect.starts_with("deletes "));
+    clause(&body.why).filter(|_| body.critical && !names_it && !ask.is_question())
 }
 
 /// Whether policy could not tell all that the call does.

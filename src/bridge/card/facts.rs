@@ -10,7 +10,6 @@ use countersign_policy::{
     tools::of_server,
 };
 use countersign_port::{Field, brief, line};
-use countersign_tokens::clock;
 use serde_json::Value;
 
 /// How many calls of a batch are named, and how much of each.
@@ -88,8 +87,8 @@ pub(super) fn draw(ask: &Ask, says_why: bool, details: &mut Sheet) {
     facts.extend(ask.body.rule.as_deref().map(|rule| fact("rule", rule)));
     facts.extend(call.batch_remaining.as_ref().and_then(batch).map(|text| fact("batch", &text)));
     if let Some(answer) = ask.answer() {
-        let when = clock::rfc3339(answer.at);
-        facts.push(fact("decided by", &format!("{} at {when}", answer.by)));
+        // The first line says when.
+        facts.push(fact("decided by", &answer.by.to_string()));
         facts.extend(answer.reason.as_deref().map(|reason| fact("reason given", reason)));
     }
     details.fields(facts);

@@ -91,6 +91,13 @@ fn samples() -> Vec<(&'static str, Ask)> {
     );
     critical.body.critical = true;
     critical.body.why = "This deletes the whole system, as root. It always needs a person.".into();
+    let mut sql = command(
+        "psql shop -c 'DELETE FROM orders'",
+        &["runs psql", "deletes all rows of orders (psql)"],
+        &[],
+    );
+    sql.body.critical = true;
+    sql.body.why = "This drops or empties a database. It always needs a person.".into();
     let mut burst = short.clone();
     burst.body.call.batch_remaining = serde_json::from_value(json!([
         {"tool": "Bash", "args": {"command": "cargo test"}}, {"tool": "Bash", "args": {}}]))
@@ -112,6 +119,7 @@ fn samples() -> Vec<(&'static str, Ask)> {
         ("four_options", ask("AskUserQuestion", four, &[], &[])),
         ("two_questions", ask("AskUserQuestion", two, &[], &[])),
         ("critical", critical),
+        ("sql", sql),
         ("burst", burst),
         ("plan", ask("ExitPlanMode", plan, &[], &[])),
         ("hostile", command(&hostile, &["deletes ~"], &[])),

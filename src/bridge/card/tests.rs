@@ -391,7 +391,7 @@ fn a_plan_is_text_an_address_shows_its_host_and_other_tools_their_keys() {
     assert!(plan.contains("<plan> # Move to redb\n\n1. Write it\n"), "{plan}");
     let url = shown("WebFetch", json!({"url": "https://github.com@evil.example/a", "prompt": "x"}));
     assert!(url.starts_with("Open | evil.example · https://github.com@evil.example/a\n"), "{url}");
-    assert!(url.contains("- ⚠ github.com is a user name: the host is evil.example\n"), "{url}");
+    assert!(url.contains("- ⚠ github.com is a user name, not the host\n"), "{url}");
     let issue = json!({"title": "It fails", "body": "a\nb", "labels": ["bug", "ui"]});
     let issue = shown("mcp__github__create_issue", issue);
     assert!(issue.starts_with("Open | create_issue (github): It fails\n"), "{issue}");

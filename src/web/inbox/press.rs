@@ -179,10 +179,8 @@ pub(crate) async fn command(
     // A task of its own, so that a page that goes away cannot stop it half way.
     match tokio::spawn(async move { core.command(call).await }).await {
         Ok(reply) => {
-            let text = |piece: &ReplyPiece| match piece {
-                ReplyPiece::Words(text) | ReplyPiece::Literal(text) => text.clone(),
-            };
-            let lines = reply.lines.iter().map(|line| line.iter().map(text).collect::<String>());
+            let text = |line: &Vec<_>| line.iter().map(ReplyPiece::plain).collect::<String>();
+            let lines = reply.lines.iter().map(text);
             let sentence = lines.collect::<Vec<_>>().join("\n");
             Json(json!({ "outcome": word(reply.outcome), "sentence": sentence })).into_response()
         }

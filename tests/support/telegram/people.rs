@@ -123,6 +123,16 @@ impl Telegram {
         self.until("an answer to a message", said).await.text
     }
 
+    /// The sign-in link that the bot sends to a person, who reads its label alone.
+    pub async fn sign_in_link(&self, person: Person) -> String {
+        let asked = self.say(person.id, "/login", person);
+        let said = || self.messages(person.id).into_iter().find(|m| m.reply_to == Some(asked));
+        let said = self.until("an answer to a message", said).await;
+        let first = said.text.lines().next().map(str::to_owned);
+        assert_eq!(first.as_deref(), Some("Sign in to the inbox"), "{}", said.text);
+        said.links.first().cloned().unwrap()
+    }
+
     /// Sends the same message again, as after a crash before it was confirmed.
     pub fn redeliver(&self, chat: i64, message: i64) {
         self.change(|world| {
@@ -297,6 +307,8 @@ fn view(id: i64, stored: &Stored) -> Message {
         file: stored.file.clone(),
         reply_to: stored.js["reply_to_message"]["message_id"].as_i64(),
         topic: stored.js["message_thread_id"].as_i64(),
+        only_for: stored.js["receiver_user"]["id"].as_i64(),
+        links: links_of(&stored.js),
         force_reply: stored.force_reply,
         edits: stored.edits,
     }
@@ -308,4 +320,9 @@ fn is_labelled(shown: &str, label: &str) -> bool {
     shown
         .strip_prefix(label)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest == "…")
+}
+
+fn links_of(js: &Value) -> Vec<String> {
+    let links = js["entities"].as_array().into_iter().flatten();
+    links.filter_map(|link| link["url"].as_str().map(str::to_owned)).collect()
 }

@@ -1,7 +1,7 @@
 //! The checks that the real server applies to texts and keyboards.
 
 use super::world::{Refusal, refuse};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A message's text after parsing and cleaning, or the error.
 pub(super) fn text(parameters: &Map<String, Value>) -> Result<String, Refusal> {
@@ -28,6 +28,34 @@ pub(super) fn text(parameters: &Map<String, Value>) -> Result<String, Refusal> {
         1..=4096 => Ok(clean.to_owned()),
         _ => refuse(400, "Bad Request: message is too long"),
     }
+}
+
+/// The links in a message's text, as entities; people are no links.
+pub(super) fn links(parameters: &Map<String, Value>) -> Vec<Value> {
+    let raw = parameters.get("text").and_then(Value::as_str).unwrap_or_default();
+    let (mut found, mut rest, mut at) = (Vec::new(), raw, 0);
+    while let Some((before, link)) = rest.split_once("<a href=\"") {
+        let (url, inner) = link.split_once("\">").unwrap_or_default();
+        let (inner, after) = inner.split_once("</a>").unwrap_or_default();
+        let length = |html: &str| plain_part(html).encode_utf16().count();
+        at += length(before);
+        if !url.starts_with("tg://user") {
+            let url = plain_part(url);
+            found.push(
+                json!({"type": "text_link", "offset": at, "length": length(inner), "url": url}),
+            );
+        }
+        at += length(inner);
+        rest = after;
+    }
+    found
+}
+
+/// A part of a text without its tags, which need not be closed in it.
+fn plain_part(html: &str) -> String {
+    let tags = html.split('<').enumerate();
+    let texts = tags.map(|(at, part)| if at == 0 { part } else { part.split_once('>').unwrap().1 });
+    plain(&texts.collect::<String>()).unwrap()
 }
 
 /// Telegram's HTML without its tags.

@@ -1,7 +1,7 @@
 //! The chats, and the effects of the bot's calls.
 
 use super::limits::Limits;
-use super::rules::{check_commands, check_keyboard, text};
+use super::rules::{check_commands, check_keyboard, links, text};
 use super::{BOT, BOT_NAME, FORUM, Fault, Person, Told};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -88,6 +88,7 @@ pub(super) const KNOWN: [(&str, &[&str]); 17] = [
             "reply_markup",
             "disable_notification",
             "protect_content",
+            "ephemeral_message_parameters",
         ],
     ),
     (
@@ -267,7 +268,16 @@ impl World {
                     "file_id": name, "file_unique_id": name, "file_name": name, "file_size": content.len(),
                 });
             }
-            None => js["text"] = json!(text(parameters)?),
+            None => {
+                js["text"] = json!(text(parameters)?);
+                js["entities"] = json!(links(parameters));
+            }
+        }
+        if let Some(only) = parameters.get("ephemeral_message_parameters") {
+            match only["receiver_user_id"].as_i64() {
+                Some(person) if chat < 0 => js["receiver_user"] = json!({ "id": person }),
+                _ => return refuse(400, "Bad Request: EPHEMERAL_RECEIVER_INVALID"),
+            }
         }
         let markup = parameters.get("reply_markup").cloned().unwrap_or_default();
         let force_reply = markup["force_reply"] == true;

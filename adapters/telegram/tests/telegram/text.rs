@@ -35,7 +35,8 @@ async fn the_prompt_names_the_presser_and_opens_the_reply_box_for_them() {
     let server = Server::start().await;
     let mut room = Room::open(&server, vec![receipt(Outcome::TextWanted, "What <b>instead</b>?")]);
     let (card, prompt) = prompted(&mut room, &server).await;
-    assert!(prompt.text.starts_with("✍️ Ana: What <b>instead</b>?\n"), "{}", prompt.text);
+    let text = "✍️ Ana: What <b>instead</b>?\n\nReply to this message with your answer.";
+    assert_eq!(prompt.text, text);
     assert!(prompt.force_reply);
     assert_eq!(prompt.reply_to, Some(card));
     let sent = server.calls("sendMessage").pop().unwrap();
@@ -88,6 +89,27 @@ async fn an_anonymous_admin_is_told_why_the_reply_does_not_count() {
     let anonymous = server.reply_anonymously(GROUP, prompt.id, "yes");
     assert!(answer_to(&server, anonymous).await.contains("cannot be attributed"));
     room.close().await;
+}
+
+#[tokio::test]
+async fn in_a_group_a_list_is_for_who_asked_where_the_server_can_and_what_was_done_for_all() {
+    let server = Server::start().await;
+    let answers = [Outcome::Noted, Outcome::Applied, Outcome::NotAllowed, Outcome::Noted];
+    let mut room = Room::open(&server, answers.map(|it| receipt(it, "Said.")).to_vec());
+    let asked = async |room: &mut Room| {
+        let asked = server.say(GROUP, "/deny@countersign_test_bot a7f3", ANA);
+        room.next_press().await;
+        answer_to(&server, asked).await;
+        server.messages(GROUP).into_iter().find(|m| m.reply_to == Some(asked)).unwrap().only_for
+    };
+    assert_eq!(asked(&mut room).await, Some(4211));
+    assert_eq!(asked(&mut room).await, None);
+    assert_eq!(asked(&mut room).await, Some(4211));
+    let why = "Bad Request: ephemeral messages can't be sent to the chat";
+    server.fail("sendMessage", Fault::Refuse(400, why), 1);
+    assert_eq!(asked(&mut room).await, None, "all see it where it cannot be for one");
+    room.close().await;
+    assert_eq!(server.violations(), Vec::<String>::new());
 }
 
 #[tokio::test]
