@@ -131,6 +131,7 @@ pub async fn run(
         title: bridge::card::title,
         reload: reload_by(&reloader),
         config: reloader.version(),
+        codex: reloader.codex(),
         inbox: local.base(),
         notices: bridge::notices,
     };

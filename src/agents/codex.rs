@@ -4,6 +4,7 @@
 mod frame;
 mod open_requests;
 mod request;
+mod reviews;
 mod run;
 mod watch;
 

@@ -177,7 +177,9 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     let config = context.config_for_hook(args.sockets.as_deref())?;
     let watched = config.agents.watched(agent.name()).filter(|_| config.serves_here());
     // The daemon answers this prompt as a client of the agent's own server, beside its terminal.
-    if args.mode() == HookMode::Prompts && watched.is_some_and(|home| is_watched(agent, home)) {
+    if args.mode() == HookMode::Prompts
+        && watched.is_some_and(|home| is_watched(agent, home, &config.client))
+    {
         return Ok(HookReply::Nothing);
     }
     let HookEvent::Wants(request) = event else {
@@ -228,9 +230,17 @@ fn ahead(context: &Context, args: &HookArgs, stdin: &[u8]) -> Result<HookReply> 
     Ok(approved.map_or(HookReply::Nothing, |why| agent.release(&why, at)))
 }
 
-/// Looks for the agent's own server, whose process is told only within a runtime.
-fn is_watched(agent: &dyn HookAgent, home: &Path) -> bool {
-    wait(async { Ok(agent.is_watched(home)) }).unwrap_or(false)
+/// Whether this hook is one of the agent's own server, and the daemon is connected to that. The
+/// process of a server is told only within a runtime.
+fn is_watched(agent: &dyn HookAgent, home: &Path, settings: &ClientSettings) -> bool {
+    let is_watched = wait(async {
+        if !agent.is_watched(home) {
+            return Ok(false);
+        }
+        let watches = Client::new(settings, CONNECT)?.ready().await?.watches;
+        Ok(watches.iter().any(|name| name == agent.name()))
+    });
+    is_watched.unwrap_or(false)
 }
 
 /// Reports an event that wants no decision.

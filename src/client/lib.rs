@@ -178,7 +178,24 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn cancel(&self, id: &str, reason: CancelReason) -> Result<(), ClientError> {
-        let body = CancelRequest { reason: Some(reason.word().to_owned()) };
+        self.cancel_as(id, reason, None).await
+    }
+
+    /// Reports that the agent does not let run what a person released by this ask, and why.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn refuse(&self, id: &str, why: &str) -> Result<(), ClientError> {
+        self.cancel_as(id, CancelReason::Refused, Some(why.to_owned())).await
+    }
+
+    async fn cancel_as(
+        &self,
+        id: &str,
+        reason: CancelReason,
+        why: Option<String>,
+    ) -> Result<(), ClientError> {
+        let body = CancelRequest { reason: Some(reason.word().to_owned()), why };
         let path = ["v1", "asks", id, "cancel"];
         self.post::<Value>(&path, &[], &body, PATIENCE).await.map(drop)
     }

@@ -3,27 +3,35 @@
 //! The watch is a client of this daemon's own socket, like every agent: nothing of it goes around
 //! the gate.
 
-use crate::config::AgentSettings;
+use crate::config::{AgentSettings, DaemonSettings};
 use countersign_agents::CodexWatch;
 use countersign_client::{Client, ClientSettings, Server};
 use countersign_port::CancellationToken;
 use std::{path::PathBuf, time::Duration};
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 
 /// The timeout of a connection to our own socket.
 const CONNECT: Duration = Duration::from_secs(2);
+
+/// What the watch of Codex has changed at its server, in the folder of the state.
+const REVIEWS: &str = "codex-reviews.json";
 
 /// The watches that run.
 pub(super) struct AgentWatches {
     /// Our own socket.
     socket: PathBuf,
+    /// Where the watches keep what they have changed.
+    state_dir: PathBuf,
     settings: AgentSettings,
+    connected: watch::Sender<bool>,
     codex: Option<(CancellationToken, JoinHandle<()>)>,
 }
 
 impl AgentWatches {
-    pub(super) fn new(socket: PathBuf) -> Self {
-        Self { socket, settings: AgentSettings::default(), codex: None }
+    /// `connected` is set while the server of Codex is watched.
+    pub(super) fn new(daemon: &DaemonSettings, connected: watch::Sender<bool>) -> Self {
+        let (socket, state_dir) = (daemon.socket.clone(), daemon.state_dir.clone());
+        Self { socket, state_dir, settings: AgentSettings::default(), connected, codex: None }
     }
 
     /// Watches what these settings name from now on, until `stop` is cancelled.
@@ -50,7 +58,9 @@ impl AgentWatches {
             }
         };
         let host = gethostname::gethostname().into_string().ok();
-        let (watch, stop) = (CodexWatch { home, client, host }, stop.child_token());
+        let (kept, connected) = (self.state_dir.join(REVIEWS), self.connected.clone());
+        let watch = CodexWatch { home, client, host, kept, connected };
+        let stop = stop.child_token();
         self.codex = Some((stop.clone(), tokio::spawn(watch.run(stop))));
     }
 

@@ -27,6 +27,7 @@ pub(super) struct Reloader {
     log: Arc<LogSealer>,
     running: Mutex<Running>,
     version: watch::Sender<Option<String>>,
+    codex: watch::Sender<bool>,
     stop: CancellationToken,
 }
 
@@ -51,9 +52,10 @@ impl Reloader {
         let version = watch::Sender::new(started.version.clone());
         let config = Config { daemon: fixed.clone(), ..started.clone() };
         let backups = backups_of(&config);
-        let watches = AgentWatches::new(config.daemon.socket.clone());
+        let codex = watch::Sender::new(false);
+        let watches = AgentWatches::new(&config.daemon, codex.clone());
         let running = Mutex::new(Running { config, accounts, watches, backups });
-        Arc::new(Self { started, fixed, gate, log, running, version, stop })
+        Arc::new(Self { started, fixed, gate, log, running, version, codex, stop })
     }
 
     /// Serves the accounts of the config from now on.
@@ -66,6 +68,11 @@ impl Reloader {
     /// The version of the config file that is in force, as it changes.
     pub(super) fn version(&self) -> watch::Receiver<Option<String>> {
         self.version.subscribe()
+    }
+
+    /// Whether the server of Codex is watched, as it changes.
+    pub(super) fn codex(&self) -> watch::Receiver<bool> {
+        self.codex.subscribe()
     }
 
     /// The rules file that is in force.

@@ -5,7 +5,7 @@ use super::{
     ask::{Answer, Ask, Decision, Overruled, State, owner::Owner},
     call::{Appeal, Call},
 };
-use countersign_port::line;
+use countersign_port::{brief, line};
 use countersign_store::{Closed, HistoryRange, StoreError};
 use countersign_tokens::clock;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 const SPAN_MS: i64 = 3_600_000;
 /// How often a row that changed meanwhile is read again.
 const TRIES: usize = 7;
+/// How much of an agent's own reason is kept, in characters.
+const WHY: usize = 500;
 /// Why an appeal ends that is overtaken by its own next try.
 const ASKED_AGAIN: &str = "the same call asks again, on another card";
 
@@ -52,6 +54,34 @@ impl Gate {
             let _ = self.cancel(&id, ASKED_AGAIN).await?;
         }
         Ok(())
+    }
+
+    /// Takes back what an appeal released: its agent does not carry it out, for this reason. Returns
+    /// the ask as it is now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    // INVARIANT: the approval stays as it was given; what the agent reports stands beside it.
+    pub async fn refused(self: &Arc<Self>, id: &str, why: &str) -> Result<Option<Ask>, StoreError> {
+        let reason = brief(&line(why), WHY);
+        while let Some(ask) = self.cancel(id, "the agent does not carry it out").await? {
+            let is_released = ask.answer().is_some_and(|answer| {
+                answer.decision == Decision::Approve
+                    && answer.overruled.is_none()
+                    && answer.execution.is_none()
+            });
+            let Some(appeal) = ask.body.call.appeal.clone().filter(|_| is_released) else {
+                return Ok(Some(ask));
+            };
+            let reason = format!("the approval could not be carried out: {reason}");
+            let verdict = Appeal { reason, ..appeal };
+            let overruled = Overruled { at: clock::now_ms(), verdict };
+            if let Closed::Won(ask) = self.store.note_refused(&ask, overruled).await? {
+                self.changed();
+                return Ok(Some(ask));
+            }
+        }
+        Ok(None)
     }
 
     /// The open appeals for exactly this call, in whatever words.

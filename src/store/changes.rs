@@ -336,6 +336,25 @@ impl Store {
         self.compare_and_set(after, Change { event, ..Change::of(update) }).await
     }
 
+    /// Notes that the agent does not carry out what this ask released, and revokes the grant of
+    /// that, if the row is still as seen.
+    pub async fn note_refused(
+        &self,
+        seen: &Ask,
+        overruled: Overruled,
+    ) -> Result<Closed, StoreError> {
+        let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
+        let data = json!({"by": overruled.verdict.against, "reason": overruled.verdict.reason});
+        let revoke = revoke_of(&seen.id, overruled.at);
+        let event = Some((overruled.at, "overruled", data));
+        let mut answer = Answer { overruled: Some(overruled), ..answer.clone() };
+        answer.stored.undo_until = None;
+        let after = with_answer(seen, answer);
+        let also = Some(statements(vec![revoke, no_undo(&seen.id)]));
+        let update = replace_answer(&after)?;
+        self.compare_and_set(after, Change { event, also, ..Change::of(update) }).await
+    }
+
     /// Revokes what the answer of this ask stored, if the row is still as seen: row, grants,
     /// event and cards in one transaction.
     // INVARIANT: exactly the grants of this answer are revoked, and those that may be in the
@@ -346,12 +365,7 @@ impl Store {
         answer.stored.undo_until = None;
         answer.stored.undone = Some(undone.clone());
         let data = json!({"by": undone.by, "rules": seen.body.stored(&answer)});
-        let revoke = sqlx::query(
-            "UPDATE grants SET revoked_at = $2, undo_until = NULL, \
-             written = CASE WHEN written = 1 THEN 1 ELSE 3 END \
-             WHERE ask = $1 AND revoked_at IS NULL",
-        );
-        let revoke = revoke.bind(seen.id.clone()).bind(undone.at);
+        let revoke = revoke_of(&seen.id, undone.at);
         let after = with_answer(seen, answer);
         let change = Change {
             event: Some((undone.at, "undone", data)),
@@ -601,6 +615,16 @@ fn statements(all: Vec<Statement>) -> Consequence {
             Ok(())
         })
     })
+}
+
+/// Revokes the grants of this ask.
+fn revoke_of(ask: &str, at: i64) -> Statement {
+    let revoke = sqlx::query(
+        "UPDATE grants SET revoked_at = $2, undo_until = NULL, \
+         written = CASE WHEN written = 1 THEN 1 ELSE 3 END \
+         WHERE ask = $1 AND revoked_at IS NULL",
+    );
+    revoke.bind(ask.to_owned()).bind(at)
 }
 
 fn no_undo(ask: &str) -> Statement {

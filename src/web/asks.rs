@@ -179,6 +179,9 @@ pub(super) async fn cancel(
     let now = match reason {
         Some(CancelReason::AnsweredElsewhere) => api.gate.answered_elsewhere(&ask.id).await?,
         Some(CancelReason::SessionEnded) => api.gate.cancel(&ask.id, "its session ended").await?,
+        Some(CancelReason::Refused) => {
+            api.gate.refused(&ask.id, given.why.as_deref().unwrap_or_default()).await?
+        }
         None | Some(CancelReason::Aborted) => {
             api.gate.cancel(&ask.id, "the agent that asked went away").await?
         }

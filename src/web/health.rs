@@ -78,6 +78,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         log: log.into_iter().map(|it| ReadyLogKey { problem: it.says, fix: it.fix }).collect(),
         waiting,
         config: api.config.borrow().clone(),
+        watches: api.codex.borrow().then(|| "codex".to_owned()).into_iter().collect(),
         daemon: api.gate.daemon().to_owned(),
         shared: api.store.is_shared(),
         clock_ahead_ms: clock_ahead,

@@ -41,6 +41,8 @@ pub struct Api {
     pub reload: Reload,
     /// The version of the config file that is in force.
     pub config: watch::Receiver<Option<String>>,
+    /// Whether the server of Codex is watched.
+    pub codex: watch::Receiver<bool>,
     /// The inbox's address, without its token.
     pub inbox: String,
     /// Notices for people, such as a chat whose presses are not received.

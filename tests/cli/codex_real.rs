@@ -3,7 +3,7 @@
 //! `COUNTERSIGN_TEST_CODEX` to its binary (from npm).
 
 use crate::{
-    daemon::Daemon,
+    daemon::{Daemon, LONG},
     process::{Process, run},
     responses_model::ResponsesModel,
     socket_client::SocketClient,
@@ -13,6 +13,7 @@ use std::{fs, path::PathBuf, process::Stdio};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     process::{Child, Command},
+    time::{Duration, Instant, sleep},
 };
 
 /// A Codex with its settings in the daemon's folder.
@@ -49,6 +50,40 @@ impl Codex {
         );
         fs::write(home.join("config.toml"), settings).unwrap();
         Some(Self { program, daemon, model, work })
+    }
+
+    /// Sets it up so that its own reviewer, who denies everything, answers in a person's place.
+    async fn reviewed(calls: Vec<(&'static str, Value)>) -> Option<Self> {
+        let codex = Self::new(WATCHED, calls).await?;
+        let settings = codex.daemon.dir.path().join(".codex/config.toml");
+        let text = fs::read_to_string(&settings).unwrap();
+        fs::write(&settings, format!("approvals_reviewer = \"auto_review\"\n{text}")).unwrap();
+        Some(codex)
+    }
+
+    /// The one open ask with this tool.
+    async fn ask_of(&self, tool: &str) -> Value {
+        let is_it = |ask: &Value| ask["call"]["tool"] == tool;
+        let of =
+            |page: &Value| page["asks"].as_array().unwrap().iter().find(|it| is_it(it)).cloned();
+        let page = self.daemon.until("/v1/asks?state=open", |page| of(page).is_some()).await;
+        of(&page).unwrap()
+    }
+
+    /// Waits until Codex is told to ask people.
+    async fn is_released(&self) {
+        let kept = self.daemon.dir.path().join("state/codex-reviews.json");
+        let until = Instant::now() + LONG;
+        while !fs::read_to_string(&kept).unwrap_or_default().contains("\"released\":true") {
+            assert!(Instant::now() < until, "Codex still reviews");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Answers the question that holds its turn.
+    async fn goes_on(&self) {
+        let question = self.ask_of("request_user_input").await;
+        self.says(&["answer", question["id"].as_str().unwrap(), "SQLite"]).await;
     }
 
     /// Runs one prompt of it as its host.
@@ -389,4 +424,73 @@ async fn a_hosted_real_codex_without_its_model_ends_with_a_sentence() {
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
     let said = "Codex did not get over an error for 5 s: Reconnecting... waiting for network";
     assert!(ended.stderr.contains(said), "{ended:?}");
+}
+
+/// A command that its reviewer is asked for, and whose every run leaves a line.
+fn noted() -> (&'static str, Value) {
+    let command = json!({"cmd": "echo ran >> runs", "justification": "Note it?",
+        "sandbox_permissions": "require_escalated"});
+    ("exec_command", command)
+}
+
+const REVIEWED: &str = "Codex's reviewer blocked this: scripted: sends data out.";
+
+/// These calls; the turn is held by a question before the first, behind it and behind the last: it
+/// goes on once the daemon has joined, and once a person has answered.
+fn held(calls: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
+    let first = [question(), calls[0].clone(), question()];
+    let rest = calls[1..].iter().cloned().chain([question()]);
+    first.into_iter().chain(rest).collect()
+}
+
+#[tokio::test]
+async fn a_yes_overrules_the_reviewer_of_a_real_codex_once_and_it_reviews_again() {
+    let calls = held(&[noted(), noted(), noted()]);
+    let Some(mut codex) = Codex::reviewed(calls).await else { return };
+    let (_server, _terminal) = codex.shared().await;
+    codex.goes_on().await;
+    let blocked = codex.ask_of("Bash").await;
+    assert_eq!(blocked["why"], REVIEWED, "{blocked}");
+    assert_eq!(blocked["call"]["args"], json!({"command": "echo ran >> runs"}));
+    let id = blocked["id"].as_str().unwrap();
+    codex.says(&["approve", id]).await;
+    codex.is_released().await;
+    codex.goes_on().await;
+    // The retry, and the next one, which is reviewed again.
+    codex.model.is_told("call_4").await;
+    let runs = || fs::read_to_string(codex.work.join("runs")).unwrap();
+    assert_eq!(runs(), "ran\n");
+    let again = codex.ask_of("Bash").await;
+    assert_eq!((&again["why"], again["id"] != id), (&json!(REVIEWED), true), "{again}");
+    codex.says(&["deny", again["id"].as_str().unwrap()]).await;
+    assert_eq!(runs(), "ran\n");
+}
+
+#[tokio::test]
+async fn a_daemon_killed_while_it_overrules_a_real_codex_lets_it_run_at_most_once() {
+    for step in ["approved", "changed", "told", "ran"] {
+        let calls = held(&[noted(), noted(), noted()]);
+        let Some(mut codex) = Codex::reviewed(calls).await else { return };
+        let (_server, _terminal) = codex.shared().await;
+        codex.goes_on().await;
+        let blocked = codex.ask_of("Bash").await;
+        codex.ask_of("request_user_input").await;
+        codex.says(&["approve", blocked["id"].as_str().unwrap()]).await;
+        if step != "approved" {
+            codex.is_released().await;
+        }
+        if step == "ran" {
+            codex.goes_on().await;
+            codex.model.is_told("call_3").await;
+        }
+        codex.daemon.kill().await;
+        codex.daemon.run().await;
+        if step != "ran" {
+            codex.goes_on().await;
+        }
+        codex.model.is_told("call_4").await;
+        let runs = fs::read_to_string(codex.work.join("runs")).unwrap_or_default();
+        assert!(["", "ran\n"].contains(&&*runs), "{step}: {runs}");
+        eprintln!("killed when it was {step}: ran {} times", runs.lines().count());
+    }
 }

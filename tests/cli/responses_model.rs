@@ -49,18 +49,30 @@ async fn reply(State(script): State<Arc<Script>>, request: Option<Json<Value>>) 
     let Some(Json(request)) = request else {
         return Json(json!({"object": "list", "data": [], "models": []})).into_response();
     };
+    // Codex's own reviewer is a model too: it asks for its verdict in a form.
+    if !request["text"]["format"].is_null() {
+        let verdict = json!({"risk_level": "high", "user_authorization": "low", "outcome": "deny",
+            "rationale": "scripted: sends data out"});
+        return says(&verdict.to_string());
+    }
     let input = request["input"].as_array().cloned().unwrap_or_default();
     let is_output = |item: &&Value| item["type"].as_str().is_some_and(|it| it.ends_with("_output"));
     let done = input.iter().filter(is_output).count();
     script.told.send_replace(request["input"].to_string());
-    let item = match script.calls.get(done) {
-        Some((tool, arguments)) => json!({"type": "function_call", "id": format!("fc_{done}"),
-            "call_id": format!("call_{done}"), "name": tool, "status": "completed",
-            "arguments": arguments.to_string()}),
-        None => json!({"type": "message", "id": "msg_1", "role": "assistant",
-            "status": "completed",
-            "content": [{"type": "output_text", "text": "All done.", "annotations": []}]}),
-    };
+    match script.calls.get(done) {
+        Some((tool, arguments)) => sent(json!({"type": "function_call",
+            "id": format!("fc_{done}"), "call_id": format!("call_{done}"), "name": tool,
+            "status": "completed", "arguments": arguments.to_string()})),
+        None => says("All done."),
+    }
+}
+
+fn says(text: &str) -> Response {
+    sent(json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}]}))
+}
+
+fn sent(item: Value) -> Response {
     let usage = json!({"input_tokens": 1, "input_tokens_details": {"cached_tokens": 0},
         "output_tokens": 1, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 2});
     let response = |status: &str, output: Value| {

@@ -1,7 +1,7 @@
 //! Codex: the daemon as one more client of the app-server that its terminals share.
 
 use crate::{
-    codex_server::{FakeCodex, THREAD, exchange},
+    codex_server::{FakeCodex, THREAD, TURN, exchange},
     daemon::Daemon,
 };
 use serde_json::{Value, json};
@@ -240,4 +240,210 @@ async fn a_reload_takes_the_key_and_its_removal() {
     daemon.write_config("");
     assert!(daemon.command(&["reload"]).output().await.unwrap().status.success());
     codex.ended().await;
+}
+
+// Codex's own reviewer.
+
+/// What its reviewer has denied.
+fn blocked(command: &str) -> Value {
+    json!({"type": "command", "source": "unifiedExec", "cwd": "/home/ana/shop",
+        "command": format!("/bin/bash -lc '{command}'")})
+}
+
+/// A request for a person to run a command.
+fn request(id: u64, command: &str) -> Value {
+    let params = json!({"kind": "command", "threadId": THREAD, "turnId": TURN,
+        "itemId": format!("call_{id}"), "startedAtMs": id, "environmentId": "local",
+        "reason": "Copy it?", "command": format!("/bin/bash -lc '{command}'"),
+        "cwd": "/home/ana/shop"});
+    json!({"method": "item/commandExecution/requestApproval", "id": id, "params": params})
+}
+
+fn accept(id: u64) -> Value {
+    json!({"id": id, "result": {"decision": "accept"}})
+}
+
+const COPY: &str = "scp shop.db ana@example.org:";
+
+/// A daemon that watches a turn under Codex's own reviewer, which has denied a copy.
+async fn reviewed() -> (Daemon, FakeCodex) {
+    let (daemon, mut codex) = connected().await;
+    codex.reviews().await;
+    codex.reviewed("r1", "denied", &blocked(COPY)).await;
+    (daemon, codex)
+}
+
+/// Its model is told that it was approved.
+async fn told(codex: &mut FakeCodex) {
+    let asked = codex.expect("thread/approveGuardianDeniedAction").await;
+    let action = json!({"type": "command", "source": "unified_exec", "cwd": "/home/ana/shop",
+        "command": format!("/bin/bash -lc '{COPY}'")});
+    let event = json!({"id": "r1", "target_item_id": "call_0", "turn_id": TURN,
+        "started_at_ms": 5, "completed_at_ms": 6, "status": "denied", "risk_level": "high",
+        "user_authorization": "low", "rationale": "It sends data out.",
+        "decision_source": "agent", "action": action});
+    assert_eq!(asked["params"], json!({"threadId": THREAD, "event": event}));
+    codex.send(&json!({"id": asked["id"], "result": {}})).await;
+}
+
+/// Somebody answered a request.
+async fn resolved(codex: &mut FakeCodex, id: u64) {
+    let params = json!({"threadId": THREAD, "requestId": id});
+    codex.send(&json!({"method": "serverRequest/resolved", "params": params})).await;
+}
+
+#[tokio::test]
+async fn a_yes_overrules_codex_s_reviewer_for_exactly_that_command_once() {
+    let (daemon, mut codex) = reviewed().await;
+    let ask = answer(&daemon, &json!({"decision": "approve"})).await;
+    assert_eq!(ask["why"], "Codex's reviewer blocked this: It sends data out.", "{ask}");
+    assert_eq!(ask["call"]["args"], json!({"command": COPY}));
+    codex.reviewer_becomes("user").await;
+    told(&mut codex).await;
+    // One byte more is an ask like every other.
+    codex.send(&request(1, &format!("{COPY} "))).await;
+    let other = the_ask(&daemon).await;
+    assert_eq!(other["call"]["appeal"], Value::Null, "{other}");
+    codex.send(&request(2, COPY)).await;
+    assert_eq!(codex.receive().await, accept(2));
+    resolved(&mut codex, 2).await;
+    codex.reviewer_becomes("auto_review").await;
+    let id = ask["id"].as_str().unwrap();
+    let ran = daemon.read(id).await;
+    assert_eq!(ran["answer"]["decision"], "approve", "{ran}");
+    resolved(&mut codex, 1).await;
+    daemon.ask_reaches(other["id"].as_str().unwrap(), "cancelled").await;
+    codex.send(&request(3, COPY)).await;
+    assert_eq!(the_ask(&daemon).await["state"], "open", "it is spent");
+}
+
+#[tokio::test]
+async fn a_no_and_nobody_leave_what_codex_s_reviewer_denied() {
+    let (daemon, mut codex) = reviewed().await;
+    answer(&daemon, &json!({"decision": "deny"})).await;
+    // What it could not check, and what a card cannot show whole.
+    let more = json!({"type": "applyPatch", "cwd": "/home/ana/shop", "files": ["/home/ana/x"]});
+    codex.reviewed("r2", "denied", &more).await;
+    codex.reviewed("r3", "aborted", &blocked("make a")).await;
+    codex.reviewed("r4", "approved", &blocked("make b")).await;
+    codex.reviewed("r5", "timedOut", &blocked("make c")).await;
+    let ask = the_ask(&daemon).await;
+    assert_eq!(ask["call"]["args"], json!({"command": "make c"}));
+    // The turn goes on without a change of its reviewer.
+    codex.idle().await;
+}
+
+#[tokio::test]
+async fn where_codex_refuses_the_card_says_so_and_nothing_is_granted() {
+    for step in 0..2 {
+        let (daemon, mut codex) = reviewed().await;
+        let ask = answer(&daemon, &json!({"decision": "approve"})).await;
+        let error = json!({"code": -32600, "message": "unknown method"});
+        if step == 0 {
+            let asked = codex.expect_reviewer("user").await;
+            codex.send(&json!({"id": asked["id"], "error": error})).await;
+        } else {
+            codex.reviewer_becomes("user").await;
+            let asked = codex.expect("thread/approveGuardianDeniedAction").await;
+            codex.send(&json!({"id": asked["id"], "error": error})).await;
+        }
+        codex.reviewer_becomes("auto_review").await;
+        let path = format!("/v1/asks/{}", ask["id"].as_str().unwrap());
+        let overruled = |ask: &Value| !ask["answer"]["overruled"].is_null();
+        let now = daemon.until(&path, overruled).await;
+        let why = "the approval could not be carried out: unknown method";
+        assert_eq!(now["answer"]["overruled"]["reason"], why, "{now}");
+        assert_eq!(now["answer"]["decision"], "approve", "{now}");
+        codex.send(&request(2, COPY)).await;
+        assert_eq!(the_ask(&daemon).await["state"], "open", "nothing is granted");
+    }
+}
+
+#[tokio::test]
+async fn a_yes_after_the_turn_is_over_waits_for_the_next_try() {
+    let (daemon, mut codex) = reviewed().await;
+    answer(&daemon, &json!({"decision": "approve"})).await;
+    let asked = codex.expect_reviewer("user").await;
+    codex.send(&json!({"id": asked["id"], "result": {"status": "targetUnavailable"}})).await;
+    codex.idle().await;
+    codex.reviews().await;
+    codex.reviewed("r9", "denied", &blocked(COPY)).await;
+    codex.reviewer_becomes("user").await;
+    let asked = codex.expect("thread/approveGuardianDeniedAction").await;
+    assert_eq!(asked["params"]["event"]["id"], "r9");
+    assert_eq!(daemon.open().await, Vec::<Value>::new(), "nobody is asked again");
+}
+
+#[tokio::test]
+async fn the_reviewer_is_set_back_when_the_daemon_stops_and_its_change_ends_with_the_turn() {
+    let (mut daemon, mut codex) = reviewed().await;
+    answer(&daemon, &json!({"decision": "approve"})).await;
+    codex.reviewer_becomes("user").await;
+    told(&mut codex).await;
+    assert!(daemon.stop().await);
+    codex.expect_reviewer("auto_review").await;
+
+    let (daemon, mut codex) = reviewed().await;
+    answer(&daemon, &json!({"decision": "approve"})).await;
+    codex.reviewer_becomes("user").await;
+    told(&mut codex).await;
+    // The turn ends without a retry: its settings end with it, and nothing is left to do.
+    codex.idle().await;
+    codex.reviews().await;
+    assert!(!daemon.dir.path().join("state/codex-reviews.json").exists());
+}
+
+/// A daemon that is killed after so many steps of an override: nothing that nobody saw is let
+/// through, what was approved runs at most once, and the reviewer is set back.
+#[tokio::test]
+async fn killed_between_the_steps_of_an_override_codex_s_reviewer_is_set_back() {
+    for steps in 0..4 {
+        let (mut daemon, mut codex) = reviewed().await;
+        let ask = answer(&daemon, &json!({"decision": "approve"})).await;
+        codex.expect_reviewer("user").await;
+        if steps > 0 {
+            let id = "countersign:review/person/r1";
+            codex.send(&json!({"id": id, "result": {"status": "applied"}})).await;
+            codex.expect("thread/approveGuardianDeniedAction").await;
+        }
+        if steps > 1 {
+            let id = "countersign:review/tell/r1";
+            codex.send(&json!({"id": id, "result": {}})).await;
+        }
+        if steps > 2 {
+            codex.send(&request(2, COPY)).await;
+            assert_eq!(codex.receive().await, accept(2));
+        }
+        daemon.kill().await;
+        daemon.run().await;
+        codex.accept().await;
+        codex.reviewer_becomes("auto_review").await;
+        codex.list_loaded(&[THREAD]).await;
+        let looked = codex.expect("thread/read").await;
+        codex.resumed_reviewed(&looked).await;
+        let mut frames = vec![codex.receive().await, codex.receive().await];
+        let rank = |frame: &Value| frame["method"] != "thread/resume";
+        frames.sort_by_key(rank);
+        assert_eq!(frames[0]["method"], "thread/resume", "{frames:?}");
+        codex.resumed_reviewed(&frames[0]).await;
+        let asked = &frames[1];
+        if steps > 2 {
+            // It ran: there is nothing left to release.
+            assert_eq!(asked["params"]["approvalsReviewer"], "auto_review", "{asked}");
+            codex.send(&json!({"id": asked["id"], "result": {"status": "applied"}})).await;
+            codex.send(&request(3, COPY)).await;
+            assert_eq!(the_ask(&daemon).await["state"], "open", "once");
+            continue;
+        }
+        assert_eq!(asked["params"]["approvalsReviewer"], "user", "{asked}");
+        codex.send(&json!({"id": asked["id"], "result": {"status": "applied"}})).await;
+        told(&mut codex).await;
+        codex.send(&request(2, COPY)).await;
+        assert_eq!(codex.receive().await, accept(2));
+        resolved(&mut codex, 2).await;
+        codex.reviewer_becomes("auto_review").await;
+        assert_eq!(daemon.read(ask["id"].as_str().unwrap()).await["state"], "answered");
+        codex.send(&request(3, COPY)).await;
+        assert_eq!(the_ask(&daemon).await["state"], "open", "once");
+    }
 }

@@ -13,6 +13,9 @@ use tokio_tungstenite::{WebSocketStream, tungstenite::Message};
 /// The thread of the golden transcripts.
 pub const THREAD: &str = "01a1fb7a-1111-75f2-90ad-84234a109fcd";
 
+/// The turn of its reviews.
+pub const TURN: &str = "01a21fb2-3bed-7751-9380-5e7a94d33fd5";
+
 /// The app-server.
 pub struct FakeCodex {
     listener: UnixListener,
@@ -31,6 +34,12 @@ impl FakeCodex {
 
     /// Takes the next connection and greets it, with these threads in memory.
     pub async fn greet(&mut self, loaded: &[&str]) {
+        self.accept().await;
+        self.list_loaded(loaded).await;
+    }
+
+    /// Takes the next connection and greets it.
+    pub async fn accept(&mut self) {
         let (stream, _) = timeout(LONG, self.listener.accept()).await.unwrap().unwrap();
         let socket = tokio_tungstenite::accept_async(stream).await.unwrap();
         self.connection = Some(socket);
@@ -39,6 +48,10 @@ impl FakeCodex {
         let agent = json!({"userAgent": "codex-tui/0.169.0 (Debian; x86_64) (countersign; 0.1.0)"});
         self.send(&json!({"id": hello["id"], "result": agent})).await;
         assert_eq!(self.receive().await, json!({"method": "initialized"}));
+    }
+
+    /// Says which threads are in memory.
+    pub async fn list_loaded(&mut self, loaded: &[&str]) {
         let asked = self.expect("thread/loaded/list").await;
         self.send(&json!({"id": asked["id"], "result": {"data": loaded, "nextCursor": null}}))
             .await;
@@ -77,6 +90,13 @@ impl FakeCodex {
         self.send(&json!({"method": "thread/status/changed", "params": params})).await;
     }
 
+    /// Ends the turn; the client leaves it.
+    pub async fn idle(&mut self) {
+        let params = json!({"threadId": THREAD, "status": {"type": "idle"}});
+        self.send(&json!({"method": "thread/status/changed", "params": params})).await;
+        self.expect("thread/unsubscribe").await;
+    }
+
     /// Replies to a resume, with these items of the turn.
     pub async fn resumed(&mut self, asked: &Value, items: &[Value]) {
         assert_eq!(asked["params"]["threadId"], THREAD);
@@ -84,6 +104,45 @@ impl FakeCodex {
         let thread = json!({"id": THREAD, "cwd": "/home/ana/shop", "status": status,
             "turns": [{"items": items}]});
         self.send(&json!({"id": asked["id"], "result": {"thread": thread}})).await;
+    }
+
+    /// Lets a turn run whose requests Codex's own reviewer answers: the client follows it.
+    pub async fn reviews(&mut self) {
+        self.status(&[]).await;
+        let asked = self.expect("thread/resume").await;
+        self.resumed_reviewed(&asked).await;
+    }
+
+    /// Replies to a resume of that turn.
+    pub async fn resumed_reviewed(&mut self, asked: &Value) {
+        let status = json!({"type": "active", "activeFlags": []});
+        let thread = json!({"id": THREAD, "cwd": "/home/ana/shop", "status": status, "turns": []});
+        let result = json!({"thread": thread, "approvalsReviewer": "auto_review"});
+        self.send(&json!({"id": asked["id"], "result": result})).await;
+    }
+
+    /// Says how its reviewer ended a review, as Codex 0.169.0 does.
+    pub async fn reviewed(&mut self, id: &str, status: &str, action: &Value) {
+        let review = json!({"status": status, "riskLevel": "high", "userAuthorization": "low",
+            "rationale": "It sends data out."});
+        let params = json!({"threadId": THREAD, "turnId": TURN, "startedAtMs": 5,
+            "completedAtMs": 6, "reviewId": id, "targetItemId": "call_0",
+            "decisionSource": "agent", "review": review, "action": action});
+        self.send(&json!({"method": "item/autoApprovalReview/completed", "params": params})).await;
+    }
+
+    /// The next frame, which says who answers in the turn that runs.
+    pub async fn expect_reviewer(&mut self, reviewer: &str) -> Value {
+        let asked = self.expect("turn/settings/update").await;
+        let wanted = json!({"threadId": THREAD, "turnId": TURN, "approvalsReviewer": reviewer});
+        assert_eq!(asked["params"], wanted);
+        asked
+    }
+
+    /// The same, which is applied.
+    pub async fn reviewer_becomes(&mut self, reviewer: &str) {
+        let asked = self.expect_reviewer(reviewer).await;
+        self.send(&json!({"id": asked["id"], "result": {"status": "applied"}})).await;
     }
 
     /// Lets a person be waited for: the client comes for the request and gets it.

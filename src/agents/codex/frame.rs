@@ -1,5 +1,6 @@
 //! Frames of Codex's app-server: those that we read, and those that we send.
 
+use crate::codex::reviews::Review;
 use countersign_domain::exact_json;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -54,6 +55,15 @@ pub(super) enum CodexFrame {
         /// The reason.
         why: String,
     },
+    /// Codex's own reviewer has ended a review.
+    Reviewed(Box<Review>),
+    /// A request of ours about a review was taken.
+    Taken {
+        /// The request.
+        asked: String,
+        /// The result.
+        result: Value,
+    },
     /// A request of ours failed.
     Refused {
         /// The request.
@@ -72,10 +82,23 @@ pub(super) struct CodexThread {
     pub id: String,
     /// Whether it waits for a person, where that is told.
     pub waits: Option<bool>,
+    /// Whether a turn of it runs, where that is told.
+    pub runs: Option<bool>,
+    /// Whether Codex's own reviewer answers in a person's place, where that is told.
+    pub reviewer: Option<Reviewer>,
     /// The folder that it works in, where that is told.
     pub cwd: Option<String>,
     /// The changes of files that it makes, by item.
     pub changes: Vec<(String, Value)>,
+}
+
+/// Who answers the requests of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reviewer {
+    /// A person.
+    Person,
+    /// A model.
+    Model,
 }
 
 /// A request of the app-server.
@@ -145,8 +168,9 @@ fn notification(method: &str, params: &Map<String, Value>) -> CodexFrame {
     };
     match method {
         "thread/status/changed" => {
-            let waits = params.get("status").and_then(waits);
-            CodexFrame::Thread(CodexThread { id: thread, waits, ..CodexThread::default() })
+            let status = params.get("status");
+            let (waits, runs) = (status.and_then(waits), status.and_then(runs));
+            CodexFrame::Thread(CodexThread { id: thread, waits, runs, ..CodexThread::default() })
         }
         "item/started" => {
             let changes = params.get("item").and_then(changes).into_iter().collect();
@@ -157,6 +181,10 @@ fn notification(method: &str, params: &Map<String, Value>) -> CodexFrame {
             None => CodexFrame::Other,
         },
         "thread/closed" => CodexFrame::Closed { thread },
+        "item/autoApprovalReview/completed" => match Review::of(params) {
+            Some(review) => CodexFrame::Reviewed(Box::new(review)),
+            None => CodexFrame::Other,
+        },
         "item/completed" => match params.get("item").and_then(said) {
             Some(text) => CodexFrame::Said { thread, text },
             None => CodexFrame::Other,
@@ -192,12 +220,31 @@ fn reply(asked: &str, result: &Value) -> CodexFrame {
             CodexFrame::Thread(CodexThread {
                 id,
                 waits: thread.get("status").and_then(waits),
+                runs: thread.get("status").and_then(runs),
+                reviewer: result.get("approvalsReviewer").and_then(reviewer),
                 cwd: text("cwd"),
                 changes: items.filter_map(changes).collect(),
             })
         }
+        asked if asked.starts_with(REVIEW) => {
+            CodexFrame::Taken { asked: asked.to_owned(), result: result.clone() }
+        }
         _ => CodexFrame::Other,
     }
+}
+
+/// Who answers, in the words of Codex's config.
+fn reviewer(word: &Value) -> Option<Reviewer> {
+    match word.as_str()? {
+        "user" => Some(Reviewer::Person),
+        "auto_review" | "guardian_subagent" => Some(Reviewer::Model),
+        _ => None,
+    }
+}
+
+/// Whether a thread with this status is in a turn.
+fn runs(status: &Value) -> Option<bool> {
+    Some(status.get("type")?.as_str()? == "active")
 }
 
 /// Whether a thread with this status waits for a person.
@@ -281,6 +328,25 @@ pub(super) fn resume_with_items(thread: &str) -> Value {
 /// Leaves a thread, which sends every word of the model otherwise.
 pub(super) fn leave(thread: &str) -> Value {
     ours("thread/unsubscribe", "left", json!({"threadId": thread}))
+}
+
+/// The ids of requests about a review begin with this.
+pub(super) const REVIEW: &str = "review/";
+
+/// Says who answers in the turn that runs, and in no other.
+pub(super) fn set_reviewer(thread: &str, turn: &str, reviewer: Reviewer, id: &str) -> Value {
+    let reviewer = match reviewer {
+        Reviewer::Person => "user",
+        Reviewer::Model => "auto_review",
+    };
+    let params = json!({"threadId": thread, "turnId": turn, "approvalsReviewer": reviewer});
+    ours("turn/settings/update", id, params)
+}
+
+/// Tells the model that a person has approved what the reviewer denied.
+pub(super) fn approve_denied(thread: &str, event: &Value, id: &str) -> Value {
+    let params = json!({"threadId": thread, "event": event});
+    ours("thread/approveGuardianDeniedAction", id, params)
 }
 
 /// Tells the model something in the turn that runs.

@@ -1,11 +1,11 @@
 //! The requests of Codex that wait for a person, over all connections to its app-server.
 
 use crate::codex::{
-    frame::{self, CodexThread, ServerRequest},
+    frame::{self, CodexThread, Reviewer, ServerRequest},
     request::{CodexReply, CodexRequest, RequestContext, key},
 };
-use countersign_client::{Client, ClientError, Submitted};
-use countersign_domain::wire::CancelReason;
+use countersign_client::{Client, ClientError, Decided, Submitted};
+use countersign_domain::{call::Call, wire::CancelReason};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use tokio::{
@@ -48,6 +48,8 @@ struct KnownThread {
     changes: HashMap<String, Value>,
     /// Its requests come here.
     is_followed: bool,
+    /// Who answers them, where that is known of its turn.
+    reviewer: Option<Reviewer>,
     /// The items whose changes were asked for.
     looked_up: HashSet<String>,
 }
@@ -100,24 +102,48 @@ impl OpenRequests {
 
     /// Takes in what is known of a thread; returns the frames to send.
     pub(super) fn thread(&mut self, told: CodexThread) -> Vec<Value> {
-        let CodexThread { id, waits, cwd, changes } = told;
+        let CodexThread { id, waits, runs, reviewer, cwd, changes } = told;
         let thread = self.threads.entry(id.clone()).or_default();
         thread.cwd = cwd.or(thread.cwd.take());
         thread.changes.extend(changes);
+        // The next turn may have another one.
+        thread.reviewer = reviewer.or(thread.reviewer.take()).filter(|_| runs != Some(false));
+        // What a reviewer denies is told only to those who follow the thread.
+        let is_reviewed = thread.reviewer == Some(Reviewer::Model);
+        let is_unknown = thread.reviewer.is_none() && runs == Some(true);
         match waits {
             Some(true) if !thread.is_followed => {
                 thread.is_followed = true;
                 vec![frame::resume(&id)]
             }
             Some(false) => {
-                let was_followed = thread.is_followed;
-                *thread = KnownThread { cwd: thread.cwd.take(), ..KnownThread::default() };
+                let is_followed = thread.is_followed;
+                let follows = is_reviewed || is_unknown && !is_followed;
+                *thread = KnownThread {
+                    cwd: thread.cwd.take(),
+                    is_followed: follows,
+                    // A thread that does not tell it is not asked again in this turn.
+                    reviewer: thread
+                        .reviewer
+                        .or((is_unknown && is_followed).then_some(Reviewer::Person)),
+                    ..KnownThread::default()
+                };
                 // It waits for nobody, so all of its requests are answered.
                 self.take_back(|(of, _), _| *of == id, CancelReason::AnsweredElsewhere);
-                if was_followed { vec![frame::leave(&id)] } else { Vec::new() }
+                match (is_followed, follows) {
+                    (false, true) => vec![frame::resume(&id)],
+                    (true, false) => vec![frame::leave(&id)],
+                    _ => Vec::new(),
+                }
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The call of a request that waits.
+    pub(super) fn call_of(&self, thread: &str, id: &Value) -> Option<Call> {
+        let open = self.open.get(&(thread.to_owned(), id.to_string()))?;
+        Some(open.request.call.clone())
     }
 
     /// Takes in a request; returns the frames to send.
@@ -237,14 +263,24 @@ impl WaitingRequest {
 async fn ask(
     client: &Client,
     request: &CodexRequest,
-    mut cancelled: oneshot::Receiver<CancelReason>,
+    cancelled: oneshot::Receiver<CancelReason>,
 ) -> Result<Option<(CodexReply, Option<String>)>, ClientError> {
+    let decided = wait_for(client, &request.call, cancelled).await?;
+    Ok(decided.and_then(|decided| Some((request.reply(&decided)?, decided.ask))))
+}
+
+/// Submits a call and waits for its decision; `None` where it is cancelled before.
+pub(super) async fn wait_for(
+    client: &Client,
+    call: &Call,
+    mut cancelled: oneshot::Receiver<CancelReason>,
+) -> Result<Option<Decided>, ClientError> {
     // Not held: the id is needed to take it back.
-    let submitted = match client.submit_and_leave(&request.call).await {
+    let submitted = match client.submit_and_leave(call).await {
         Err(ClientError::TooMuch(_) | ClientError::Lost { .. }) => {
-            client.submit_in_turn(&request.call).await
+            client.submit_in_turn(call).await
         }
-        Err(ClientError::Unreachable { .. }) => client.submit_patiently(&request.call).await,
+        Err(ClientError::Unreachable { .. }) => client.submit_patiently(call).await,
         submitted => submitted,
     };
     let decided = match submitted? {
@@ -256,11 +292,10 @@ async fn ask(
         Submitted::Ask(id) => tokio::select! {
             biased;
             Ok(reason) = cancelled => return client.cancel(&id, reason).await.map(|()| None),
-            decided = client.decided(&request.call, &id) => decided?,
+            decided = client.decided(call, &id) => decided?,
         },
     };
-    let reply = request.reply(&decided);
-    Ok(reply.map(|reply| (reply, decided.ask)))
+    Ok(Some(decided))
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ pub(super) fn for_the_model(text: &str) -> String {
 }
 
 /// The tool and the arguments of a request to run a command. The tool says which shell reads it.
-fn command(params: &Map<String, Value>) -> Option<(&'static str, Value)> {
+pub(super) fn command(params: &Map<String, Value>) -> Option<(&'static str, Value)> {
     // Other kinds, such as input for a command that runs, are left to the terminal.
     let kind = params.get("kind").filter(|kind| !kind.is_null());
     if kind.is_some_and(|kind| kind != "command") {

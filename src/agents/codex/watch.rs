@@ -3,6 +3,7 @@
 use crate::codex::{
     frame::{self, CodexFrame},
     open_requests::OpenRequests,
+    reviews::Reviews,
 };
 use anyhow::{Result, bail};
 use countersign_client::Client;
@@ -17,6 +18,7 @@ use std::{
 use tokio::{
     net::UnixStream,
     runtime::Handle,
+    sync::watch,
     time::{Instant, interval, sleep_until, timeout},
 };
 use tokio_tungstenite::{
@@ -46,13 +48,26 @@ pub struct CodexWatch {
     pub client: Client,
     /// This machine's name.
     pub host: Option<String>,
+    /// Where it keeps what it has changed at the app-server, for the next start.
+    pub kept: PathBuf,
+    /// Whether it is connected.
+    pub connected: watch::Sender<bool>,
+}
+
+/// What is open at the app-server.
+struct Open {
+    requests: OpenRequests,
+    reviews: Reviews,
 }
 
 impl CodexWatch {
     /// Watches until `stop` is cancelled. Open asks stay open then.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { home, client, host } = self;
-        let mut requests = OpenRequests::new(client, host);
+        let Self { home, client, host, kept, connected } = self;
+        let mut open = Open {
+            requests: OpenRequests::new(client.clone(), host.clone()),
+            reviews: Reviews::new(client, host, kept),
+        };
         let mut looks = interval(LOOK);
         let mut lost = None::<Instant>;
         let mut trouble = None::<String>;
@@ -60,12 +75,13 @@ impl CodexWatch {
             tokio::select! {
                 () = stop.cancelled() => return,
                 // Kept until Codex asks again.
-                Some(asked) = requests.next() => drop(requests.decided(asked)),
+                Some(asked) = open.requests.next() => drop(open.requests.decided(asked)),
                 _ = looks.tick() => {
-                    let served = tokio::select! {
-                        () = stop.cancelled() => return,
-                        served = serve(&home, &mut requests) => served,
-                    };
+                    let served = serve(&home, &mut open, &connected, &stop).await;
+                    connected.send_replace(false);
+                    if stop.is_cancelled() {
+                        return;
+                    }
                     match served {
                         Ok(true) => (lost, trouble) = (Some(Instant::now()), None),
                         Ok(false) => {}
@@ -81,7 +97,8 @@ impl CodexWatch {
                     }
                     if lost.is_some_and(|since| since.elapsed() > GRACE) {
                         lost = None;
-                        requests.forget_all();
+                        open.requests.forget_all();
+                        drop(open.reviews.end(|_| true));
                     }
                 }
             }
@@ -89,11 +106,17 @@ impl CodexWatch {
     }
 }
 
-/// Serves one connection until it ends; `false` where there was none.
-async fn serve(home: &std::path::Path, requests: &mut OpenRequests) -> Result<bool> {
+/// Serves one connection until it ends or `stop` is cancelled; `false` where there was none.
+async fn serve(
+    home: &Path,
+    open: &mut Open,
+    connected: &watch::Sender<bool>,
+    stop: &CancellationToken,
+) -> Result<bool> {
     let Some(mut socket) = CodexSocket::connect(home).await? else { return Ok(false) };
-    requests.connected();
-    for frame in frame::hello().into_iter().chain([frame::loaded()]) {
+    open.requests.connected();
+    let back = open.reviews.connected();
+    for frame in frame::hello().into_iter().chain(back).chain([frame::loaded()]) {
         // An app-server that stops still takes connections, and ends them.
         if socket.send(&frame).await.is_err() {
             return Ok(true);
@@ -105,21 +128,34 @@ async fn serve(home: &std::path::Path, requests: &mut OpenRequests) -> Result<bo
     let mut had_company = false;
     loop {
         let frames = tokio::select! {
+            () = stop.cancelled() => {
+                for frame in open.reviews.restored() {
+                    // What fails is done by the next start.
+                    let _ = socket.send(&frame).await;
+                }
+                return Ok(true);
+            }
             // The server goes on without its terminals: nobody would see what an approval runs.
             _ = looks.tick() => {
                 let clients = clients(home);
                 had_company |= clients.is_some_and(|clients| clients > 1);
                 alone = if clients == Some(1) && had_company { alone + 1 } else { 0 };
-                if alone == ALONE { requests.abandoned() } else { Vec::new() }
+                let mut frames = open.reviews.tick();
+                if alone == ALONE {
+                    frames.extend(open.reviews.end(|_| true));
+                    frames.extend(open.requests.abandoned());
+                }
+                frames
             }
             received = socket.receive() => match received {
-                Some(text) => take_in(&text, requests)?,
+                Some(text) => take_in(&text, open, connected)?,
                 None => return Ok(true),
             },
-            Some(asked) = requests.next() => requests.decided(asked),
+            Some(asked) = open.requests.next() => open.requests.decided(asked),
+            Some(asked) = open.reviews.next() => open.reviews.decided(asked),
             () = sleep_until(settled.unwrap_or_else(Instant::now)), if settled.is_some() => {
                 settled = None;
-                requests.forget_older();
+                open.requests.forget_older();
                 Vec::new()
             }
         };
@@ -132,29 +168,46 @@ async fn serve(home: &std::path::Path, requests: &mut OpenRequests) -> Result<bo
 }
 
 /// Takes in a frame; returns those to send.
-fn take_in(text: &str, requests: &mut OpenRequests) -> Result<Vec<serde_json::Value>> {
+fn take_in(text: &str, open: &mut Open, connected: &watch::Sender<bool>) -> Result<Vec<Value>> {
+    let Open { requests, reviews } = open;
     Ok(match frame::read(text) {
         CodexFrame::Initialized { user_agent } => {
             check(&user_agent)?;
             tracing::info!(user_agent, "connected to Codex's app-server");
+            connected.send_replace(true);
             Vec::new()
         }
-        CodexFrame::Loaded(threads) => threads.iter().map(|thread| frame::look(thread)).collect(),
-        CodexFrame::Thread(thread) => requests.thread(thread),
+        CodexFrame::Loaded(threads) => {
+            let looks = threads.iter().map(|thread| frame::look(thread));
+            reviews.loaded(&threads).into_iter().chain(looks).collect()
+        }
+        CodexFrame::Thread(thread) => {
+            if thread.runs == Some(false) {
+                reviews.turn_ended(&thread.id);
+            }
+            requests.thread(thread)
+        }
         CodexFrame::Request(request) => requests.request(&request),
         CodexFrame::Resolved { thread, id } => {
+            let call = requests.call_of(&thread, &id);
             requests.resolved(&thread, &id);
-            Vec::new()
+            call.map_or_else(Vec::new, |call| reviews.retried(&call))
         }
         CodexFrame::Closed { thread } => {
             requests.closed(&thread);
+            reviews.end(|review| review.is_of(&thread))
+        }
+        CodexFrame::Reviewed(review) => {
+            reviews.reviewed(*review);
             Vec::new()
         }
-        CodexFrame::Said { .. }
-        | CodexFrame::TurnEnded { .. }
-        | CodexFrame::Refused { .. }
-        | CodexFrame::Error { .. }
-        | CodexFrame::Other => Vec::new(),
+        CodexFrame::Taken { asked, result } => reviews.replied(&asked, Ok(&result)),
+        CodexFrame::Refused { asked, why } => reviews.replied(&asked, Err(&why)),
+        CodexFrame::TurnEnded { thread, .. } => {
+            reviews.turn_ended(&thread);
+            Vec::new()
+        }
+        CodexFrame::Said { .. } | CodexFrame::Error { .. } | CodexFrame::Other => Vec::new(),
     })
 }
 

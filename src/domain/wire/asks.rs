@@ -273,6 +273,9 @@ pub struct CancelRequest {
     /// Why; `aborted` where absent.
     #[schemars(with = "Option<CancelReason>")]
     pub reason: Option<String>,
+    /// With `refused`: why the agent does not carry out the approval, for its card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// Why a caller takes its ask back.
@@ -285,6 +288,9 @@ pub enum CancelReason {
     SessionEnded,
     /// The agent gave it up.
     Aborted,
+    /// The agent does not let run what a person released after a machine had blocked it: the
+    /// approval is taken back.
+    Refused,
 }
 
 impl AnswerRequest {
@@ -317,6 +323,7 @@ impl CancelReason {
             Self::AnsweredElsewhere => "answered_elsewhere",
             Self::SessionEnded => "session_ended",
             Self::Aborted => "aborted",
+            Self::Refused => "refused",
         }
     }
 }
@@ -325,10 +332,11 @@ impl std::str::FromStr for CancelReason {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let all = [Self::AnsweredElsewhere, Self::SessionEnded, Self::Aborted];
+        let all = [Self::AnsweredElsewhere, Self::SessionEnded, Self::Aborted, Self::Refused];
         all.into_iter().find(|reason| reason.word() == word).ok_or_else(|| {
             format!(
-                "`{word}` is not a valid reason; use answered_elsewhere, session_ended or aborted"
+                "`{word}` is not a valid reason; use answered_elsewhere, session_ended, aborted or \
+                 refused"
             )
         })
     }

@@ -63,6 +63,9 @@ pub struct ReadyReply {
     /// with every change of the file.
     #[serde(default)]
     pub config: Option<String>,
+    /// The agents to whose own servers the daemon is connected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watches: Vec<String>,
     /// The daemon's name among those that share the store.
     pub daemon: String,
     /// Whether other daemons may use the store.

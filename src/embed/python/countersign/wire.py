@@ -574,7 +574,7 @@ class GrantsPage(TypedDict):
     grants: list[GrantView]
 
 
-CancelReason: TypeAlias = Literal["answered_elsewhere", "session_ended", "aborted"]
+CancelReason: TypeAlias = Literal["answered_elsewhere", "session_ended", "aborted", "refused"]
 """Why a caller takes its ask back."""
 
 
@@ -583,6 +583,8 @@ class CancelRequest(TypedDict, total=False):
 
     # Why; `aborted` where absent.
     reason: CancelReason | None
+    # With `refused`: why the agent does not carry out the approval, for its card.
+    why: str | None
 
 
 class SessionRequest(TypedDict):

@@ -466,12 +466,14 @@ export interface GrantsPage {
 }
 
 /** Why a caller takes its ask back. */
-export type CancelReason = "answered_elsewhere" | "session_ended" | "aborted";
+export type CancelReason = "answered_elsewhere" | "session_ended" | "aborted" | "refused";
 
 /** A caller takes its ask back. */
 export interface CancelRequest {
   /** Why; `aborted` where absent. */
   reason?: CancelReason | null;
+  /** With `refused`: why the agent does not carry out the approval, for its card. */
+  why?: string | null;
 }
 
 /** Names the agent whose session it is: for `abort` and `end`. */
