@@ -55,8 +55,9 @@ pub const GEMINI: AgentDescription = AgentDescription {
     },
     read: |stdin, _| read(stdin),
     encode: |_| encode,
-    // FAIL-CLOSED: without stdout Gemini reads JSON off stderr, whatever ended the hook.
-    spoken: &[Silence::Killed],
+    // FAIL-CLOSED: without stdout Gemini reads JSON off stderr, whatever ended the hook. So a question
+    // needs a word too, or it reads that denial.
+    spoken: &[Silence::Noticed, Silence::Killed],
 };
 
 fn entries(command: &str, _mode: HookMode) -> Vec<HookEntry> {
@@ -150,5 +151,6 @@ mod tests {
         let asks =
             json!({"hook_event_name": "BeforeTool", "session_id": "s", "tool_name": "ask_user"});
         assert!(matches!(read(asks.to_string().as_bytes()), Ok(HookEvent::Notice)));
+        assert_eq!(GEMINI.noticed(), HookReply::Print(json!({"decision": "allow"})));
     }
 }
