@@ -39,8 +39,8 @@ pub use daemon::{
 };
 pub use parked::{ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply, TakeQuery};
 pub use people::{
-    AnswerersReply, AnswerersRequest, CountsView, PairingKnock, PairingProgress, PairingReply,
-    PairingRequest, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
+    AnswerersReply, AnswerersRequest, CountsView, PairingProgress, PairingReply, PairingRequest,
+    PairingSender, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
     RemovedPasskeyReply,
 };
 pub use rules::{
