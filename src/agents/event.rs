@@ -4,7 +4,7 @@ use super::journal::Journal;
 use countersign_client::Decided;
 use countersign_domain::{call::Call, wire::AskView};
 use serde_json::Value;
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// The event that started a hook. `R` is the agent's own permission request.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +72,11 @@ pub trait HookRequest: fmt::Debug + Send {
     /// What wakes an agent that did not wait for this decision; `None` where it changes nothing.
     fn wakes(&self, decided: &Decided) -> Option<String> {
         let _ = decided;
+        None
+    }
+
+    /// How long the agent's own dialog may wait for this hook, where it comes only behind that.
+    fn holds_dialog(&self) -> Option<Duration> {
         None
     }
 
