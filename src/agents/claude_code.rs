@@ -23,7 +23,10 @@ use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Claude Code.
 #[derive(Debug, Clone, Copy)]
@@ -165,6 +168,10 @@ impl HookRequest for Wanted {
 
     fn wakes(&self, decided: &Decided) -> Option<String> {
         self.request().wakes(decided)
+    }
+
+    fn holds_dialog(&self) -> Option<Duration> {
+        self.request().holds_dialog()
     }
 }
 

@@ -4,7 +4,7 @@ use super::journal::Journal;
 use countersign_client::Decided;
 use countersign_domain::{call::Call, wire::AskView};
 use serde_json::Value;
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// The event that started a hook. `R` is the agent's own permission request.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +84,11 @@ pub trait HookRequest: fmt::Debug + Send {
     /// Denies the call where its own decision says nothing to the model, with the reason.
     fn denied(&self, why: &str) -> HookReply {
         HookReply::Block(why.to_owned())
+    }
+
+    /// How long the agent's own dialog may wait for this hook, where it comes only behind that.
+    fn holds_dialog(&self) -> Option<Duration> {
+        None
     }
 
     /// Where the agent notes that the turn was interrupted, if it tells its hook nothing.

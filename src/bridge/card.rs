@@ -16,7 +16,7 @@ pub(super) use buttons::Maker;
 pub use buttons::review;
 use countersign_gate::{
     ask::{Ask, Decision, Silence, State, edit::edited_text},
-    call::Call,
+    call::{Call, DIALOG_WAITS},
 };
 use countersign_port::{Block, Card, DiffLine, Field, Tone, brief, line, visible};
 use countersign_tokens::clock;
@@ -205,6 +205,11 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         && body.silence == Silence::Approve
     {
         sheet.note(format!("If nobody answers, it is approved at {}.", clock::short(at)));
+    }
+    if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
+        && body.call.meta.as_ref().and_then(|meta| meta.get(DIALOG_WAITS)) == Some(&true.into())
+    {
+        sheet.note(format!("No dialog in the terminal until {}.", clock::short(at)));
     }
     if sheet.spells_out() {
         sheet.note("Invisible characters are spelled out.");

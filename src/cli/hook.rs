@@ -22,12 +22,14 @@ use countersign_agents::{
 };
 use countersign_client::{Client, ClientSettings, Decided, Ending, Submitted};
 use countersign_domain::{
+    call::DIALOG_WAITS,
     parked::{ParkedRun, one_at_a_time},
     wire::{CancelReason, ParkReply, ParkedView},
 };
 use countersign_gate::call::Call;
 use countersign_tokens::ids;
 use early_signals::EarlySignals;
+use serde_json::Value;
 use std::{
     ffi::OsString,
     future::pending,
@@ -168,7 +170,8 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     if args.ahead {
         return ahead(context, args, &stdin()?);
     }
-    let event = agent.decode(&stdin()?, args.mode()).map_err(Error::msg)?;
+    let input = stdin()?;
+    let event = agent.decode(&input, args.mode()).map_err(Error::msg)?;
     if let HookEvent::Misplaced { message, .. } = event {
         return Ok(HookReply::Block(message));
     }
@@ -197,7 +200,22 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     if args.wake != wakes {
         return Ok(HookReply::Nothing);
     }
-    let patience = args.limit().map(|limit| Patience { limit, began });
+    if args.mode().is_gate()
+        && let Some(reply) = released_at_terminal(agent, &config.client, &input)
+    {
+        return Ok(reply);
+    }
+    let held = request.holds_dialog().filter(|_| agent.attendance() != Attendance::Unattended);
+    let limit = args.limit().map(|limit| match held {
+        Some(longest) => HookLimit { after: limit.after.min(longest), ..limit },
+        None => limit,
+    });
+    if held.is_some()
+        && let Some(Value::Object(meta)) = &mut call.meta
+    {
+        meta.insert(DIALOG_WAITS.to_owned(), true.into());
+    }
+    let patience = limit.map(|limit| Patience { limit, began });
     // The card says the time that there really is; a second is left for the way of its end.
     call.waits_s = patience.map(|patience| patience.left().as_secs().saturating_sub(1).max(1));
     let request = request.as_ref();
@@ -228,6 +246,26 @@ fn ahead(context: &Context, args: &HookArgs, stdin: &[u8]) -> Result<HookReply> 
         Ok(client.ahead(&Call { host: caller::host(), ..call }, spend).await?)
     })?;
     Ok(approved.map_or(HookReply::Nothing, |why| agent.release(&why, at)))
+}
+
+/// Has the agent ask for the retry of a released call, where somebody sits at its terminal: our
+/// other hook lets it run then. A judge of the agent may go before what a gate allows, and never
+/// before what a person was asked for.
+// SECURITY: this lets nothing run. Where it fails, the gate decides as on every call.
+fn released_at_terminal(
+    agent: &dyn HookAgent,
+    settings: &ClientSettings,
+    input: &[u8],
+) -> Option<HookReply> {
+    let Retry { call, at } = agent.retried(input).ok()??;
+    if at != RetryStep::BeforePrompt || call.agent_mode.as_deref() != Some("auto") {
+        return None;
+    }
+    let approved = wait(async {
+        let call = Call { host: caller::host(), ..call };
+        Ok(Client::new(settings, CONNECT)?.ahead(&call, false).await?)
+    });
+    Some(agent.release(&approved.ok()??, at))
 }
 
 /// Whether this hook is one of the agent's own server, and the daemon is connected to that. The

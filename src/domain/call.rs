@@ -113,6 +113,10 @@ pub struct Call {
     pub owner: Option<Owner>,
 }
 
+/// The name in a call's `meta` under which its agent says that its own dialog comes only once the
+/// caller waits no longer.
+pub const DIALOG_WAITS: &str = "dialog_waits";
+
 /// The verdict of a machine, against which a call appeals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Appeal {

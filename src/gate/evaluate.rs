@@ -19,8 +19,8 @@ use super::{
     rules::{AnswerRule, SeenCall, requirements, unexplained},
 };
 use countersign_policy::{
-    self as policy, BriefDecision, Call as Facts, Layers, Matcher, Mode, Rule, RuleFit, Rules,
-    Verdict, tool_name::CATEGORY, tools::canonical,
+    self as policy, BriefDecision, Call as Facts, DEFAULT_RULES, Layers, Matcher, Mode, Rule,
+    RuleFit, Rules, Verdict, tool_name::CATEGORY, tools::canonical,
 };
 use countersign_profiles::{CallEnd, EvaluationContext, rules_of};
 use countersign_store::{AgentScope, Grant, GrantScope, SessionContext, StoreError};
@@ -199,6 +199,25 @@ impl Gate {
             let layers = Layers { rules: &free, ..*layers };
             DecidedCall::from(policy::decide_briefly(call, &layers, mode))
         };
+        if let Policy::Native(native) = &*self.choices().policy
+            && native.is_built_in()
+        {
+            // FAIL-CLOSED: rules that cannot be read hold every call.
+            let Ok(rules) = Rules::parse(DEFAULT_RULES, "the default rules", self.home.as_deref())
+            else {
+                return Ok(true);
+            };
+            let layers = Layers {
+                agent: None,
+                rules: &rules,
+                grants: &Rules::default(),
+                guardrail: native.guardrail(),
+                now_ms: clock::now_ms(),
+            };
+            let rule =
+                || Ok::<DecidedCall, SubmitError>(decide(&given.facts, &layers, Mode::Default));
+            return Ok(self.beside(bytes(call), rule).await?.verdict != Verdict::Allow);
+        }
         Ok(self.by_policy(call, given, decide).await?.0.verdict != Verdict::Allow)
     }
 

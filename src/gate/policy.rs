@@ -209,6 +209,11 @@ impl NativeFile {
         Ok(Native { system: system.into(), problem: None, stamp })
     }
 
+    /// Whether the built-in rules decide, because no file is named.
+    pub(super) fn is_built_in(&self) -> bool {
+        self.profile == Profile::Standard && self.path.is_none()
+    }
+
     /// What nothing lifts.
     pub(super) fn guardrail(&self) -> &Guardrail {
         &self.guardrail

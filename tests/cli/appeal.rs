@@ -202,3 +202,49 @@ async fn a_call_that_has_to_say_why_is_told_what_is_missing() {
     run(&daemon, &["approve", &id]).await;
     assert!(said.ends().await.stdout.contains("allow"));
 }
+
+#[tokio::test]
+async fn a_gate_at_a_terminal_has_claude_ask_for_a_released_retry_which_no_flag_goes_before() {
+    for gate in ["--gate", "--gate=ask"] {
+        let daemon = Daemon::start("").await;
+        let (waits, id) = blocked(&daemon, &["--wake"], "1").await;
+        run(&daemon, &["approve", &id]).await;
+        drop(waits.ends().await);
+        let before = event("PreToolUse", &copy("Copies it again"));
+        let retry = hook(&daemon, &[gate], "1", &before).await.ends().await;
+        assert_eq!(decision(&retry), "ask", "{gate}");
+        let prompt = hook(&daemon, &[], "1", &event("PermissionRequest", &copy("Copy"))).await;
+        let printed: Value = serde_json::from_str(&prompt.ends().await.stdout).unwrap();
+        assert_eq!(printed["hookSpecificOutput"]["decision"], json!({"behavior": "allow"}));
+        let mut again = hook(&daemon, &["--gate"], "1", &before).await;
+        run(&daemon, &["deny", &again.waits_for().await]).await;
+        assert_eq!(decision(&again.ends().await), "deny", "{gate}: it is spent");
+        // Without a terminal what is asked for would be denied.
+        let daemon = Daemon::start("").await;
+        let (waits, id) = blocked(&daemon, &[], "0").await;
+        run(&daemon, &["approve", &id]).await;
+        drop(waits.ends().await);
+        let retry = hook(&daemon, &[gate], "0", &before).await.ends().await;
+        assert_eq!(decision(&retry), "allow", "{gate}");
+    }
+}
+
+#[tokio::test]
+async fn a_subagents_dialog_waits_a_minute_at_most_and_its_card_says_until_when() {
+    let daemon = Daemon::start("").await;
+    let mut asked = event("PermissionRequest", &copy("Copy"));
+    asked["agent_id"] = json!("a7");
+    for (attended, waits) in [("1", true), ("0", false)] {
+        let mut hook = hook(&daemon, &[], attended, &asked).await;
+        let id = hook.waits_for().await;
+        let (_, ask) = daemon.get(&format!("/v1/asks/{id}?card=true"), APPROVER).await;
+        let says = ask["card"].to_string().contains("No dialog in the terminal until ");
+        assert_eq!(says, waits, "{ask}");
+        let time = |key: &str| ask[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        let seconds = time("deadline").duration_since(time("created")).as_secs();
+        assert_eq!(seconds < 60, waits, "{seconds}");
+        run(&daemon, &["deny", &id]).await;
+        assert!(hook.ends().await.stdout.contains("deny"));
+        asked["tool_input"]["command"] = json!("scp another");
+    }
+}

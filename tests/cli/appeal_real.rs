@@ -7,10 +7,11 @@ use crate::{
     claude_terminal::Claude as Terminal,
     daemon::{APPROVER, Daemon},
     model::Model,
-    process::run,
+    process::{Process, run},
 };
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
 
 const BLOCKED: &str = "Claude Code's auto mode blocked this: [Data Exfiltration] scripted.";
 
@@ -163,4 +164,72 @@ async fn claude_gate_an_approval_that_auto_mode_overrules_says_that_it_did_not_r
     let said = "but Claude Code's auto mode blocked it: [Data Exfiltration] scripted";
     assert!(end.starts_with("approved by ") && end.ends_with(said), "{end}");
     assert_eq!(asked(&daemon).await.len(), 1, "nobody is asked again");
+}
+
+/// What our hook says before exactly this call, which Claude made already.
+async fn before(daemon: &Daemon, ask: &Value) -> String {
+    let call = &ask["call"];
+    let event = json!({"session_id": call["session"], "cwd": call["cwd"],
+        "permission_mode": call["agent_mode"], "hook_event_name": "PreToolUse",
+        "tool_name": call["tool"], "tool_input": call["args"], "tool_use_id": "toolu_9"});
+    let mut hook = daemon.command(&["hook", "claude-code", "--ahead"]);
+    hook.env("CLAUDE_CODE_SESSION_ATTENDED", "0");
+    Process::start(hook).input(&event.to_string()).await.ends().await.stdout
+}
+
+/// The steps of an appeal at whose end the daemon is killed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    Asked,
+    Granted,
+    Ran,
+}
+
+#[tokio::test]
+async fn claude_appeal_runs_at_most_once_whenever_the_daemon_is_killed() {
+    for step in [Step::Asked, Step::Granted, Step::Ran] {
+        let mut daemon = Daemon::start("").await;
+        let route = Route::Auto(&[]);
+        let Some(claude) = Claude::run(&daemon, blocked(1).await, &route).await else { return };
+        let id = claude.asks(&daemon).await;
+        if step == Step::Asked {
+            daemon.kill().await;
+            daemon.run().await;
+        }
+        run(&daemon, &["approve", &id]).await;
+        if step == Step::Granted {
+            daemon.kill().await;
+            daemon.run().await;
+        }
+        let (ran, told) = claude.ends().await;
+        if step == Step::Ran {
+            daemon.kill().await;
+            daemon.run().await;
+        }
+        assert!(ran, "{step:?}: {told}");
+        let ask = daemon.read(&id).await;
+        assert_eq!(before(&daemon, &ask).await, "", "{step:?}: it is spent");
+        assert_eq!(asked(&daemon).await.len(), 1, "{step:?}: one card");
+    }
+}
+
+/// The daemon is away for as long as the retry may take: what a person released runs then, or
+/// waits for the next try.
+#[tokio::test]
+async fn claude_appeal_whose_daemon_is_away_when_the_retry_comes_runs_at_most_once() {
+    let mut daemon = Daemon::start("").await;
+    let route = Route::Auto(&[]);
+    let Some(claude) = Claude::run(&daemon, blocked(1).await, &route).await else { return };
+    let id = claude.asks(&daemon).await;
+    run(&daemon, &["approve", &id]).await;
+    daemon.kill().await;
+    let ((ran, told), ()) = tokio::join!(claude.ends(), async {
+        sleep(Duration::from_secs(3)).await;
+        daemon.run().await;
+    });
+    let ask = daemon.read(&id).await;
+    let released = before(&daemon, &ask).await;
+    // Neither where the yes was spent and its reply was lost with the daemon.
+    assert!(!(ran && released.contains("allow")), "{told} {released}");
+    assert_eq!(before(&daemon, &ask).await, "", "once");
 }

@@ -12,6 +12,7 @@ use countersign_domain::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::time::Duration;
 
 /// The agent's name in its calls.
 pub(super) const NAME: &str = "claude-code";
@@ -21,6 +22,9 @@ pub(super) const QUESTIONS: &str = "AskUserQuestion";
 
 /// Claude's tool that shows a plan and leaves the plan mode.
 pub(super) const PLAN: &str = "ExitPlanMode";
+
+/// How long a subagent's dialog may wait for a person elsewhere.
+const SUBAGENT: Duration = Duration::from_mins(1);
 
 /// A permission request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -76,6 +80,11 @@ impl HookRequest for PermissionRequest {
             meta: Some(self.meta()),
             ..Call::new(NAME, &self.session_id, &self.tool_name, self.tool_input.clone())
         })
+    }
+
+    // The main agent's dialog comes at once, that of a subagent behind its hook (seen with 2.1.330).
+    fn holds_dialog(&self) -> Option<Duration> {
+        self.agent_id.is_some().then_some(SUBAGENT)
     }
 
     fn reply(&self, decided: &Decided) -> HookReply {

@@ -581,6 +581,18 @@ fn an_expired_card_keeps_one_button_for_a_late_yes_and_says_when_it_is_given() {
 }
 
 #[test]
+fn a_card_says_until_when_the_terminal_shows_no_dialog() {
+    let mut ask = push();
+    let text = |ask: &Ask| draw(ask, CARD).blocks.iter().map(block_text).collect::<String>();
+    let says = |ask: &Ask| text(ask).contains("No dialog in the terminal until ");
+    assert!(!says(&ask));
+    ask.body.call.meta = Some(json!({"agent_id": "a7", "dialog_waits": true}));
+    assert!(says(&ask));
+    ask.state = State::Expired(answer(Decision::Deny, None, By::Timeout));
+    assert!(!says(&ask));
+}
+
+#[test]
 fn what_a_machine_has_blocked_stays_so_with_the_first_button_and_remembers_nothing() {
     let mut ask = push();
     let (against, reason) = ("Claude Code's auto mode".into(), "[Data Exfiltration] x".into());

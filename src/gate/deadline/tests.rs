@@ -555,6 +555,36 @@ fn ruled_only(text: &str) -> Call {
 }
 
 #[tokio::test]
+async fn without_a_rules_file_only_what_the_built_in_rules_hold_is_kept_from_the_other_judge() {
+    on_both(async |store| {
+        let gate = gate_with(&store, "one", 5 * MINUTES, None);
+        let outcome = async |call: Call| match gate.submit(call, false).await.unwrap() {
+            SubmitOutcome::Asked(..) => "asked",
+            SubmitOutcome::Ruled(ruling) => match ruling.verdict {
+                countersign_policy::Verdict::Allow => "allowed",
+                countersign_policy::Verdict::Ask => "left",
+                countersign_policy::Verdict::Deny => "denied",
+            },
+        };
+        let file = |path: &str| {
+            let call = ruled_only("");
+            Call { tool: "Write".into(), args: json!({"file_path": path, "content": ""}), ..call }
+        };
+        for (call, wanted) in [
+            (ruled_only("make a"), "left"),
+            (command("make a"), "asked"),
+            (ruled_only("rm -rf /"), "asked"),
+            (ruled_only("eval \"$(cat x)\""), "asked"),
+            (file("/home/ana/shop/a"), "left"),
+            (file("/home/ana/shop/.env"), "denied"),
+        ] {
+            assert_eq!(outcome(call.clone()).await, wanted, "{call:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_no_rule_asks_for_is_left_to_the_callers_other_judge_unless_people_have_spoken() {
     on_both(async |store| {
         let folder = tempfile::TempDir::new().unwrap();
