@@ -93,7 +93,7 @@ fn samples() -> Vec<(&'static str, Ask)> {
     critical.body.why = "This deletes the whole system, as root. It always needs a person.".into();
     let mut sql = command(
         "psql shop -c 'DELETE FROM orders'",
-        &["runs psql", "deletes all rows of orders (psql)"],
+        &["deletes all rows of orders (psql)", "runs psql"],
         &[],
     );
     sql.body.critical = true;
