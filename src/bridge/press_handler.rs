@@ -11,7 +11,7 @@ use crate::{
     words::{reads_like_yes, reply_action},
 };
 use countersign_gate::{
-    Gate, KnockOutcome, Knocker, Reply, Told,
+    CodeOutcome, CodeSender, Gate, Reply, Told,
     ask::{Ask, edit::editable},
     fault_sentence,
 };
@@ -20,9 +20,9 @@ use countersign_people::{
     approvers::Who,
 };
 use countersign_port::{
-    BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Press, Presser,
-    Presses, Receipt, ReplyPiece, Target, TextReply, UNKNOWN_CODE, async_trait, command_in, line,
-    visible,
+    BotCommand, Card, CommandCall, CommandReply, MessageRef, Outcome, PairingMessage, Press,
+    Presser, Presses, Receipt, ReplyPiece, Target, TextReply, UNKNOWN_CODE, async_trait,
+    command_in, line, visible,
 };
 use countersign_store::{BundleKey, OwedText, Store, StoreError};
 use std::{
@@ -290,9 +290,9 @@ impl Presses for PressHandler {
         })
     }
 
-    async fn knock(&self, knock: Knock) -> Receipt {
-        let who = self.who(&knock.presser);
-        let (outcome, sentence) = take_pairing_code(&self.gate, who, knock);
+    async fn pair(&self, sent: PairingMessage) -> Receipt {
+        let who = self.who(&sent.presser);
+        let (outcome, sentence) = take_pairing_code(&self.gate, who, sent);
         receipt(outcome, sentence)
     }
 
@@ -366,17 +366,17 @@ const PLACE: usize = 100;
 
 /// Takes a pairing code of somebody; what to tell them.
 // SECURITY: what becomes of it is decided in the terminal; here nothing is granted.
-fn take_pairing_code(gate: &Gate, who: Who, knock: Knock) -> (Outcome, &'static str) {
-    let Knock { target, place, code, .. } = knock;
+fn take_pairing_code(gate: &Gate, who: Who, sent: PairingMessage) -> (Outcome, &'static str) {
+    let PairingMessage { target, place, code, .. } = sent;
     let Who { platform, id, name, .. } = who;
     let place = line(&place).chars().take(PLACE).collect();
-    let by = Knocker { id: id.clone(), name, target: target.0, place };
-    match gate.pairings.knock(platform, &code, by) {
-        KnockOutcome::Bound => {
+    let by = CodeSender { id: id.clone(), name, target: target.0, place };
+    match gate.pairings.take_code(platform, &code, by) {
+        CodeOutcome::Bound => {
             tracing::info!(platform, presser = id, "somebody sent a pairing code");
             (Outcome::Noted, CODE_ARRIVED)
         }
-        KnockOutcome::Refused => {
+        CodeOutcome::Refused => {
             tracing::warn!(platform, presser = id, "somebody sent a pairing code that is refused");
             (Outcome::Unknown, UNKNOWN_CODE)
         }

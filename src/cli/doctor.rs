@@ -114,7 +114,7 @@ struct DoctorCheck {
     state: CheckState,
     says: String,
     /// The command or edit that fixes it.
-    #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
     /// The same as something that `--fix` does.
     #[serde(skip)]

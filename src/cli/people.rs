@@ -122,7 +122,7 @@ fn decide(
     let now_ms = clock::now_ms();
     let layers = Layers { agent: None, rules, grants: &grants, guardrail: &guardrail, now_ms };
     let mut facts = call.for_policy(policy::home().as_deref());
-    let links = links::look(&countersign_policy::sights(&facts));
+    let links = links::look(&countersign_policy::lookups(&facts));
     countersign_policy::follow(&mut facts, links);
     let decision = countersign_policy::decide(&facts, &layers, Mode::Default);
     Ok((facts, decision))

@@ -214,7 +214,7 @@ fn call(args: ExplainArgs) -> Result<Call> {
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
     let mut call = Call { cwd, home: home(), ..Call::new(tool, args) };
     // As the daemon does it, so that both decide alike.
-    let links = links::look(&countersign_policy::sights(&call));
+    let links = links::look(&countersign_policy::lookups(&call));
     countersign_policy::follow(&mut call, links);
     Ok(call)
 }

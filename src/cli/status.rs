@@ -252,7 +252,7 @@ mod tests {
         let why = "another program receives for this bot";
         let problem = format!("Telegram: presses are not received since 12:03 UTC: {why}");
         let lines = shown(json!({
-            "store": {"problem": "the disk is full", "mend": "make room on /var"},
+            "store": {"problem": "the disk is full", "fix": "make room on /var"},
             "waiting": null, "stopping": true, "problems": [problem],
             "adapters": {"inbox": {"state": "up"}, "telegram": {"state": "down", "detail": why},
                 "discord": {"state": "down", "detail": "its token is refused"}}

@@ -37,8 +37,8 @@ pub use daemon::{
     ReadyReply, ReadyState, ReadyWaiting, ReloadReply, SuggestedRule, Up,
 };
 pub use people::{
-    AnswerersReply, AnswerersRequest, CountsView, PairingKnock, PairingProgress, PairingReply,
-    PairingRequest, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
+    AnswerersReply, AnswerersRequest, CountsView, PairingProgress, PairingReply, PairingRequest,
+    PairingSender, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
     RemovedPasskeyReply,
 };
 pub use rules::{

@@ -260,11 +260,11 @@ impl Gate {
     pub(super) async fn facts(&self, call: &Call) -> Facts {
         let see = || {
             let facts = call.for_policy(self.home.as_deref());
-            let sights = policy::sights(&facts);
-            (facts, sights)
+            let lookups = policy::lookups(&facts);
+            (facts, lookups)
         };
-        let (mut facts, sights) = self.beside(bytes(call), see).await;
-        let look = move || links::look(&sights);
+        let (mut facts, lookups) = self.beside(bytes(call), see).await;
+        let look = move || links::look(&lookups);
         // SECURITY: here, whatever machine the call says to be from: a caller can say anything.
         match tokio::task::spawn_blocking(look).await {
             Ok(links) => policy::follow(&mut facts, links),

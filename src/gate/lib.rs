@@ -42,7 +42,7 @@ pub use evaluate::{Explained, RuleTrial, TrialError, TriedCall};
 pub use executions::{ExecutionNoted, token as execution_token};
 pub use grants::{Revoked, RuleSaved};
 pub use load::{Limits, TooMuch};
-pub use pairing::{ByPasskey, KnockOutcome, Knocker, NoSignIn, PairingState, PasskeyRemoval};
+pub use pairing::{ByPasskey, CodeOutcome, CodeSender, NoSignIn, PairingState, PasskeyRemoval};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::{Policy, RulesFile, Workers};
 pub use steps::NotNamed;
@@ -58,7 +58,7 @@ use deadline::MonotonicWaits;
 use evaluate::Large;
 use grants::GrantUses;
 use load::Load;
-use pairing::{Knocks, SignInCodes};
+use pairing::{PairingCodes, SignInCodes};
 use reviews::ReviewQueue;
 use std::{
     sync::{Arc, Mutex, OnceLock, RwLock},
@@ -100,7 +100,7 @@ pub struct Gate {
     reviews: ReviewQueue,
     sign_ins: Mutex<SignInCodes>,
     /// The pairings of this daemon.
-    pub pairings: Knocks,
+    pub pairings: PairingCodes,
     /// How often grants let calls run.
     pub uses: GrantUses,
     /// The calls that policy allowed.
@@ -135,7 +135,7 @@ impl Gate {
             roles: OnceLock::new(),
             reviews: ReviewQueue::default(),
             sign_ins: Mutex::default(),
-            pairings: Knocks::default(),
+            pairings: PairingCodes::default(),
             uses: GrantUses::new(store.clone()),
             allowed: AllowedCalls::new(store.clone()),
             passkeys_removed: watch::Sender::new(0),

@@ -1,7 +1,7 @@
 //! Resolves the symbolic links in a call's paths on this machine, and finds repositories inside other
 //! ones: git obeys the settings of the nearest, which may name programs.
 
-use countersign_policy::{LinkTarget, Links, Sights, guardrail::fits_name};
+use countersign_policy::{LinkTarget, Links, Lookups, guardrail::fits_name};
 use std::{
     collections::HashMap,
     env, fs,
@@ -20,11 +20,11 @@ const PLACES: usize = 256;
 /// Resolves every path that a call may touch. Paths without links are left out.
 // FAIL-CLOSED: a path that cannot be resolved is reported as unknown, and asks.
 #[must_use]
-pub fn look(sights: &Sights) -> Links {
+pub fn look(lookups: &Lookups) -> Links {
     let mut links = Links::default();
     let mut looker = LinkReader { kinds: HashMap::new(), entries: ENTRIES };
-    for path in &sights.paths {
-        let is_file_of_a_tool = sights.files.contains(path);
+    for path in &lookups.paths {
+        let is_file_of_a_tool = lookups.files.contains(path);
         match looker.follow(path) {
             Ok(places) if places.is_empty() => {}
             Ok(places) => links.lead(path.clone(), LinkTarget::To(places)),
@@ -44,17 +44,18 @@ pub fn look(sights: &Sights) -> Links {
         }
     }
     let own = own_program();
-    for name in &sights.programs {
+    for name in &lookups.programs {
         // Compared by device and inode: a link to our program is our program under any name.
-        if own.is_some() && candidates(name, sights).any(|file| identity(&file) == own) {
+        if own.is_some() && candidates(name, lookups).any(|file| identity(&file) == own) {
             links.own_program(name.clone());
         }
     }
-    let (cwd, home) = (sights.cwd.as_deref().map(Path::new), sights.home.as_deref().map(Path::new));
-    if sights.obeys_folder && cwd.is_some_and(|cwd| holds_inner_repository(cwd, home)) {
+    let (cwd, home) =
+        (lookups.cwd.as_deref().map(Path::new), lookups.home.as_deref().map(Path::new));
+    if lookups.obeys_folder && cwd.is_some_and(|cwd| holds_inner_repository(cwd, home)) {
         links.inner_repository();
     }
-    if sights.is_cut || looker.entries == 0 {
+    if lookups.is_cut || looker.entries == 0 {
         links.cut();
     }
     links
@@ -219,8 +220,8 @@ fn own_program() -> Option<(u64, u64)> {
 }
 
 /// The files that a command name may start.
-fn candidates(name: &str, sights: &Sights) -> impl Iterator<Item = PathBuf> {
-    let named = match (name.strip_prefix("~/"), &sights.home, &sights.cwd) {
+fn candidates(name: &str, lookups: &Lookups) -> impl Iterator<Item = PathBuf> {
+    let named = match (name.strip_prefix("~/"), &lookups.home, &lookups.cwd) {
         (Some(rest), Some(home), _) => Some(Path::new(home).join(rest)),
         (None, _, Some(cwd)) if name.contains('/') => Some(Path::new(cwd).join(name)),
         (None, _, None) if name.starts_with('/') => Some(PathBuf::from(name)),
@@ -228,7 +229,7 @@ fn candidates(name: &str, sights: &Sights) -> impl Iterator<Item = PathBuf> {
     };
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
-    let below = |folder| sights.home.as_ref().map(|home| Path::new(home).join(folder));
+    let below = |folder| lookups.home.as_ref().map(|home| Path::new(home).join(folder));
     folders.extend(["bin", ".local/bin", ".cargo/bin"].into_iter().filter_map(below));
     folders.retain(|_| !name.contains('/') && !name.is_empty());
     let name = name.to_owned();
@@ -321,14 +322,14 @@ mod tests {
             cwd: Some(folder.path().display().to_string()),
             ..countersign_policy::Call::shell("./cs approve x; other")
         };
-        let sights = countersign_policy::sights(&call);
-        assert_eq!(sights.programs, ["./cs", "other"]);
+        let lookups = countersign_policy::lookups(&call);
+        assert_eq!(lookups.programs, ["./cs", "other"]);
         let mut expected = Links::default();
         let path = format!("{}/./cs", folder.path().display());
         let to = env::current_exe().unwrap().display().to_string();
         expected.lead(path, LinkTarget::To(vec![to]));
         expected.own_program("./cs".to_owned());
-        assert_eq!(look(&sights), expected);
+        assert_eq!(look(&lookups), expected);
     }
 
     #[test]
@@ -339,9 +340,9 @@ mod tests {
         symlink(at("b"), at("a")).unwrap();
         let path = at("a").display().to_string();
         assert!(led(&path).is_err());
-        let sights =
-            Sights { paths: vec![path.clone()], files: [path].into(), ..Sights::default() };
-        assert!(look(&sights).is_unresolved());
+        let lookups =
+            Lookups { paths: vec![path.clone()], files: [path].into(), ..Lookups::default() };
+        assert!(look(&lookups).is_unresolved());
     }
 
     fn bare(at: &Path) {

@@ -32,12 +32,12 @@ const PASSKEYS: i64 = 20;
 
 /// The pairings of a daemon. They are not stored: a restart ends them.
 #[derive(Debug, Default)]
-pub struct Knocks {
+pub struct PairingCodes {
     pairings: Mutex<Pairings>,
     changes: watch::Sender<()>,
 }
 
-impl Knocks {
+impl PairingCodes {
     /// Begins a pairing on a platform, which ends an earlier one there. Returns until when its code
     /// works (Unix milliseconds).
     #[must_use]
@@ -50,8 +50,8 @@ impl Knocks {
 
     /// Takes a pairing code that somebody sent on a platform. It grants nothing.
     #[must_use]
-    pub fn knock(&self, platform: &str, code: &str, by: Knocker) -> KnockOutcome {
-        let outcome = self.now().knock(platform, code, by, clock::now_ms());
+    pub fn take_code(&self, platform: &str, code: &str, by: CodeSender) -> CodeOutcome {
+        let outcome = self.now().take_code(platform, code, by, clock::now_ms());
         self.changes.send_replace(());
         outcome
     }
@@ -76,7 +76,7 @@ impl Knocks {
 
 /// Who sent the code of a pairing, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Knocker {
+pub struct CodeSender {
     /// The platform's lasting id.
     pub id: String,
     /// For people to read.
@@ -93,14 +93,14 @@ pub enum PairingState {
     /// Nobody has sent its code yet.
     Waiting,
     /// Somebody has.
-    Knocked(Knocker),
+    Claimed(CodeSender),
     /// Nobody did in time.
     Expired,
 }
 
 /// Whether somebody is the one who sent a pairing's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KnockOutcome {
+pub enum CodeOutcome {
     /// They are.
     Bound,
     /// They are not: the code was used, has expired or never existed.
@@ -344,7 +344,7 @@ struct OnePairing {
     /// Only the hash is kept: nothing that reads this memory learns the code.
     code: TokenHash,
     until: i64,
-    by: Option<Knocker>,
+    by: Option<CodeSender>,
 }
 
 impl Pairings {
@@ -359,16 +359,22 @@ impl Pairings {
     /// Takes a code that somebody sent on a platform.
     // INVARIANT: a code is bound to the first who sends it, and to nobody after that. The same
     // person is told the same again, because a platform may deliver a message twice.
-    fn knock(&mut self, platform: &str, code: &str, by: Knocker, now_ms: i64) -> KnockOutcome {
+    fn take_code(
+        &mut self,
+        platform: &str,
+        code: &str,
+        by: CodeSender,
+        now_ms: i64,
+    ) -> CodeOutcome {
         let found = self.0.get_mut(platform).filter(|it| it.code.matches(code));
-        let Some(pairing) = found else { return KnockOutcome::Refused };
+        let Some(pairing) = found else { return CodeOutcome::Refused };
         match &pairing.by {
-            Some(first) if first.id == by.id => KnockOutcome::Bound,
-            Some(_) => KnockOutcome::Refused,
-            None if now_ms >= pairing.until => KnockOutcome::Refused,
+            Some(first) if first.id == by.id => CodeOutcome::Bound,
+            Some(_) => CodeOutcome::Refused,
+            None if now_ms >= pairing.until => CodeOutcome::Refused,
             None => {
                 pairing.by = Some(by);
-                KnockOutcome::Bound
+                CodeOutcome::Bound
             }
         }
     }
@@ -377,7 +383,7 @@ impl Pairings {
     fn state(&self, id: &str, now_ms: i64) -> Option<PairingState> {
         let pairing = self.0.values().find(|pairing| pairing.id == id)?;
         Some(match &pairing.by {
-            Some(by) => PairingState::Knocked(by.clone()),
+            Some(by) => PairingState::Claimed(by.clone()),
             None if now_ms >= pairing.until => PairingState::Expired,
             None => PairingState::Waiting,
         })
@@ -444,37 +450,37 @@ fn by(presser: Presser) -> By {
 mod tests {
     use super::*;
 
-    fn ana() -> Knocker {
+    fn ana() -> CodeSender {
         let [id, name, target, place] = ["42", "Ana", "42", "a private chat"].map(str::to_owned);
-        Knocker { id, name, target, place }
+        CodeSender { id, name, target, place }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_learns_of_a_knock_at_once_and_of_nothing_after_their_time() {
+    async fn who_waits_learns_of_the_code_at_once_and_of_nothing_after_their_time() {
         countersign_tokens::clock::follow_tokio();
-        let knocks = Knocks::default();
-        let _ = knocks.begin("chat", "p1", "pair-a");
+        let codes = PairingCodes::default();
+        let _ = codes.begin("chat", "p1", "pair-a");
         let minute = Duration::from_secs(60);
-        assert_eq!(knocks.wait("p1", minute).await, Some(PairingState::Waiting));
-        let knock = async { knocks.knock("chat", "pair-a", ana()) };
-        let (state, outcome) = tokio::join!(knocks.wait("p1", minute), knock);
-        assert_eq!((state, outcome), (Some(PairingState::Knocked(ana())), KnockOutcome::Bound));
-        assert_eq!(knocks.wait("p2", minute).await, None);
+        assert_eq!(codes.wait("p1", minute).await, Some(PairingState::Waiting));
+        let sent = async { codes.take_code("chat", "pair-a", ana()) };
+        let (state, outcome) = tokio::join!(codes.wait("p1", minute), sent);
+        assert_eq!((state, outcome), (Some(PairingState::Claimed(ana())), CodeOutcome::Bound));
+        assert_eq!(codes.wait("p2", minute).await, None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_code_that_nobody_sent_in_ten_minutes_has_expired() {
         countersign_tokens::clock::follow_tokio();
-        let knocks = Knocks::default();
-        let _ = knocks.begin("chat", "p1", "pair-a");
+        let codes = PairingCodes::default();
+        let _ = codes.begin("chat", "p1", "pair-a");
         tokio::time::advance(Duration::from_millis(PAIRING_MS.unsigned_abs())).await;
-        assert_eq!(knocks.wait("p1", Duration::ZERO).await, Some(PairingState::Expired));
-        assert_eq!(knocks.knock("chat", "pair-a", ana()), KnockOutcome::Refused);
+        assert_eq!(codes.wait("p1", Duration::ZERO).await, Some(PairingState::Expired));
+        assert_eq!(codes.take_code("chat", "pair-a", ana()), CodeOutcome::Refused);
     }
 
-    fn by(id: &str) -> Knocker {
+    fn by(id: &str) -> CodeSender {
         let [id, name, target, place] = [id, "Ana", "42", "a private chat"].map(str::to_owned);
-        Knocker { id, name, target, place }
+        CodeSender { id, name, target, place }
     }
 
     fn begun() -> Pairings {
@@ -487,25 +493,25 @@ mod tests {
     fn a_code_is_bound_to_the_first_who_sends_it_and_to_nobody_after_that() {
         let mut pairings = begun();
         assert_eq!(pairings.state("p1", 2_000), Some(PairingState::Waiting));
-        assert_eq!(pairings.knock("chat", "pair-a", by("1"), 2_000), KnockOutcome::Bound);
-        assert_eq!(pairings.knock("chat", "pair-a", by("2"), 2_001), KnockOutcome::Refused);
-        assert_eq!(pairings.knock("chat", "pair-a", by("1"), 2_002), KnockOutcome::Bound);
-        assert_eq!(pairings.state("p1", PAIRING_MS * 9), Some(PairingState::Knocked(by("1"))));
+        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), 2_000), CodeOutcome::Bound);
+        assert_eq!(pairings.take_code("chat", "pair-a", by("2"), 2_001), CodeOutcome::Refused);
+        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), 2_002), CodeOutcome::Bound);
+        assert_eq!(pairings.state("p1", PAIRING_MS * 9), Some(PairingState::Claimed(by("1"))));
     }
 
     #[test]
     fn a_code_that_is_wrong_expired_replaced_or_of_another_platform_binds_nobody() {
         let mut pairings = begun();
         let end = 1_000 + PAIRING_MS;
-        assert_eq!(pairings.knock("chat", "pair-b", by("1"), 2_000), KnockOutcome::Refused);
-        assert_eq!(pairings.knock("chat", "", by("1"), 2_000), KnockOutcome::Refused);
-        assert_eq!(pairings.knock("talk", "pair-a", by("1"), 2_000), KnockOutcome::Refused);
-        assert_eq!(pairings.knock("chat", "pair-a", by("1"), end), KnockOutcome::Refused);
+        assert_eq!(pairings.take_code("chat", "pair-b", by("1"), 2_000), CodeOutcome::Refused);
+        assert_eq!(pairings.take_code("chat", "", by("1"), 2_000), CodeOutcome::Refused);
+        assert_eq!(pairings.take_code("talk", "pair-a", by("1"), 2_000), CodeOutcome::Refused);
+        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), end), CodeOutcome::Refused);
         assert_eq!(pairings.state("p1", end), Some(PairingState::Expired));
         pairings.begin("chat", "p2", "pair-c", end);
-        assert_eq!(pairings.knock("chat", "pair-a", by("1"), end), KnockOutcome::Refused);
+        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), end), CodeOutcome::Refused);
         assert_eq!(pairings.state("p1", end), None);
-        assert_eq!(pairings.knock("chat", "pair-c", by("1"), end), KnockOutcome::Bound);
+        assert_eq!(pairings.take_code("chat", "pair-c", by("1"), end), CodeOutcome::Bound);
     }
 
     #[test]

@@ -108,10 +108,10 @@ impl Drop for AttachedCaller {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if last && self.end != AttachmentEnd::Closed && !self.gate.is_stopping() {
             let (gate, ask, end) = (self.gate.clone(), std::mem::take(&mut self.ask), self.end);
-            let departure = gate.waiters.departures.note(&ask);
+            let disconnect = gate.waiters.disconnects.note(&ask);
             runtime.spawn(async move {
-                gate.detach_after_grace(&ask, end, departure).await;
-                gate.waiters.departures.settle(&ask, departure);
+                gate.detach_after_grace(&ask, end, disconnect).await;
+                gate.waiters.disconnects.settle(&ask, disconnect);
             });
         }
     }
@@ -284,13 +284,13 @@ impl Gate {
         }
     }
 
-    // INVARIANT: only the latest departure counts. A caller that was killed right after an earlier
+    // INVARIANT: only the latest disconnect counts. A caller that was killed right after an earlier
     // one got its response would otherwise find its daemon detached, and its ask would stay open.
     async fn detach_after_grace(
         self: &Arc<Self>,
         id: &str,
         end: AttachmentEnd,
-        departure: Departure,
+        disconnect: Disconnect,
     ) {
         let mut pause = end.grace();
         loop {
@@ -298,7 +298,7 @@ impl Gate {
                 () = tokio::time::sleep(pause) => {}
                 () = self.stopping.cancelled() => return,
             }
-            if !self.waiters.departures.is_latest(id, departure) {
+            if !self.waiters.disconnects.is_latest(id, disconnect) {
                 return;
             }
             let Err(error) = self.detach(id, end.is_without_response()).await else { return };
@@ -392,7 +392,7 @@ enum Waiter {
 pub(super) struct Waiters {
     pending: DashMap<String, Vec<oneshot::Sender<Wakeup>>>,
     attached: DashMap<String, usize>,
-    departures: Departures,
+    disconnects: Disconnects,
     detachments: Detachments,
 }
 
@@ -440,33 +440,33 @@ impl Waiters {
     }
 }
 
-/// The latest departure from each ask, until it is dealt with.
+/// The latest disconnect from each ask, until it is dealt with.
 #[derive(Debug, Default)]
-struct Departures {
+struct Disconnects {
     next: AtomicU64,
-    latest: DashMap<String, Departure>,
+    latest: DashMap<String, Disconnect>,
 }
 
-/// The departure of an ask's last caller.
+/// The disconnect of an ask's last caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Departure(u64);
+struct Disconnect(u64);
 
-impl Departures {
+impl Disconnects {
     /// Notes that the last caller of an ask has left.
-    fn note(&self, ask: &str) -> Departure {
-        let departure = Departure(self.next.fetch_add(1, Ordering::Relaxed));
-        self.latest.insert(ask.to_owned(), departure);
-        departure
+    fn note(&self, ask: &str) -> Disconnect {
+        let disconnect = Disconnect(self.next.fetch_add(1, Ordering::Relaxed));
+        self.latest.insert(ask.to_owned(), disconnect);
+        disconnect
     }
 
     /// Whether no caller has left the ask since.
-    fn is_latest(&self, ask: &str, departure: Departure) -> bool {
-        self.latest.get(ask).is_some_and(|latest| *latest == departure)
+    fn is_latest(&self, ask: &str, disconnect: Disconnect) -> bool {
+        self.latest.get(ask).is_some_and(|latest| *latest == disconnect)
     }
 
-    /// Forgets a departure that was dealt with.
-    fn settle(&self, ask: &str, departure: Departure) {
-        self.latest.remove_if(ask, |_, latest| *latest == departure);
+    /// Forgets a disconnect that was dealt with.
+    fn settle(&self, ask: &str, disconnect: Disconnect) {
+        self.latest.remove_if(ask, |_, latest| *latest == disconnect);
     }
 }
 

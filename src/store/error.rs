@@ -127,7 +127,6 @@ pub struct Trouble {
     /// The fault, as a sentence.
     pub says: String,
     /// The fix.
-    #[serde(rename = "mend")]
     pub fix: String,
 }
 
@@ -149,7 +148,7 @@ impl Condition {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (&*now, &found) {
             (before, Some(trouble)) if before.as_ref() != Some(trouble) => {
-                tracing::error!(mend = trouble.fix, "the store does not work: {}", trouble.says);
+                tracing::error!(fix = trouble.fix, "the store does not work: {}", trouble.says);
             }
             (Some(_), None) => tracing::info!("the store works again"),
             _ => {}

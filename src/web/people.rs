@@ -19,11 +19,11 @@ use axum::{
     http::StatusCode,
 };
 use countersign_domain::wire::{
-    AnswerersReply, AnswerersRequest, CountsView, PairingKnock, PairingProgress, PairingReply,
-    PairingRequest, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
+    AnswerersReply, AnswerersRequest, CountsView, PairingProgress, PairingReply, PairingRequest,
+    PairingSender, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
     RemovedPasskeyReply, WaitQuery,
 };
-use countersign_gate::{Knocker, PairingState, PasskeyRemoval, call::Call};
+use countersign_gate::{CodeSender, PairingState, PasskeyRemoval, call::Call};
 use countersign_people::answerers::{AnswerCounts, Answerers, PossibleAnswerer};
 use countersign_policy::Verdict;
 use countersign_port::{PAIRING_PREFIX, line};
@@ -123,7 +123,7 @@ pub(super) async fn pairing(
     let (state, by) = match state {
         PairingState::Waiting => (PairingProgress::Waiting, None),
         PairingState::Expired => (PairingProgress::Expired, None),
-        PairingState::Knocked(by) => (PairingProgress::Knocked, Some(knock(by))),
+        PairingState::Claimed(by) => (PairingProgress::Knocked, Some(sender(by))),
     };
     Ok(Json(PairingView { state, by }))
 }
@@ -140,9 +140,9 @@ fn may_pair(handle: Handle) -> Result<(), ApiError> {
     }
 }
 
-fn knock(by: Knocker) -> PairingKnock {
-    let Knocker { id, name, target, place } = by;
-    PairingKnock { id, name, target, place }
+fn sender(by: CodeSender) -> PairingSender {
+    let CodeSender { id, name, target, place } = by;
+    PairingSender { id, name, target, place }
 }
 
 // `/v1/passkeys`: lists and removes the passkeys of people.

@@ -243,7 +243,7 @@ async fn each_agent_is_connected_found_by_the_doctor_and_disconnected_without_a_
         let file = daemon.dir.path().join(file);
         std::fs::create_dir_all(daemon.dir.path().join(folder)).unwrap();
         let before = checked(&daemon, agent).await;
-        assert_eq!(before["mend"], format!("countersign connect {agent}"), "{before}");
+        assert_eq!(before["fix"], format!("countersign connect {agent}"), "{before}");
         let connected = run(&daemon, &["connect", agent, "--yes"]).await;
         assert_eq!(connected.code, Some(0), "{connected:?}");
         assert!(file.exists(), "{agent}");

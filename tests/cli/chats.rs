@@ -39,12 +39,12 @@ async fn the_doctor_finds_a_token_that_is_refused_and_a_chat_that_is_gone() {
     telegram.lose_chat(GROUP, 403, "Forbidden: bot was kicked from the supergroup chat");
     let gone = findings(&telegram, GROUP).await;
     assert_eq!(gone[1]["state"], "fail", "{gone:?}");
-    assert_eq!(gone[1]["mend"], "edit [telegram] targets");
+    assert_eq!(gone[1]["fix"], "edit [telegram] targets");
     telegram.refuse_token();
     let refused = findings(&telegram, GROUP).await;
     assert_eq!((refused.len(), &refused[0]["state"]), (1, &json!("fail")), "{refused:?}");
     let fix = "set [telegram] token, or run `countersign connect telegram`";
-    assert_eq!(refused[0]["mend"], fix);
+    assert_eq!(refused[0]["fix"], fix);
 }
 
 #[tokio::test]

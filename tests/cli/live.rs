@@ -57,7 +57,7 @@ async fn every_reason_why_a_prompt_does_not_arrive_is_a_sentence() {
     let mut daemon = Daemon::start("").await;
     let expected = json!({"check": "live", "state": "fail",
         "says": "Copilot CLI is not connected, so nothing of it arrives here",
-        "mend": "countersign connect copilot"});
+        "fix": "countersign connect copilot"});
     assert_eq!(tried(&daemon, "copilot").await, expected);
 
     connect(&daemon, &["copilot"]).await;

@@ -87,7 +87,7 @@ async fn the_doctor_finds_everything_in_order() {
     assert_eq!((code, &report["ok"]), (Some(0), &json!(true)), "{report:#}");
     let phone = json!({"check": "phone", "state": "warn",
         "says": "no phone is connected, so only this machine answers",
-        "mend": "countersign connect telegram"});
+        "fix": "countersign connect telegram"});
     assert_eq!(not_ok, [&phone], "{report:#}");
     assert!(!report.to_string().contains(APPROVER), "no secret in the report");
 }
@@ -100,7 +100,7 @@ async fn the_doctor_names_the_command_that_closes_an_open_file() {
     let (code, report) = doctor(&daemon).await;
     let expected = json!({"check": "files", "state": "fail",
         "says": format!("{} may be used by others (mode 644)", config.display()),
-        "mend": format!("chmod 600 {}", config.display())});
+        "fix": format!("chmod 600 {}", config.display())});
     assert_eq!((code, finding(&report, "files")), (Some(1), &expected));
 }
 
@@ -110,9 +110,9 @@ async fn the_doctor_says_when_no_daemon_runs_and_when_nobody_may_answer() {
     daemon.stop().await;
     let (code, report) = doctor(&daemon).await;
     assert_eq!(code, Some(1));
-    assert_eq!(finding(&report, "daemon")["mend"], "countersign serve");
+    assert_eq!(finding(&report, "daemon")["fix"], "countersign serve");
     let nobody = json!({"check": "approvers", "state": "fail", "says": "nobody may answer",
-        "mend": "put ids into [approvers]"});
+        "fix": "put ids into [approvers]"});
     assert_eq!(finding(&report, "approvers"), &nobody);
 }
 

@@ -79,7 +79,7 @@ async fn a_full_disk_takes_nothing_says_so_and_works_again_when_there_is_room() 
     let store = &ready.1["store"];
     assert_eq!(ready.0, 503, "{}", ready.1);
     assert!(store["problem"].as_str().unwrap().contains("has no room left"), "{store}");
-    assert!(store["mend"].as_str().unwrap().starts_with("free space on the disk"), "{store}");
+    assert!(store["fix"].as_str().unwrap().starts_with("free space on the disk"), "{store}");
     daemon.says("has no room left").await;
     stands(&daemon, &told).await;
 
@@ -153,7 +153,7 @@ async fn a_disk_that_turns_read_only_acknowledges_nothing_says_so_and_the_press_
     let problem = store["problem"].as_str().unwrap();
     let shows = ["cannot be written", "cannot be read or written"];
     assert!(shows.iter().any(|words| problem.contains(words)), "{store}");
-    let mend = store["mend"].as_str().unwrap();
+    let mend = store["fix"].as_str().unwrap();
     assert!(mend.contains("the system's log"), "{store}");
     let doctor = daemon.command(&["doctor"]).output().await.unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();

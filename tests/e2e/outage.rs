@@ -54,7 +54,7 @@ async fn everything_is_refused(
     // It depends on the moment how it shows.
     let shows = ["cannot be reached", "does not answer", "is not serving"];
     assert!(shows.iter().any(|words| problem.contains(words)), "{store}");
-    assert_eq!(store["mend"], "see that PostgreSQL runs and that [store] url names it");
+    assert_eq!(store["fix"], "see that PostgreSQL runs and that [store] url names it");
 }
 
 /// Waits until either leads.

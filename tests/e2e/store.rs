@@ -36,7 +36,7 @@ async fn a_disk_that_takes_no_more_acknowledges_nothing_and_recovers_without_a_r
     assert_eq!(daemon.read(&id).await["state"], "open", "it is still asked");
     let (status, body) = ready(&daemon).await;
     assert_eq!(status, 503, "{body}");
-    assert!(body["store"]["mend"].as_str().unwrap().contains("disk"), "{body}");
+    assert!(body["store"]["fix"].as_str().unwrap().contains("disk"), "{body}");
     daemon.says("the store does not work").await;
     let doctor = daemon.command(&["doctor"]).output().await.unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();

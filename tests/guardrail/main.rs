@@ -28,7 +28,7 @@ fn number(variable: &str, default: u64) -> u64 {
 /// The verdict under rules and a mode that allow everything, links followed.
 fn verdict(house: &House, call: Call) -> Verdict {
     let mut call = Call { home: Some(house.text("")), ..call };
-    let links = links::look(&countersign_policy::sights(&call));
+    let links = links::look(&countersign_policy::lookups(&call));
     countersign_policy::follow(&mut call, links);
     let all = Rules::parse(r#"{"*": "allow"}"#, "rules", None).unwrap();
     let guardrail = Guardrail::new(Ours {

@@ -211,7 +211,7 @@ impl Rest {
             };
         }
         let problem = Problem::read(status.as_u16(), retry_after, &body);
-        self.heed(&call, &problem);
+        self.remember_limit(&call, &problem);
         Err(problem)
     }
 
@@ -255,7 +255,7 @@ impl Rest {
         self.pace().learn(bucket, says, Instant::now());
     }
 
-    fn heed(&self, call: &RestRequest<'_>, problem: &Problem) {
+    fn remember_limit(&self, call: &RestRequest<'_>, problem: &Problem) {
         let Some(bucket) = &call.bucket else { return };
         match problem {
             Problem::Unauthorized => {

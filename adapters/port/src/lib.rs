@@ -39,7 +39,7 @@ pub use command::{
     BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in, respelled,
 };
 pub use layout::{Dress, Layout, Limits, Look, Markup, TextFile, lay_out};
-pub use pairing::{Guide, Invitation, Knock, PAIRING_PREFIX, PairingPlace, pairing_code};
+pub use pairing::{Guide, Invitation, PAIRING_PREFIX, PairingMessage, PairingPlace, pairing_code};
 pub use platform::{
     Absent, ApproverList, CheckError, Description, IdForm, Key, Names, Platform, Setting, Settings,
     Takes,

@@ -8,7 +8,7 @@ pub const PAIRING_PREFIX: &str = "pair-";
 /// A pairing code that somebody sent to the bot.
 // SECURITY: it grants nothing. A person at the daemon's machine confirms it, or does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Knock {
+pub struct PairingMessage {
     /// Who sent it, as the platform itself vouches for it.
     pub presser: Presser,
     /// Where they sent it: a target, as cards would have it.

@@ -1,6 +1,6 @@
 //! What a person did to a card, who they are, and what came of it.
 
-use crate::{BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Target};
+use crate::{BotCommand, Card, CommandCall, CommandReply, MessageRef, PairingMessage, Target};
 use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::time::Duration;
@@ -94,7 +94,7 @@ pub trait Presses: Send + Sync {
 
     /// Hands over a pairing code that somebody sent to the bot. Anybody can send one: an adapter
     /// answers [`Outcome::Unknown`] only now and then.
-    async fn knock(&self, _knock: Knock) -> Receipt {
+    async fn pair(&self, _sent: PairingMessage) -> Receipt {
         let sentence = UNKNOWN_CODE.to_owned();
         Receipt { outcome: Outcome::Unknown, sentence, card: None }
     }

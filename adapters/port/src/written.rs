@@ -1,7 +1,8 @@
 //! What people write to the bot, on its way to the core and back.
 
 use crate::{
-    Card, CommandCall, CommandReply, Knock, MessageRef, Presser, Presses, Target, TextReply,
+    Card, CommandCall, CommandReply, MessageRef, PairingMessage, Presser, Presses, Target,
+    TextReply,
 };
 
 /// What somebody wrote, as an adapter reads it.
@@ -41,7 +42,7 @@ pub async fn hand_over(
 ) -> (CommandReply, Option<(MessageRef, Card)>) {
     let WrittenWords { presser, target, place, seen_at, to, words } = written;
     let receipt = match words {
-        Written::Code(code) => core.knock(Knock { presser, target, place, code }).await,
+        Written::Code(code) => core.pair(PairingMessage { presser, target, place, code }).await,
         Written::Reply(text) => {
             core.reply(TextReply { presser, message: to.clone(), token: None, text }).await
         }

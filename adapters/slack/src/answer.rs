@@ -5,7 +5,7 @@ use crate::payload::{AskedText, ButtonPress, SlackAction, SlashCommand, WINDOW, 
 use crate::rich::{RichText, escape, reply_in_slack, spoken, words};
 use crate::{ids, written};
 use countersign_port::{
-    CommandCall, Knock, Outcome, Press, Presses, Receipt, TEXT_NOT_NOW, Target, TextReply,
+    CommandCall, Outcome, PairingMessage, Press, Presses, Receipt, TEXT_NOT_NOW, Target, TextReply,
     command_in, pairing_code,
 };
 use serde_json::{Value, json};
@@ -76,13 +76,13 @@ async fn slash(bot: &SlackBot, core: &dyn Presses, command: SlashCommand) {
         Err(why) => return place.tell(bot, words(why)).await,
     };
     if let Some(code) = pairing_code(&text) {
-        let knock = Knock {
+        let sent = PairingMessage {
             presser,
             place: ids::place_in_words(&channel),
             target: Target(channel),
             code: code.to_owned(),
         };
-        let Receipt { outcome, sentence, .. } = core.knock(knock).await;
+        let Receipt { outcome, sentence, .. } = core.pair(sent).await;
         let told = outcome != Outcome::Unknown || bot.reply_limit.allows(&user, Tick::now());
         if told {
             place.tell(bot, words(&sentence)).await;

@@ -90,7 +90,7 @@ impl CardSender {
         }
         let silent = !self.bell.notifies(target, card);
         let sent = self.send(chat, &rendered, above, silent).await;
-        let sent = sent.map_err(|failure| self.heeded(failure, chat))?;
+        let sent = sent.map_err(|failure| self.remembered(failure, chat))?;
         let message = MessageAddress { chat: chat.id, message: sent.message_id }.message_ref();
         let mut memory = self.memory();
         memory.posted.put(key, message.clone());
@@ -141,7 +141,7 @@ impl CardSender {
                 tracing::debug!(message = message.0, ?failure, "nothing to edit");
             }
             Err(failure) => {
-                return Err(self.heeded(failure, Chat { id: place.chat, topic: None }));
+                return Err(self.remembered(failure, Chat { id: place.chat, topic: None }));
             }
         }
         *drawn = Some(new);
@@ -160,7 +160,7 @@ impl CardSender {
     }
 
     /// Remembers how long Telegram wants nothing sent to a chat, where a failure says so.
-    pub(crate) fn heed(&self, failure: Failure, chat: i64) -> Failure {
+    pub(crate) fn remember_silence(&self, failure: Failure, chat: i64) -> Failure {
         if let Some(after) = silence(&failure) {
             self.memory().quiet.put(chat, Instant::now() + after);
         }
@@ -168,7 +168,7 @@ impl CardSender {
     }
 
     /// What a failure means for the core; a time to wait is remembered for its chat.
-    pub(crate) fn heeded(&self, failure: Failure, chat: Chat) -> SendError {
+    pub(crate) fn remembered(&self, failure: Failure, chat: Chat) -> SendError {
         let error = send_error(failure, chat);
         if let SendError::Retry { after, .. } = error {
             self.memory().quiet.put(chat.id, Instant::now() + after);
@@ -189,7 +189,7 @@ impl CardSender {
             return Ok(*message);
         }
         let sent = self.send_file(chat, file, reply_to).await;
-        let sent = sent.map_err(|failure| self.heeded(failure, chat))?;
+        let sent = sent.map_err(|failure| self.remembered(failure, chat))?;
         self.memory().files.put(key, sent.message_id);
         Ok(sent.message_id)
     }
@@ -315,7 +315,7 @@ impl CardSender {
             );
         reply.message_thread_id = chat.thread();
         let sent = self.api.call::<_, IgnoredAny>(&reply, PATIENCE).await;
-        sent.map(drop).map_err(|failure| self.heeded(failure, chat))
+        sent.map(drop).map_err(|failure| self.remembered(failure, chat))
     }
 }
 
@@ -334,7 +334,7 @@ impl CardSender {
             .link_preview_options(no_preview());
         message.message_thread_id = chat.thread();
         let sent = self.api.call::<_, IgnoredAny>(&message, PATIENCE).await;
-        sent.map(drop).map_err(|failure| self.heeded(failure, chat))
+        sent.map(drop).map_err(|failure| self.remembered(failure, chat))
     }
 }
 

@@ -133,7 +133,7 @@ pub(crate) async fn say<M: Method + Serialize + Sync>(
         }
         let send = || async {
             let sent = api.call::<M, IgnoredAny>(message, PATIENCE).await;
-            sent.map_err(|failure| cards.heed(failure, chat.0))
+            sent.map_err(|failure| cards.remember_silence(failure, chat.0))
         };
         let sent = patiently(send).await;
         // A silence that is longer than the patience with everything else.

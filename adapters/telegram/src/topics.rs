@@ -84,7 +84,7 @@ impl CardSender {
                 let why = format!("Telegram chat {} does not accept topics: {HOW}", chat.id);
                 Err(SendError::Refused(why))
             }
-            Err(failure) => Err(self.heeded(failure, chat)),
+            Err(failure) => Err(self.remembered(failure, chat)),
         }
     }
 
@@ -113,7 +113,7 @@ impl CardSender {
             Err(failure) if says(&failure, &NO_TOPICS) => {
                 Err(SendError::ThreadGone(format!("Telegram chat {}: {HOW}", chat.id)))
             }
-            Err(failure) => Err(self.heeded(failure, chat)),
+            Err(failure) => Err(self.remembered(failure, chat)),
         }
     }
 }

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knock_names_the_place_as_people_know_it() {
+    fn a_pairing_code_names_the_place_as_people_know_it() {
         assert_eq!(place_in_words(&message("x", 42), None), "a private chat");
         assert_eq!(place_in_words(&message("x", -42), None), "the group “Team”");
         assert_eq!(place_in_words(&message("x", -42), Some(7)), "the group “Team”, topic 7");

@@ -19,7 +19,7 @@ use countersign_agents::AGENTS;
 use countersign_client::{Client, ClientError, Decided, Ending, Submitted};
 use countersign_domain::{
     By,
-    wire::{GrantView, PairingKnock, PairingProgress, PasskeyView, ReadyReply},
+    wire::{GrantView, PairingProgress, PairingSender, PasskeyView, ReadyReply},
 };
 use countersign_gate::{
     call::Call,
@@ -305,7 +305,7 @@ async fn taken(
 }
 
 /// Who sent the code, once somebody has.
-async fn code_sent(client: &Client, pairing: &str) -> Result<PairingKnock> {
+async fn code_sent(client: &Client, pairing: &str) -> Result<PairingSender> {
     loop {
         let view = client.pairing(pairing).await?;
         match (view.state, view.by) {
@@ -328,7 +328,7 @@ fn keeps_local_off(config: &Config) -> bool {
 fn additions<'a>(
     config: &Config,
     phone: &Phone,
-    by: &PairingKnock,
+    by: &PairingSender,
     target: &Target,
 ) -> Vec<ConfigChange<'a>> {
     let section = phone.name;

@@ -144,7 +144,7 @@ async fn one_daemon(
     let text = |at: &str| ready.pointer(at).and_then(Value::as_str).map(say::literal);
     let mut findings = match text("/store/problem") {
         None => vec![ok("daemon", format!("takes asks at {server}"))],
-        Some(says) => vec![fail("store", says, text("/store/mend").unwrap_or_default())],
+        Some(says) => vec![fail("store", says, text("/store/fix").unwrap_or_default())],
     };
     if let Err(error) = client.pending().await {
         let fix = match (&error, server) {

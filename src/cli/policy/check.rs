@@ -85,7 +85,7 @@ impl Checker {
             mode: args.mode.clone(),
             compat: args.compat,
             now_ms: clock::now_ms(),
-            look: |call| links::look(&countersign_policy::sights(call)),
+            look: |call| links::look(&countersign_policy::lookups(call)),
             ..Options::default()
         };
         let rules = match &args.rules {

@@ -125,7 +125,7 @@ pub enum ReadyState {
         /// What is wrong, in one sentence.
         problem: String,
         /// How to fix it.
-        #[serde(default, rename = "mend", skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         fix: Option<String>,
     },
 }

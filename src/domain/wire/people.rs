@@ -98,7 +98,7 @@ pub struct PairingView {
     pub state: PairingProgress,
     /// Who has, and where. They may not answer anything by this alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<PairingKnock>,
+    pub by: Option<PairingSender>,
 }
 
 /// Whether somebody has sent a pairing's code.
@@ -115,7 +115,7 @@ pub enum PairingProgress {
 
 /// Who sent a pairing's code, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PairingKnock {
+pub struct PairingSender {
     /// The platform's lasting id, as `[approvers]` takes it.
     pub id: String,
     /// For people to read.

@@ -22,7 +22,7 @@ pub use crate::engine::guardrail::territory::fits_name;
 use crate::engine::guardrail::territory::{
     Expansions, Lie, Route, Spelling, Territory, pieces, tokens,
 };
-pub use crate::engine::guardrail::walk::sights;
+pub use crate::engine::guardrail::walk::lookups;
 use crate::engine::guardrail::walk::{Bases, Operand, Sink, Usage, joined, walk};
 use crate::facts::call::Call;
 use crate::facts::links::{LinkTarget, Links};

@@ -42,7 +42,7 @@ pub struct Call {
     #[serde(skip)]
     pub agent: Option<String>,
     /// Targets of everything that the call may turn into a path, when the caller looked them up
-    /// (see [`crate::sights()`]).
+    /// (see [`crate::lookups()`]).
     #[serde(skip)]
     pub links: Links,
 }

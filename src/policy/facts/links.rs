@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// The results for the paths and programs that [`crate::sights()`] names.
+/// The results for the paths and programs that [`crate::lookups()`] names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     leads: HashMap<String, LinkTarget>,
@@ -115,7 +115,7 @@ impl Links {
 
 /// The paths and programs that a caller with access to the host should look up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sights {
+pub struct Lookups {
     /// Absolute paths, some with wildcards. They are not cleaned, because `..` behind a link leads
     /// elsewhere.
     pub paths: Vec<String>,

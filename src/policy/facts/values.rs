@@ -90,7 +90,7 @@ pub fn paths_of(call: &Call) -> Vec<String> {
     paths.map(|path| paths::clean(&path, dirs).into_owned()).collect()
 }
 
-/// Stores in a call what was found about its [`crate::sights()`].
+/// Stores in a call what was found about its [`crate::lookups()`].
 pub fn follow(call: &mut Call, links: Links) {
     for path in paths_of(call) {
         call.resolved.extend(links.places(&path).iter().cloned());

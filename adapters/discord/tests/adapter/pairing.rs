@@ -20,16 +20,16 @@ async fn a_code_reaches_the_core_with_who_sent_it_and_where() {
     let noted = |sentence| receipt(Outcome::Noted, sentence, None);
     let mut running = Running::start(&fake, vec![noted("Arrived."), noted("Here too.")]);
     let ana_as_presser = || Presser { id: "4211".into(), name: "Ana".into(), roles: vec![] };
-    let knock =
+    let sent =
         |token: String| Received { presser: ana_as_presser(), message: None, token, text: None };
     let (said, channel) = fake.write_directly("pair-7xY", &ana()).await;
     assert_eq!(fake.answer_to(&said).await, "Arrived.");
     let there = format!("pair-7xY at {channel} (a direct message)");
-    assert_eq!(running.next().await, knock(there));
+    assert_eq!(running.next().await, sent(there));
     let said = fake.mention_bot("pair-7xY", &ana()).await;
     assert_eq!(fake.answer_to(&said).await, "Here too.");
     let there = format!("pair-7xY at {CHANNEL} (the channel {CHANNEL})");
-    assert_eq!(running.next().await, knock(there));
+    assert_eq!(running.next().await, sent(there));
     running.stop.cancel();
 }
 

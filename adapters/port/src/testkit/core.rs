@@ -1,8 +1,8 @@
 //! Cores for tests: what reaches them, and what they answer.
 
 use crate::{
-    BotCommand, Card, CommandCall, CommandParameter, CommandReply, Knock, MessageRef, Outcome,
-    Press, Presser, Presses, Receipt, TextReply,
+    BotCommand, Card, CommandCall, CommandParameter, CommandReply, MessageRef, Outcome,
+    PairingMessage, Press, Presser, Presses, Receipt, TextReply,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
@@ -42,9 +42,9 @@ impl From<CommandCall> for Received {
     }
 }
 
-impl From<Knock> for Received {
-    fn from(knock: Knock) -> Self {
-        let Knock { presser, target, place, code } = knock;
+impl From<PairingMessage> for Received {
+    fn from(sent: PairingMessage) -> Self {
+        let PairingMessage { presser, target, place, code } = sent;
         let token = format!("{code} at {} ({place})", target.0);
         Self { presser, message: None, token, text: None }
     }
@@ -98,8 +98,8 @@ impl<T: TestCore> Presses for T {
         CommandReply::words(outcome, sentence)
     }
 
-    async fn knock(&self, knock: Knock) -> Receipt {
-        self.take(knock.into()).await
+    async fn pair(&self, sent: PairingMessage) -> Receipt {
+        self.take(sent.into()).await
     }
 
     async fn card(&self, id: &str, _at: Option<&MessageRef>) -> Option<Card> {

@@ -169,8 +169,8 @@ async fn the_slash_command_is_answered_to_its_writer_and_takes_pairing_codes() {
     fake.command("what is this", &ana()).await;
     assert_eq!(running.next().await.token, "/");
     fake.command("pair-7xY_-", &ana()).await;
-    let knock = running.next().await.token;
-    assert_eq!(knock, "pair-7xY_- at C0000000001 (the channel C0000000001)");
+    let sent = running.next().await.token;
+    assert_eq!(sent, "pair-7xY_- at C0000000001 (the channel C0000000001)");
     assert_eq!(fake.violations(), Vec::<String>::new());
     running.end().await;
 }

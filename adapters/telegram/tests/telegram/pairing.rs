@@ -20,15 +20,15 @@ async fn a_code_reaches_the_core_with_who_sent_it_and_where() {
     let receipts = [receipt(Outcome::Noted, "Arrived."), receipt(Outcome::Noted, "Here too.")];
     let mut room = Room::open(&server, receipts.to_vec());
     let ana = || Presser { id: "4211".into(), name: "Ana".into(), roles: vec![] };
-    let knock = |token: String| Received { presser: ana(), message: None, token, text: None };
+    let sent = |token: String| Received { presser: ana(), message: None, token, text: None };
     let said = server.say(ANA.id, "/start pair-7xY", ANA);
     assert_eq!(server.answer_to(ANA.id, said).await, "Arrived.");
     let there = format!("pair-7xY at {} (a private chat)", ANA.id);
-    assert_eq!(room.next_press().await, knock(there));
+    assert_eq!(room.next_press().await, sent(there));
     let said = server.say(GROUP, "/start@countersign_test_bot pair-7xY", ANA);
     assert_eq!(server.answer_to(GROUP, said).await, "Here too.");
     let there = format!("pair-7xY at {GROUP} (the group “Team”)");
-    assert_eq!(room.next_press().await, knock(there));
+    assert_eq!(room.next_press().await, sent(there));
     room.close().await;
 }
 

@@ -10,7 +10,7 @@ use crate::engine::guardrail::territory::{Expansions, pieces};
 use crate::facts::argument_names::{CONTENTS, NEW_TEXTS, OLD_TEXTS, PATCHES};
 use crate::facts::call::Call;
 use crate::facts::edited_files::EditedFiles;
-use crate::facts::links::Sights;
+use crate::facts::links::Lookups;
 use crate::facts::paths::{self, Directories, UNKNOWN, readings};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::{Depth, Program, Role};
@@ -710,15 +710,15 @@ fn is_prose(argv: &[Word<'_>], at: usize) -> bool {
 /// Returns the paths and programs that a call may name, for a caller that can look up their targets
 /// and pass them to [`crate::follow`].
 #[must_use]
-pub fn sights(call: &Call) -> Sights {
+pub fn lookups(call: &Call) -> Lookups {
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
-    let sights = Sights {
+    let lookups = Lookups {
         files: paths_of(call).into_iter().filter(|path| path.starts_with('/')).collect(),
         cwd: call.cwd.clone(),
         home: call.home.clone(),
-        ..Sights::default()
+        ..Lookups::default()
     };
-    let mut collector = Collector { home: dirs.home, sights, seen: HashSet::new() };
+    let mut collector = Collector { home: dirs.home, lookups, seen: HashSet::new() };
     // The working directory may itself be a link.
     if let Some(cwd) = dirs.cwd {
         collector.path(cwd.to_owned());
@@ -727,12 +727,12 @@ pub fn sights(call: &Call) -> Sights {
         collector.path(path);
     }
     if call.kind() == Kind::Question {
-        return collector.sights;
+        return collector.lookups;
     }
     let scan = call.scan();
     let scan = scan.as_ref().map(|(text, scan)| (*text, scan));
     walk(call, scan, dirs, &mut collector);
-    collector.sights
+    collector.lookups
 }
 
 /// Limit on the paths that are looked up.
@@ -741,7 +741,7 @@ const MOST: usize = 4096;
 /// Collects paths and programs.
 struct Collector<'h> {
     home: Option<&'h str>,
-    sights: Sights,
+    lookups: Lookups,
     seen: HashSet<String>,
 }
 
@@ -753,9 +753,9 @@ impl Collector<'_> {
             return;
         }
         if self.seen.len() >= MOST {
-            self.sights.is_cut = true;
+            self.lookups.is_cut = true;
         } else if self.seen.insert(path.clone()) {
-            self.sights.paths.push(path);
+            self.lookups.paths.push(path);
         }
     }
 }
@@ -798,22 +798,22 @@ impl Sink for Collector<'_> {
             return;
         }
         let name = &*first.text;
-        self.sights.obeys_folder |= programs::obeys_folder(argv);
-        if self.sights.programs.len() < 256
-            && !self.sights.programs.iter().any(|known| known == name)
+        self.lookups.obeys_folder |= programs::obeys_folder(argv);
+        if self.lookups.programs.len() < 256
+            && !self.lookups.programs.iter().any(|known| known == name)
         {
-            self.sights.programs.push(name.to_owned());
+            self.lookups.programs.push(name.to_owned());
         }
     }
 
     fn is_done(&self) -> bool {
-        self.sights.is_cut
+        self.lookups.is_cut
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::engine::guardrail::walk::sights;
+    use crate::engine::guardrail::walk::lookups;
     use crate::facts::call::Call;
 
     #[test]
@@ -824,6 +824,6 @@ mod tests {
                 "echo x < notes > /dev/stderr; cat /dev/./fd/3 //dev/stdin /proc/self/fd/0 a/../b",
             )
         };
-        assert_eq!(sights(&call).paths, ["/w", "/w/x", "/w/notes", "/w/a/../b"]);
+        assert_eq!(lookups(&call).paths, ["/w", "/w/x", "/w/notes", "/w/a/../b"]);
     }
 }

@@ -64,5 +64,5 @@ const stateOf = (state) => (state === undefined ? undefined : typeof state === "
 
 function broken(name, state) {
   if (state === undefined || typeof state === "string") return [];
-  return [[`${name}: ${state.problem}`, state.mend].filter(Boolean).join(" Fix: ")];
+  return [[`${name}: ${state.problem}`, state.fix].filter(Boolean).join(" Fix: ")];
 }

@@ -233,7 +233,7 @@ fn sessions() -> Value {
 
 fn status() -> Value {
     json!({
-        "version": "0.1.0", "store": { "problem": "The disk is full.", "mend": "Free some space." },
+        "version": "0.1.0", "store": { "problem": "The disk is full.", "fix": "Free some space." },
         "rules": "up", "log_key": { "problem": "log.key is gone", "fix": "put it back." },
         "daemon": "mill-1f.k3", "shared": false, "stopping": false,
         "adapters": {
