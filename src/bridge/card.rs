@@ -41,10 +41,13 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     if let Some(review) = &ask.body.review {
         no_call::draw_review(ask, review, &mut sheet);
     }
-    let worst = match ask.is_open() && !ask.is_question() {
+    let mut worst = match ask.is_open() && !ask.is_question() {
         true => effects::draw(ask, first.whole, &mut sheet, &mut details),
         false => String::new(),
     };
+    if worst.is_empty() && ask.is_open() {
+        worst = sheet.take_warning().unwrap_or_default();
+    }
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
         _ if ask.is_question() => question::settled(ask, first.whole, &mut sheet),
@@ -294,6 +297,17 @@ impl Sheet {
             Block::Quote { label, .. } => label.is_empty(),
             _ => false,
         })
+    }
+
+    /// Takes the first of the warnings off, for the second line: a lock screen shows no more.
+    fn take_warning(&mut self) -> Option<String> {
+        let is_warning =
+            |block: &Block| matches!(block, Block::Note { text } if text.starts_with('⚠'));
+        let at = self.blocks.iter().position(is_warning)?;
+        match self.blocks.remove(at) {
+            Block::Note { text } => Some(text),
+            _ => None,
+        }
     }
 
     /// Whether a text holds characters that are shown as `\u{…}`.

@@ -81,6 +81,8 @@ mod http_routes;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
 mod inbox_pages;
+#[cfg(all(feature = "telegram", feature = "discord", feature = "slack"))]
+mod labels;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod molf;
 #[cfg(all(feature = "telegram", feature = "discord"))]

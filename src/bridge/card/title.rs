@@ -228,10 +228,12 @@ fn oddity(address: &str, named: Option<&str>) -> Option<String> {
     let (user, name) =
         written.rsplit_once('@').map_or((None, written), |(user, name)| (Some(user), name));
     if !name.is_ascii() || host.split('.').any(|label| label.starts_with("xn--")) {
-        let mixed = if mixes_scripts(name) { " of several scripts" } else { "" };
-        return Some(match is_named {
-            true => format!("⚠ The host has letters{mixed} beyond a–z"),
-            false => format!("⚠ {} has letters{mixed} beyond a–z: it is {host}", line(name)),
+        let mixed = mixes_scripts(name);
+        let letters = if mixed { "letters of several scripts" } else { "letters" };
+        return Some(match (is_named, mixed) {
+            (true, true) => "⚠ The host mixes alphabets: it may imitate another".to_owned(),
+            (true, false) => "⚠ The host has letters beyond a–z".to_owned(),
+            (false, _) => format!("⚠ {} has {letters} beyond a–z: it is {host}", line(name)),
         });
     }
     user.map(|user| match is_named {
@@ -275,7 +277,7 @@ mod tests {
         };
         assert_eq!(
             odd("https://аpple.com/i"),
-            ["⚠ The host has letters of several scripts beyond a–z"]
+            ["⚠ The host mixes alphabets: it may imitate another"]
         );
         assert_eq!(
             odd("https://github.com@evil.example/x"),

@@ -26,6 +26,8 @@ pub struct OpenMessage {
     pub text: String,
     /// The labels of its buttons, and what they carry.
     pub buttons: Vec<(String, String)>,
+    /// The labels in its menu, where the platform has one.
+    pub options: Vec<String>,
 }
 
 /// What the platform does to the next message.
@@ -109,12 +111,14 @@ impl GroupChat {
                 let cards = chat.open_cards(GROUP).into_iter();
                 let shown = |card: crate::telegram_server::Message| {
                     let labels = card.buttons.concat().into_iter();
+                    // A redraw may take a button away in between.
                     let with_data = |label: String| {
-                        let data = chat.button(GROUP, card.id, &label);
-                        (label, data)
+                        let data = chat.standing_button(GROUP, card.id, &label)?;
+                        Some((label, data))
                     };
-                    let buttons = labels.map(with_data).collect();
-                    OpenMessage { place: card.id.to_string(), text: card.text, buttons }
+                    let buttons = labels.filter_map(with_data).collect();
+                    let (place, options) = (card.id.to_string(), Vec::new());
+                    OpenMessage { place, text: card.text, buttons, options }
                 };
                 cards.map(shown).collect()
             }
@@ -124,6 +128,7 @@ impl GroupChat {
                     place: card.reference,
                     text: card.text,
                     buttons: card.buttons.into_iter().zip(card.tokens).collect(),
+                    options: card.options.into_iter().map(|(label, _)| label).collect(),
                 };
                 cards.map(shown).collect()
             }
@@ -133,6 +138,7 @@ impl GroupChat {
                     place: card.reference,
                     text: card.text,
                     buttons: card.buttons.into_iter().zip(card.tokens).collect(),
+                    options: card.options.into_iter().map(|(label, _)| label).collect(),
                 };
                 cards.map(shown).collect()
             }
@@ -153,6 +159,25 @@ impl GroupChat {
             }
             Self::Slack(chat) => {
                 let told = chat.press_token(place, data, &crate::slack::ana()).await;
+                told.words().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Ana presses the button of this label, or chooses it from the menu; what she is told.
+    pub async fn press_label(&self, message: &OpenMessage, label: &str) -> String {
+        let place = &message.place;
+        match self {
+            Self::Telegram(chat) => {
+                let query = chat.press(GROUP, place.parse().unwrap(), label, ANA).await;
+                query.text
+            }
+            Self::Discord(chat) => {
+                let ana = Person::new(&ANA.id.to_string(), "Ana");
+                chat.press(place, label, &ana).await.words().unwrap_or_default()
+            }
+            Self::Slack(chat) => {
+                let told = chat.press(place, label, &crate::slack::ana()).await;
                 told.words().unwrap_or_default()
             }
         }
