@@ -20,11 +20,12 @@ use countersign_agents::{
     ClaudeCode, ControlAround, ControlSession, HookAgent as _, claude_gated,
     hosted::HostedSession as _,
 };
-use countersign_client::{Client, ClientError, Decided};
+use countersign_client::{Client, ClientError, Decided, session};
 use countersign_domain::{
     parked::ParkedRun,
     wire::{ParkedView, ProcessEnded},
 };
+use countersign_port::line;
 use countersign_tokens::ids;
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path, time::Duration};
@@ -308,6 +309,32 @@ pub(super) fn check_here(run: &ParkedRun) -> Result<()> {
         ),
         None => bail!("nothing tells where its conversation is"),
     }
+}
+
+/// What would be started was not chosen by somebody of this installation.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this run was not started by you on this machine. It would start `{words}` in {cwd}. If you want \
+     that: `countersign parked resume {ask} --yes`"
+)]
+pub(super) struct NotOurs {
+    ask: String,
+    words: String,
+    cwd: String,
+}
+
+/// Checks that what starts a run was chosen by somebody of this installation.
+///
+/// # Errors
+/// [`NotOurs`]
+// SECURITY: whoever opens asks may park a run with any words, and they would run here unseen.
+pub(super) fn check_ours(ask: &str, run: &ParkedRun) -> Result<(), NotOurs> {
+    if run.seal.as_ref().is_some_and(|seal| session::is_sealed(&run.start(), seal)) {
+        return Ok(());
+    }
+    let words = run.words.iter().map(|word| shlex::try_quote(word).unwrap_or(word.into()));
+    let words = line(&words.collect::<Vec<_>>().join(" "));
+    Err(NotOurs { ask: ask.to_owned(), words, cwd: line(&run.cwd) })
 }
 
 /// The options of Claude Code that choose a conversation. `--resume` takes their place.

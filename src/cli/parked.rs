@@ -4,7 +4,7 @@ use super::{
     Context, Exit,
     asking::InterruptSignals,
     caller, complete,
-    park::{self, ParkingHost, ResumedCall, Start, WhileParked},
+    park::{self, NotOurs, ParkingHost, ResumedCall, Start, WhileParked},
     say::{self, Cell},
     when::when,
 };
@@ -13,7 +13,7 @@ use countersign_bridge::card::terminal;
 use countersign_client::{Client, ClientError};
 use countersign_domain::wire::{AskState, ParkedView};
 use serde_json::json;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 use tokio::time::sleep;
 
 /// Between two looks for runs that were answered.
@@ -59,6 +59,9 @@ struct ResumeArgs {
     /// Keep looking for runs that were answered, until stopped
     #[arg(long)]
     watch: bool,
+    /// Also start what was not started by you on this machine; the refusal shows what that is
+    #[arg(long, requires = "ask")]
+    yes: bool,
 }
 
 pub(super) async fn run(context: &Context, args: ParkedArgs) -> Result<Exit> {
@@ -116,9 +119,11 @@ async fn resume(context: &Context, args: ResumeArgs) -> Result<Exit> {
             bail!("no parked run waits for `{id}`; `countersign parked` lists them");
         };
         park::check_here(&parked.run)?;
-        return go_on(&hook, client, parked, &mut signals).await;
+        return go_on(&hook, client, parked, args.yes, &mut signals).await;
     }
     let mut last = Exit::Good;
+    // Each is refused once, and not at every look.
+    let mut refused = HashSet::new();
     loop {
         let ready = tokio::select! {
             ready = answered_here(&client) => ready,
@@ -127,10 +132,18 @@ async fn resume(context: &Context, args: ResumeArgs) -> Result<Exit> {
         match ready {
             Ok(ready) => {
                 for parked in ready {
-                    last = match go_on(&hook, client.clone(), parked, &mut signals).await {
+                    let id = parked.ask.id.clone();
+                    if refused.contains(&id) {
+                        continue;
+                    }
+                    let going = go_on(&hook, client.clone(), parked, false, &mut signals);
+                    last = match going.await {
                         Ok(Exit::Interrupted) => return Ok(Exit::Interrupted),
                         Ok(exit) => exit,
                         Err(error) => {
+                            if error.is::<NotOurs>() {
+                                refused.insert(id);
+                            }
                             say::problem(&error);
                             Exit::of(&error)
                         }
@@ -165,9 +178,13 @@ async fn go_on(
     hook: &str,
     client: Client,
     parked: ParkedView,
+    confirmed: bool,
     signals: &mut InterruptSignals,
 ) -> Result<Exit> {
     let right = client.resume_run(&parked.ask.id).await?;
+    if !confirmed {
+        park::check_ours(&parked.ask.id, &right.run)?;
+    }
     std::env::set_current_dir(&right.run.cwd).with_context(|| right.run.cwd.clone())?;
     let start = Start::Resumed(ResumedCall::of(&parked, right.epoch));
     let while_parked = WhileParked::Leave;

@@ -35,6 +35,30 @@ pub(crate) fn secret(agent: &str, session: &str) -> Option<String> {
     }
 }
 
+/// Proves that this installation wrote a text; `None` if no key can be stored.
+#[must_use]
+pub fn seal(text: &str) -> Option<String> {
+    let key = key(&key_file()?).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(sealing(&key, text)?.finalize().into_bytes()))
+}
+
+/// Whether this installation wrote a text.
+#[must_use]
+pub fn is_sealed(text: &str, seal: &str) -> bool {
+    let key = key_file().and_then(|file| key(&file).ok());
+    let mac = key.and_then(|key| sealing(&key, text));
+    let seal = URL_SAFE_NO_PAD.decode(seal);
+    mac.zip(seal.ok()).is_some_and(|(mac, seal)| mac.verify_slice(&seal).is_ok())
+}
+
+/// Other than the texts of [`derived`], so that no secret of a session is a seal.
+fn sealing(key: &str, text: &str) -> Option<Hmac<Sha256>> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
+    mac.update(b"seal ");
+    mac.update(text.as_bytes());
+    Some(mac)
+}
+
 /// Reads the key, and creates it on first use.
 fn key(file: &Path) -> io::Result<String> {
     if let Some(key) = read(file)? {

@@ -20,12 +20,15 @@ pub struct ParkedRun {
     pub words: Vec<String>,
     /// After how many seconds a call that needs a person parks it again.
     pub after_s: u64,
+    /// A proof of who chose these words and this folder: an HMAC with the key of an installation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
 }
 
 // SECURITY: no log shows the words.
 impl std::fmt::Debug for ParkedRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { host, cwd, transcript, words: _, after_s } = self;
+        let Self { host, cwd, transcript, words: _, after_s, seal: _ } = self;
         f.debug_struct("ParkedRun")
             .field("host", host)
             .field("cwd", cwd)
@@ -36,10 +39,17 @@ impl std::fmt::Debug for ParkedRun {
 }
 
 impl ParkedRun {
-    /// The same without the words that start it.
+    /// The same without the words that start it, and the proof of who wrote them.
     #[must_use]
     pub fn without_words(self) -> Self {
-        Self { words: Vec::new(), ..self }
+        Self { words: Vec::new(), seal: None, ..self }
+    }
+
+    /// What its seal covers: what would be started, and where. The lengths come with each text, as
+    /// JSON.
+    #[must_use]
+    pub fn start(&self) -> String {
+        serde_json::json!([self.cwd, self.words]).to_string()
     }
 }
 

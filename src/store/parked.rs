@@ -271,7 +271,7 @@ mod tests {
 
     fn run() -> ParkedRun {
         let (host, cwd, transcript) = (Some("mill".into()), "/shop".into(), Some("/t".into()));
-        ParkedRun { host, cwd, transcript, words: vec!["claude".into()], after_s: 600 }
+        ParkedRun { host, cwd, transcript, words: vec!["claude".into()], after_s: 600, seal: None }
     }
 
     /// An ask that a caller waits for.

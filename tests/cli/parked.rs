@@ -169,6 +169,34 @@ async fn a_run_whose_conversation_is_not_here_says_so_and_stays_parked() {
 }
 
 #[tokio::test]
+async fn what_an_agent_parks_by_itself_starts_nothing_that_no_person_saw() {
+    let daemon = Daemon::start("").await;
+    let folder = daemon.dir.path();
+    let id = daemon.ask(&call(&json!({}))).await;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let transcript = file(&daemon, "conversation.jsonl");
+    std::fs::write(&transcript, "").unwrap();
+    let words = json!(["sh", "-c", "touch 'not asked'"]);
+    let run_of = json!({"host": host.trim(), "cwd": folder, "transcript": transcript,
+        "words": words, "after_s": 600, "seal": "AAAA"});
+    let parked = daemon.post(&format!("/v1/parked/{id}"), AGENT, &run_of).await;
+    assert_eq!(parked, (200, json!({"parked": true})));
+    run(&daemon, &["approve", &id]).await;
+    // Somebody who works with the token that the agent has, too.
+    let mut resume = daemon.command(&["parked", "resume", &id]);
+    resume.env("COUNTERSIGN__CLIENT__URL", &daemon.url).env("COUNTERSIGN__CLIENT__TOKEN", AGENT);
+    let refused = Process::start(resume).ends().await;
+    let says = format!(
+        "this run was not started by you on this machine. It would start `sh -c \"touch 'not asked'\"` \
+         in {}. If you want that: `countersign parked resume {id} --yes`",
+        folder.display()
+    );
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains(&says), "{refused:?}");
+    assert!(!folder.join("not asked").exists());
+}
+
+#[tokio::test]
 async fn a_run_that_is_given_up_or_whose_session_hook_reports_an_end_is_never_resumed_by_mistake() {
     let daemon = Daemon::start("").await;
     let host = host(&daemon, &[("toolu_1", "make deploy")]);

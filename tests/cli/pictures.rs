@@ -116,7 +116,8 @@ async fn an_agent_is_connected_and_its_next_call_is_on_the_phone_as_it_is_drawn(
     let asks = terminal.shows("[y/N]").await;
     terminal.types("y\r");
     assert_eq!(terminal.ends().await, Some(0));
-    let done = terminal.shows("Undo it with").await;
+    let last = format!("into {}/.claude/settings.json.", daemon.dir.path().display());
+    let done = terminal.shows(&last).await;
 
     let file = "tests/golden/claude-code/01_hook_allow_once.json";
     let recorded = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
