@@ -60,7 +60,7 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
 /// These settings of one run with a hook of every call that runs `command`.
 ///
 /// # Errors
-/// As [`connect`].
+/// A sentence where the settings do not parse or hold something unexpected.
 pub fn gated(text: &str, command: &str) -> Result<String, String> {
     let handlers = vec![gate(command)];
     SETTINGS.connect(text, &[HookEntry { event: GATE, matcher: Some("*"), handlers }])
