@@ -59,7 +59,8 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
 /// What makes the call critical, where its reason says just that, and no effect says what is deleted.
 pub(super) fn critical(ask: &Ask) -> Option<&str> {
     let body = &ask.body;
-    let names_it = body.effects.first().is_some_and(|effect| effect.starts_with("deletes "));
+    let first = body.effects.iter().find(|effect| !is_restated(effect, &body.effects));
+    let names_it = first.is_some_and(|effect| effect.starts_with("deletes "));
     clause(&body.why).filter(|_| body.critical && !names_it && !ask.is_question())
 }
 

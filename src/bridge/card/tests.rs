@@ -606,3 +606,29 @@ fn what_a_machine_has_blocked_stays_so_with_the_first_button_and_remembers_nothi
     ask.body.critical = true;
     assert_eq!(labels(&draw(&ask, CARD)), ["Deny", "Deny with reason…", "Review and approve…"]);
 }
+
+#[test]
+fn the_second_line_says_what_is_critical_or_what_is_deleted_by_name() {
+    let kubectl = [
+        "changes live infrastructure (kubectl delete)",
+        "deletes the namespace prod (kubectl delete)",
+    ];
+    for (why, effects, second) in [
+        (
+            "deletes the whole system, as root",
+            ["runs as root (sudo)", "deletes / (x)"],
+            "→ Deletes the whole system, as root",
+        ),
+        (
+            "destroys infrastructure or data elsewhere",
+            kubectl,
+            "→ Deletes the namespace prod (kubectl delete)",
+        ),
+    ] {
+        let mut ask = push();
+        ask.body.critical = true;
+        ask.body.why = format!("This {why}. It always needs a person.");
+        ask.body.effects = effects.map(str::to_owned).to_vec();
+        assert_eq!(draw(&ask, CARD).worst, second);
+    }
+}
