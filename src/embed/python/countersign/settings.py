@@ -89,7 +89,7 @@ class ClientSettings:
 
 def server(text: str, places: Places, base: Path, *, insecure: bool) -> Server:
     """The address of one daemon."""
-    wanted = f"[client] url wants `unix:PATH` or `https://HOST:PORT`, not `{text}`"
+    wanted = f"[client] url must be `unix:PATH` or `https://HOST:PORT`, not `{text}`"
     if text.startswith("unix:"):
         return UnixServer(places.resolve(base, text[5:].removeprefix("//")))
     try:
@@ -136,11 +136,11 @@ def _read(
             table[key] = value if key == "token" else _toml(value)
     insecure = client.get("insecure_http", False)
     if not isinstance(insecure, bool):
-        raise SetUp("[client] insecure_http wants true or false")
+        raise SetUp("[client] insecure_http must be true or false")
     urls = client.get("url", [])
     urls = [urls] if isinstance(urls, str) else urls
     if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
-        raise SetUp("[client] url wants an address or a list of addresses")
+        raise SetUp("[client] url must be an address or a list of addresses")
     if "url" in client and not urls:
         raise SetUp("[client] url is empty; it names where daemons are")
     servers = tuple(server(url, places, base, insecure=insecure) for url in urls)
@@ -165,14 +165,14 @@ def _default_server(daemon: Mapping[str, Any], base: Path, places: Places) -> Se
 def _section(root: Mapping[str, Any], name: str) -> dict[str, Any]:
     table = root.get(name, {})
     if not isinstance(table, dict):
-        raise SetUp(f"`{name}` wants a section, written as [{name}]")
+        raise SetUp(f"`{name}` must be a section, written as [{name}]")
     return dict(table)
 
 
 def _text(table: Mapping[str, Any], key: str, section: str = "client") -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise SetUp(f"[{section}] {key} wants a text in quotes")
+        raise SetUp(f"[{section}] {key} must be a text in quotes")
     return value
 
 

@@ -66,7 +66,7 @@ function readServer(text: string, places: Places, base: string, insecure: boolea
   const url = URL.canParse(text) ? new URL(text) : null;
   const http = url !== null && ["http:", "https:"].includes(url.protocol);
   if (url === null || !http || url.username !== "" || url.search !== "") {
-    throw new SetUp(`[client] url wants \`unix:PATH\` or \`https://HOST:PORT\`, not \`${text}\``);
+    throw new SetUp(`[client] url must be \`unix:PATH\` or \`https://HOST:PORT\`, not \`${text}\``);
   }
   // SECURITY: tokens and commands would cross the network in clear text.
   if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
@@ -104,7 +104,7 @@ function read(
   }
   const { client, daemon } = sections;
   const insecure = client["insecure_http"] ?? false;
-  if (typeof insecure !== "boolean") throw new SetUp("[client] insecure_http wants true or false");
+  if (typeof insecure !== "boolean") throw new SetUp("[client] insecure_http must be true or false");
   const servers = urls(client["url"]).map((url) => readServer(url, places, base, insecure));
   const [token, caFile] = [text(client, "client", "token"), text(client, "client", "ca_file")];
   return {
@@ -127,7 +127,7 @@ function urls(value: TomlValue | undefined): string[] {
   if (value === undefined) return [];
   const list: TomlValue[] = Array.isArray(value) ? value : [value];
   if (!list.every((url) => typeof url === "string")) {
-    throw new SetUp("[client] url wants an address or a list of addresses");
+    throw new SetUp("[client] url must be an address or a list of addresses");
   }
   if (list.length === 0) throw new SetUp("[client] url is empty; it names where daemons are");
   return list;
@@ -144,7 +144,7 @@ function section(root: TomlTable, name: string): TomlTable {
 function text(table: TomlTable, section: string, key: string): string | null {
   const value = table[key] === undefined ? null : table[key];
   if (value !== null && typeof value !== "string") {
-    throw new SetUp(`[${section}] ${key} wants a text in quotes`);
+    throw new SetUp(`[${section}] ${key} must be a text in quotes`);
   }
   return value;
 }
