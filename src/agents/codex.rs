@@ -18,7 +18,7 @@ use crate::{
         TRIAL, TRIAL_SAYS,
     },
     codex::request::NAME,
-    hook_call::{HookCall, ToolDecision},
+    hook_call::{self, HookCall, ToolDecision},
     hook_files,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
@@ -244,19 +244,10 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         accepts: Vec::new(),
         journal: None,
         encode: match mode {
-            HookMode::Prompts | HookMode::Blocks => encode_prompt,
+            HookMode::Prompts | HookMode::Blocks => hook_call::answer_prompt,
             HookMode::EveryCall | HookMode::RuledCalls => encode_gate,
         },
     })))
-}
-
-fn encode_prompt(decision: &ToolDecision) -> HookReply {
-    let decision = match decision {
-        ToolDecision::Allow => json!({"behavior": "allow"}),
-        ToolDecision::Deny { message, .. } => json!({"behavior": "deny", "message": message}),
-    };
-    let output = json!({"hookEventName": PROMPT, "decision": decision});
-    HookReply::Print(json!({"hookSpecificOutput": output}))
 }
 
 /// There a hook can only deny: an approval says nothing, and Codex goes on as without it.

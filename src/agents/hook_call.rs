@@ -13,7 +13,7 @@ use countersign_domain::{
 };
 use countersign_port::line;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// A request for one tool call.
@@ -92,6 +92,16 @@ impl fmt::Debug for HookCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HookCall").field("tool", &self.tool).finish_non_exhaustive()
     }
+}
+
+/// The reply to a `PermissionRequest` of Claude Code's shape.
+pub(super) fn answer_prompt(decision: &ToolDecision) -> HookReply {
+    let decision = match decision {
+        ToolDecision::Allow => json!({"behavior": "allow"}),
+        ToolDecision::Deny { message, .. } => json!({"behavior": "deny", "message": message}),
+    };
+    let output = json!({"hookEventName": "PermissionRequest", "decision": decision});
+    HookReply::Print(json!({"hookSpecificOutput": output}))
 }
 
 /// Names who decided and why, for the model.

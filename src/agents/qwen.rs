@@ -3,7 +3,7 @@
 use crate::{
     agent::{AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL, TRIAL_SAYS},
     description::{AgentDescription, HookText, Silence},
-    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
+    hook_call::{self, EventNames, HookCall, HookEventRead, ToolDecision},
     hook_files,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
@@ -63,7 +63,7 @@ pub const QWEN: AgentDescription = AgentDescription {
             "tool_input": {"command": TRIAL, "description": TRIAL_SAYS}})
     },
     read,
-    encode: |mode| if mode.is_gate() { encode_gate } else { encode_prompt },
+    encode: |mode| if mode.is_gate() { encode_gate } else { hook_call::answer_prompt },
     // FAIL-CLOSED: Qwen runs a call whose gate fails or says nothing. It reads JSON off stderr where
     // there is none on stdout, whatever ended the hook.
     spoken: &[Silence::Undecided, Silence::Noticed, Silence::Killed],
@@ -116,15 +116,6 @@ fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         journal: None,
         encode: (QWEN.encode)(mode),
     })))
-}
-
-fn encode_prompt(decision: &ToolDecision) -> HookReply {
-    let decision = match decision {
-        ToolDecision::Allow => json!({"behavior": "allow"}),
-        ToolDecision::Deny { message, .. } => json!({"behavior": "deny", "message": message}),
-    };
-    let output = json!({"hookEventName": PROMPT, "decision": decision});
-    HookReply::Print(json!({"hookSpecificOutput": output}))
 }
 
 /// There a hook can only deny: Qwen has asked already.

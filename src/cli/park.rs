@@ -327,7 +327,7 @@ pub(super) struct NotOurs {
 ///
 /// # Errors
 /// [`NotOurs`]
-// SECURITY: whoever opens asks may park a run with any words, and they would run here unseen.
+// SECURITY: anybody who may open asks may park a run with any words, and they would run here unseen.
 pub(super) fn check_ours(ask: &str, run: &ParkedRun) -> Result<(), NotOurs> {
     if run.seal.as_ref().is_some_and(|seal| session::is_sealed(&run.start(), seal)) {
         return Ok(());

@@ -39,24 +39,21 @@ pub(crate) fn secret(agent: &str, session: &str) -> Option<String> {
 #[must_use]
 pub fn seal(text: &str) -> Option<String> {
     let key = key(&key_file()?).ok()?;
-    Some(URL_SAFE_NO_PAD.encode(sealing(&key, text)?.finalize().into_bytes()))
+    encoded(mac(&key, &sealed(text))?)
 }
 
 /// Whether this installation wrote a text.
 #[must_use]
 pub fn is_sealed(text: &str, seal: &str) -> bool {
     let key = key_file().and_then(|file| key(&file).ok());
-    let mac = key.and_then(|key| sealing(&key, text));
+    let mac = key.and_then(|key| mac(&key, &sealed(text)));
     let seal = URL_SAFE_NO_PAD.decode(seal);
     mac.zip(seal.ok()).is_some_and(|(mac, seal)| mac.verify_slice(&seal).is_ok())
 }
 
-/// Other than the texts of [`derived`], so that no secret of a session is a seal.
-fn sealing(key: &str, text: &str) -> Option<Hmac<Sha256>> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
-    mac.update(b"seal ");
-    mac.update(text.as_bytes());
-    Some(mac)
+/// It begins otherwise than the text of [`derived`], so no secret of a session is a seal.
+fn sealed(text: &str) -> String {
+    format!("seal {text}")
 }
 
 /// Reads the key, and creates it on first use.
@@ -87,9 +84,15 @@ fn read(file: &Path) -> io::Result<Option<String>> {
 }
 
 fn derived(key: &str, agent: &str, session: &str) -> Option<String> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
     // The lengths come first, so that no two pairs of names give the same text.
-    mac.update(format!("session {} {} {agent}{session}", agent.len(), session.len()).as_bytes());
+    encoded(mac(key, &format!("session {} {} {agent}{session}", agent.len(), session.len()))?)
+}
+
+fn mac(key: &str, text: &str) -> Option<Hmac<Sha256>> {
+    Some(Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?.chain_update(text))
+}
+
+fn encoded(mac: Hmac<Sha256>) -> Option<String> {
     Some(URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
 }
 

@@ -298,18 +298,10 @@ impl Store {
         seen: &Ask,
         execution: Execution,
     ) -> Result<Closed, StoreError> {
-        let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
-        let (while_paused, event) = match execution.end {
-            None => {
-                let data = json!({"digest": seen.digest});
-                (WhilePaused::Refused, (execution.started_at, "started", data))
-            }
-            Some(end) => (WhilePaused::Made, (end.at, "finished", json!({"exit": end.exit}))),
-        };
-        let after = with_answer(seen, Answer { execution: Some(execution), ..answer.clone() });
-        let update = replace_answer(&after)?;
-        let change = Change { while_paused, event: Some(event), ..Change::of(update) };
-        self.compare_and_set(after, change).await
+        match executed(seen, execution)? {
+            Some((after, change)) => self.compare_and_set(after, change).await,
+            None => Ok(Closed::Lost(seen.clone())),
+        }
     }
 
     /// Notes that the answer of this ask did not count, because somebody answered at the agent
@@ -329,8 +321,7 @@ impl Store {
         overruled: Overruled,
     ) -> Result<Closed, StoreError> {
         let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
-        let data = json!({"by": overruled.verdict.against, "reason": overruled.verdict.reason});
-        let event = Some((overruled.at, "overruled", data));
+        let event = Some(overruling(&overruled));
         let after = with_answer(seen, Answer { overruled: Some(overruled), ..answer.clone() });
         let update = replace_answer(&after)?;
         self.compare_and_set(after, Change { event, ..Change::of(update) }).await
@@ -344,9 +335,8 @@ impl Store {
         overruled: Overruled,
     ) -> Result<Closed, StoreError> {
         let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
-        let data = json!({"by": overruled.verdict.against, "reason": overruled.verdict.reason});
         let revoke = revoke_of(&seen.id, overruled.at);
-        let event = Some((overruled.at, "overruled", data));
+        let event = Some(overruling(&overruled));
         let mut answer = Answer { overruled: Some(overruled), ..answer.clone() };
         answer.stored.undo_until = None;
         let after = with_answer(seen, answer);
@@ -546,6 +536,30 @@ fn later(seen: &Ask) -> Ask {
 
 pub(super) fn with_answer(seen: &Ask, answer: Answer) -> Ask {
     Ask { state: State::Answered(answer), ..later(seen) }
+}
+
+/// The note at an answered ask that its call starts, or has ended; `None` where nobody answered.
+/// While everything is paused nothing starts.
+pub(super) fn executed(
+    seen: &Ask,
+    execution: Execution,
+) -> Result<Option<(Ask, Change)>, StoreError> {
+    let Some(answer) = seen.answer() else { return Ok(None) };
+    let (while_paused, event) = match execution.end {
+        None => {
+            let data = json!({"digest": seen.digest});
+            (WhilePaused::Refused, (execution.started_at, "started", data))
+        }
+        Some(end) => (WhilePaused::Made, (end.at, "finished", json!({"exit": end.exit}))),
+    };
+    let after = with_answer(seen, Answer { execution: Some(execution), ..answer.clone() });
+    let update = replace_answer(&after)?;
+    Ok(Some((after, Change { while_paused, event: Some(event), ..Change::of(update) })))
+}
+
+fn overruling(overruled: &Overruled) -> (i64, &'static str, Value) {
+    let data = json!({"by": overruled.verdict.against, "reason": overruled.verdict.reason});
+    (overruled.at, "overruled", data)
 }
 
 /// An update of the row of an ask, `$1`, at the version before this one, `$2`.

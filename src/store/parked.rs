@@ -5,10 +5,10 @@
 
 use super::{
     Store, StoreError,
-    changes::{Change, WhilePaused, compare_and_set, replace_answer, with_answer},
+    changes::{Change, compare_and_set, executed},
     engine::{Tx, from_json, to_json},
 };
-use countersign_domain::{Answer, Ask, execution::Execution, parked::ParkedRun};
+use countersign_domain::{Ask, execution::Execution, parked::ParkedRun};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;
@@ -167,7 +167,8 @@ impl Store {
                     let mine = mine.fetch_optional(&mut **tx).await?;
                     return Ok(mine.map_or(TakeOutcome::Stale, |_| TakeOutcome::Taken));
                 }
-                let Some(change) = starts.map(|it| starting(&seen, it)).transpose()?.flatten()
+                // FAIL-CLOSED: one that was noted before starts nothing again.
+                let Some((_, change)) = starts.map(|it| executed(&seen, it)).transpose()?.flatten()
                 else {
                     return Ok(TakeOutcome::Taken);
                 };
@@ -230,19 +231,6 @@ fn parked(seen: &Ask, deadline_at: Option<i64>, now: i64) -> Change {
     let update = update.bind(seen.id.clone()).bind(seen.version).bind(deadline_at);
     let data = json!({"deadline_at": deadline_at});
     Change { event: Some((now, "parked", data)), ..Change::of(update.bind(left).bind(now)) }
-}
-
-/// The note at an answered ask that its call starts.
-// FAIL-CLOSED: one that was noted before starts nothing again.
-fn starting(seen: &Ask, execution: Execution) -> Result<Option<Change>, StoreError> {
-    let Some(answer) = seen.answer() else { return Ok(None) };
-    let event = (execution.started_at, "started", json!({"digest": seen.digest}));
-    let after = with_answer(seen, Answer { execution: Some(execution), ..answer.clone() });
-    Ok(Some(Change {
-        while_paused: WhilePaused::Refused,
-        event: Some(event),
-        ..Change::of(replace_answer(&after)?)
-    }))
 }
 
 fn row(row: &AnyRow) -> Result<Parked, StoreError> {

@@ -52,30 +52,28 @@ const RECORDED: [Recorded; 6] = [
     Recorded {
         agent: "codex",
         transcript: "codex/11_hook_deny",
-        allow: || {
-            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
-                "decision": {"behavior": "allow"}}})
-        },
-        deny: |why| {
-            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
-                "decision": {"behavior": "deny", "message": why}}})
-        },
+        allow: prompt_allowed,
+        deny: prompt_denied,
         blocks: false,
     },
     Recorded {
         agent: "qwen",
         transcript: "qwen/01_permission_request_deny",
-        allow: || {
-            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
-                "decision": {"behavior": "allow"}}})
-        },
-        deny: |why| {
-            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
-                "decision": {"behavior": "deny", "message": why}}})
-        },
+        allow: prompt_allowed,
+        deny: prompt_denied,
         blocks: false,
     },
 ];
+
+fn prompt_allowed() -> Value {
+    json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
+        "decision": {"behavior": "allow"}}})
+}
+
+fn prompt_denied(why: &str) -> Value {
+    json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
+        "decision": {"behavior": "deny", "message": why}}})
+}
 
 fn golden(name: &str) -> Value {
     let file = format!("{}/tests/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));

@@ -33,7 +33,7 @@ fn file(daemon: &Daemon, name: &str) -> PathBuf {
     daemon.dir.path().join(name)
 }
 
-/// What stands in a file of the Claude Code; nothing where there is none.
+/// The content of a file of the Claude Code; empty for a missing one.
 fn said(daemon: &Daemon, name: &str) -> String {
     std::fs::read_to_string(file(daemon, name)).unwrap_or_default()
 }
@@ -399,7 +399,7 @@ async fn held(daemon: &Daemon, step: &str) {
     std::fs::remove_file(file(daemon, "held")).unwrap();
 }
 
-/// Waits until this stands in a file of the Claude Code.
+/// Waits until a file of the Claude Code has this content.
 async fn says(daemon: &Daemon, name: &str, text: &str) {
     let since = std::time::Instant::now();
     while said(daemon, name) != text {

@@ -153,8 +153,8 @@ async fn a_disk_that_turns_read_only_acknowledges_nothing_says_so_and_the_press_
     let problem = store["problem"].as_str().unwrap();
     let shows = ["cannot be written", "cannot be read or written"];
     assert!(shows.iter().any(|words| problem.contains(words)), "{store}");
-    let mend = store["fix"].as_str().unwrap();
-    assert!(mend.contains("the system's log"), "{store}");
+    let fix = store["fix"].as_str().unwrap();
+    assert!(fix.contains("the system's log"), "{store}");
     let doctor = daemon.command(&["doctor"]).output().await.unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(doctor.contains("the system's log"), "{doctor}");

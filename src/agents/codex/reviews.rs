@@ -455,7 +455,7 @@ async fn still_released(client: &Client, call: &Call) -> bool {
 }
 
 /// Waits for a person; `None` without a release.
-// FAIL-CLOSED: an error releases nothing. A yes that was taken back or is held by a pause neither.
+// FAIL-CLOSED: an error releases nothing. A yes that was revoked, or is held by a pause, neither.
 async fn released(
     client: &Client,
     call: &Call,

@@ -289,7 +289,7 @@ pub enum CancelReason {
     /// The agent gave it up.
     Aborted,
     /// The agent does not let run what a person released after a machine had blocked it: the
-    /// approval is taken back.
+    /// approval is revoked.
     Refused,
 }
 
