@@ -1,6 +1,9 @@
 //! An MCP server with two tools: `approve` for Claude Code's `--permission-prompt-tool`, and
 //! `ask_human`; and a gate in front of other servers. Pure; `cli::mcp` serves it on stdin and
-//! stdout, `api::mcp` over HTTP, and `cli::mcp_proxy` runs the gate.
+//! stdout, `web::mcp` over HTTP, and `cli::mcp_proxy` runs the gate.
+//!
+//! Not `rmcp`: what passes the gate must be byte for byte what was decided on, and a message with a key
+//! twice is refused; `rmcp` reads messages into its types and writes them anew.
 
 mod proxy;
 mod server;

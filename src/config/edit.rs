@@ -3,6 +3,9 @@
 //! A key can go to several places: over its old value, over the commented example of the default
 //! config, below its section's header, to the end. Each is tried in turn.
 //!
+//! Not `toml_edit`: to it the comments above a header belong to that table, so that with a removed section
+//! the commented examples above it would go, and an example is no place for a key. `toml`'s spans suffice.
+//!
 //! INVARIANT: a text counts only if it means the same config with this one key changed.
 
 use std::ops::Range;
