@@ -105,6 +105,7 @@ fn reads(form: &Reading, args: &[Word<'_>], dirs: Directories<'_>) -> bool {
         Operands::Words => args.iter().all(|word| said(word, dirs)),
         Operands::Find => find(args, dirs),
         Operands::Ps => ps(args),
+        Operands::Xxd => xxd(args, dirs),
         operands => SortedWords::of(form, args).is_some_and(|words| read(operands, &words, dirs)),
     }
 }
@@ -129,7 +130,9 @@ fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) 
         return false;
     }
     match operands {
-        Operands::None | Operands::Find | Operands::Ps => words.operands.is_empty(),
+        Operands::None | Operands::Find | Operands::Ps | Operands::Xxd => {
+            words.operands.is_empty() && !checks_signatures(words)
+        }
         Operands::Words => words.operands.iter().all(|(word, _)| said(word, dirs)),
         Operands::Literals => (0..words.operands.len()).all(|at| literal(at).is_some()),
         Operands::Variables => {
@@ -155,12 +158,22 @@ fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) 
         Operands::Revisions => {
             // `-L 1,9:file` names a file behind the colon.
             let lines = words.values.iter().filter(|(name, _)| *name == "L");
-            lines.map(|(_, value)| value).all(|value| opened(value, dirs))
+            !checks_signatures(words)
+                && lines.map(|(_, value)| value).all(|value| opened(value, dirs))
                 && words.operands.iter().all(|(word, behind)| revision(word, *behind, dirs))
         }
         Operands::Setting => words.operands.len() == 1 && literal(0).is_some_and(setting),
-        Operands::Listed(given) => words.operands.is_empty() || words.has(given),
+        Operands::Listed(given) => {
+            (words.operands.is_empty() || words.has(given)) && !checks_signatures(words)
+        }
     }
+}
+
+/// Returns true when git runs the program that checks signatures, to print or sort by what it says.
+fn checks_signatures(words: &SortedWords<'_, '_>) -> bool {
+    let mut formats =
+        words.values.iter().filter(|(name, _)| matches!(*name, "format" | "pretty" | "sort"));
+    formats.any(|(_, format)| format.contains("%G") || format.contains("signature"))
 }
 
 /// Returns true for a revision, a range of them, a file in one (`HEAD:src/a.rs`), or a path.
@@ -404,7 +417,15 @@ fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
         || !paths::outside(path, dirs)
             && !path.contains('\0')
             // Cleaning may change the name, so both spellings are checked.
-            && !(shows && (paths::secret(&cleaned, dirs) || paths::secret(path, dirs)))
+            && !(shows
+                && (paths::secret(&cleaned, dirs)
+                    || paths::secret(path, dirs)
+                    || holds_settings(&cleaned)))
+}
+
+/// Returns true for a folder in which git keeps settings: an address in them may contain a token.
+fn holds_settings(path: &str) -> bool {
+    path.ends_with("/.git") || path.contains("/.git/modules")
 }
 
 /// Returns true when a pattern that a program reads itself stays in the workspace and matches no
@@ -417,11 +438,11 @@ fn selects(pattern: &str, of: PatternOf, dirs: Directories<'_>) -> bool {
 /// Returns true when a word shows no secret: neither as it is, nor behind the colon of a revision
 /// or the magic of a pathspec (`HEAD:.env`, `:(glob)**/.en?`), of which git expands the wildcards.
 fn opened(text: &str, dirs: Directories<'_>) -> bool {
-    let behind = text.rsplit_once(':').is_none_or(|(_, path)| {
-        let magic = path.strip_prefix('(').and_then(|magic| magic.split_once(')'));
-        selects(magic.map_or(path, |(_, path)| path), PatternOf::Search, dirs)
-    });
-    behind && selects(text, PatternOf::Search, dirs)
+    let shown = |path: &str| selects(path, PatternOf::Search, dirs);
+    let magic = text.strip_prefix(":(").and_then(|magic| magic.split_once(')'));
+    magic.is_none_or(|(_, path)| shown(path))
+        && text.rsplit_once(':').is_none_or(|(_, path)| shown(path))
+        && shown(text)
 }
 
 // Programs whose operands are a small language: find, ps, sed, awk, jq.
@@ -474,6 +495,34 @@ fn ps(args: &[Word<'_>]) -> bool {
             None => only(text, "afHjlmrTuvwxX") || only(text, "0123456789,"),
         }
     })
+}
+
+/// Returns true for `xxd -l 64 f`, `xxd -ps f` and the like. Only the first letter of an option
+/// counts, and a second file would be written.
+fn xxd(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
+    let number = |text: &str| {
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-".contains(&b))
+    };
+    let (mut words, mut files) = (args.iter(), 0);
+    while let Some(word) = words.next() {
+        let option = word.text.strip_prefix('-').and_then(|option| option.split_at_checked(1));
+        let known = match option.filter(|_| word.kind == WordKind::Literal) {
+            Some(("a" | "b" | "p" | "u" | "i", _)) => true,
+            Some(("c" | "g" | "l" | "o" | "s", "")) => {
+                words.next().and_then(Word::literal).is_some_and(number)
+            }
+            Some(("c" | "g" | "l" | "o" | "s", value)) => value.bytes().all(|b| b.is_ascii_digit()),
+            Some(_) => false,
+            None => {
+                files += 1;
+                files == 1 && named(word, true, true, dirs)
+            }
+        };
+        if !known {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns the number of operands that are scripts, if every script on the command line only reads

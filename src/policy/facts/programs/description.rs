@@ -377,6 +377,8 @@ pub(crate) enum Operands {
     Find,
     /// The letters of ps, whose words are not options.
     Ps,
+    /// The options of xxd, of which only the first letter counts, and at most one file.
+    Xxd,
     /// Revisions and paths of git.
     Revisions,
     /// Patterns to list by, with one of these options.

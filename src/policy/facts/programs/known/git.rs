@@ -20,29 +20,35 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
         form("status", "sbuvz", "", GIT_STATUS, Operands::Revisions),
         form(
             "log",
-            "pucgiEFPswabRz#qtrmMCB",
-            "nUSGL",
+            "pucgiEFPswabRz#qtrmMCBU0123456789",
+            "nSGL",
             &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
             Operands::Revisions,
         ),
         form(
             "whatchanged",
-            "psz#MC",
-            "nUSGL",
+            "psz#MCU0123456789",
+            "nSGL",
             &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
             Operands::Revisions,
         ),
         form(
             "show",
-            "pusqwzcmrt#MC",
-            "nUSGL",
+            "pusqwzcmrt#MCU0123456789",
+            "nSGL",
             &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
             Operands::Revisions,
         ),
-        form("diff", "puswbazR#MCB", "nUSG", &[GIT_DIFF], Operands::Revisions),
-        form("diff-tree", "pruswbazctmMC", "U", &[GIT_LOG, GIT_DIFF], Operands::Revisions),
-        form("diff-index", "puswbazMC", "U", &[GIT_DIFF], Operands::Revisions),
-        form("diff-files", "puswbazMC", "U", &[GIT_DIFF], Operands::Revisions),
+        form("diff", "puswbazR#MCBU0123456789", "nSG", &[GIT_DIFF], Operands::Revisions),
+        form(
+            "diff-tree",
+            "pruswbazctmMCU0123456789",
+            "",
+            &[GIT_LOG, GIT_DIFF],
+            Operands::Revisions,
+        ),
+        form("diff-index", "puswbazMCU0123456789", "", &[GIT_DIFF], Operands::Revisions),
+        form("diff-files", "puswbazMCU0123456789", "", &[GIT_DIFF], Operands::Revisions),
         form("range-diff", "s", "", &[GIT_DIFF], Operands::Revisions),
         form("shortlog", "nsecw", "", &[GIT_LOG, GIT_COMMITS], Operands::Revisions),
         form("blame", "lteswcfnpbkMC", "L", GIT_BLAME, Operands::Revisions),
@@ -282,7 +288,8 @@ const GIT_PARTS: &[RunsPart] = &[
 
 // The long options with which sub-commands of git only read.
 
-// Left out: options that run a program or write a file, such as `--ext-diff` and `--output`.
+// Left out: options that run a program or write a file, such as `--ext-diff` and `--output`. What
+// takes an attached value only must not take the next word here: `branch --abbrev x` creates `x`.
 const GIT_STATUS: &[Words] = &["\
     short branch show-stash porcelain? long verbose untracked-files? ignored? ignore-submodules? \
     column? ahead-behind no-ahead-behind renames no-renames find-renames?"];
@@ -307,14 +314,14 @@ const GIT_DIFF: Words = "\
     inter-hunk-context= irreversible-delete merge-base minimal name-only name-status no-color \
     no-color-moved no-ext-diff no-patch no-prefix no-relative no-renames no-textconv numstat \
     patch patch-with-stat patience pickaxe-all pickaxe-regex quiet raw relative? rename-empty \
-    shortstat src-prefix= staged stat? submodule? summary text unified= word-diff? \
+    shortstat src-prefix= staged stat? submodule? summary text unified? word-diff? \
     word-diff-regex= ws-error-highlight=";
 const GIT_BLAME: &[Words] = &["\
-    porcelain line-porcelain incremental date= abbrev= show-name show-number show-email root \
+    porcelain line-porcelain incremental date= abbrev? show-name show-number show-email root \
     since= progress"];
 const GIT_BRANCH: &[Words] = &["\
     all remotes verbose show-current color? no-color column? sort= format= contains= \
-    no-contains= merged? no-merged? points-at= ignore-case abbrev= no-abbrev list"];
+    no-contains= merged? no-merged? points-at= ignore-case abbrev? no-abbrev list"];
 const LISTED: Operands = Operands::Listed("l list");
 const GIT_REV_PARSE: &[Words] = &["\
     abbrev-ref? short? verify quiet show-toplevel git-dir absolute-git-dir git-common-dir \
@@ -322,7 +329,7 @@ const GIT_REV_PARSE: &[Words] = &["\
     is-bare-repository all is-shallow-repository branches? tags? remotes? \
     show-superproject-working-tree show-object-format?"];
 const GIT_DESCRIBE: &[Words] = &["\
-    all tags contains abbrev= candidates= exact-match long match= exclude= always first-parent \
+    all tags contains abbrev? candidates= exact-match long match= exclude= always first-parent \
     dirty? broken?"];
 const GIT_LS_FILES: &[Words] = &["\
     cached deleted modified others stage unmerged ignored directory exclude= exclude-standard \

@@ -32,7 +32,8 @@ pub(super) static ALL: &[Program] = &[
         .depth(Depth::WalksHere)
         .runs(Runs::Last { long: "--exec", short: "xX" }),
     Program::named("tree")
-        .reads(&[reading("adfiprsugDFtcUvCnhJX", "LPI", TREE, Operands::Names)])
+        // A value follows its whole cluster (`-Lo 2 out`), so values count as names.
+        .reads(&[reading("adfiprsugDFtcUvCnhJXLPI0123456789", "", TREE, Operands::Names)])
         .versions("--version")
         .beyond(&[case(options("--fromfile", "oR", "LPIH"), WRITES)])
         .depth(Depth::WalksHere),
@@ -57,7 +58,7 @@ pub(super) static ALL: &[Program] = &[
     Program::named("file")
         .options(syntax::FILE)
         .reads(&[reading(
-            "bikNnprs0E",
+            "bikNnrs0E",
             "F",
             &["brief", "mime", "mime-type", "mime-encoding"],
             Operands::Names,

@@ -67,14 +67,17 @@ pub(super) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("xxd")
         // xxd writes its second operand.
-        .reads(&[reading("abpui", "cglos", &[], Operands::OneFile)])
-        .beyond(&[case(options("", "r", "cgloswnR"), WRITES)])
+        .reads(&[reading("", "", &[], Operands::Xxd)])
+        .beyond(&[
+            case(options("", "r", "cgloswnR"), WRITES),
+            case(AtLeast(2), "its second operand is written").values("-c -g -l -o -s -n -R"),
+        ])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens)
         .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))),
     Program::named("strings")
-        // `@file` holds more options.
-        .reads(&[reading("afw", "ntes", &["all", "bytes="], Operands::Guarded)])
+        // `@file` holds more options, also as the value of an option. So values count as files.
+        .reads(&[reading("afwntesodxbBlLS0123456789", "", &["all"], Operands::Guarded)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("cut")
@@ -118,8 +121,11 @@ pub(super) static ALL: &[Program] = &[
         .reads(&[reading("bsciu", "wt", &["width="], Operands::Guarded)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
-    Program::named("fmt expand")
-        .reads(&[reading("bsciu", "wt", &["width="], Operands::Guarded)])
+    Program::named("fmt")
+        .reads(&[reading("cstu", "w", &["width="], Operands::Guarded)])
+        .depth(Depth::Opens),
+    Program::named("expand")
+        .reads(&[reading("i", "t", &["tabs=", "initial"], Operands::Guarded)])
         .depth(Depth::Opens),
     Program::named("column")
         .reads(&[reading("txneJL", "scoNR", &["table"], Operands::Guarded)])
@@ -267,8 +273,9 @@ pub(super) static SEARCH: &[Program] = &[
         .depth(Depth::Opens),
 ];
 
+// Without `context`: to BSD's grep it takes an attached value only.
 const GREP: &[Words] = &["\
-    after-context= before-context= binary-files= byte-offset color? colour? context= count \
+    after-context= before-context= binary-files= byte-offset color? colour? count \
     extended-regexp files-with-matches files-without-match fixed-strings ignore-case include: \
     exclude: exclude-dir: invert-match line-buffered line-number line-regexp max-count= \
     no-filename no-messages null only-matching perl-regexp quiet regexp= recursive text \

@@ -4,8 +4,9 @@ use crate::facts::programs::description::{Operands, Reading, reading};
 use crate::facts::programs::languages::ScriptText;
 use crate::facts::programs::{Words, listed};
 
-/// Options that set a variable.
-pub(crate) const FORM: Reading = reading("", "vF", &["field-separator= assign="], Operands::Awk);
+/// Options that set a variable. Without long ones: Kernighan's awk ignores them, and takes the word
+/// behind them for its program.
+pub(crate) const FORM: Reading = reading("", "vF", &[], Operands::Awk);
 
 /// Words of the language that neither run nor open anything.
 const KEYWORDS: Words = "\

@@ -3,8 +3,9 @@
 use crate::facts::programs::description::{Operands, Reading, reading};
 use crate::facts::programs::languages::ScriptText;
 
-/// Options that neither edit a file nor read a script from one.
-pub(crate) const FORM: Reading = reading("nErsuz", "el", &[OPTIONS], Operands::Sed);
+/// Options that neither edit a file nor read a script from one. Without `-l`: it takes a value in
+/// GNU's sed only, and the script in others.
+pub(crate) const FORM: Reading = reading("nErsuz", "e", &[OPTIONS], Operands::Sed);
 const OPTIONS: &str = "\
     quiet silent expression= regexp-extended line-length= null-data separate unbuffered sandbox \
     posix debug";
