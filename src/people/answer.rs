@@ -725,4 +725,196 @@ mod tests {
             assert!(unfit(&ask, step(2, EditStep::Approve)).contains("not proposed any more"));
         }
     }
+
+    fn closed(ask: &Ask, action: Action) -> Answer {
+        match apply(ask, &approver(), action, 10) {
+            Ok(Change::Close(answer)) => *answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn words_for_the_agent_stand_in_the_answer_with_what_a_denial_does() {
+        let mut ask = permission(false);
+        ask.body.deny = OnDeny::Stop;
+        let by = || person(&approver());
+        let said = |text: &str| Some(text.to_owned());
+        let denied = Answer {
+            reason: said("no"),
+            then: OnDeny::Stop,
+            ..Answer::new(Decision::Deny, by(), 10)
+        };
+        let approved = Answer {
+            reason: said("use the cache"),
+            scope: Some(Scope::Once),
+            ..Answer::new(Decision::Approve, by(), 10)
+        };
+        assert_eq!(closed(&ask, Action::Deny { reason: said("no"), then: None }), denied);
+        let words = |wanted, text: &str| Action::Words { wanted, text: said(text) };
+        assert_eq!(closed(&ask, words(TextPurpose::Reason, "no")), denied);
+        assert_eq!(closed(&ask, words(TextPurpose::Note, "use the cache")), approved);
+        for wanted in [TextPurpose::Reason, TextPurpose::Note, TextPurpose::Edit] {
+            let empty = unfit(&ask, words(wanted, " \n"));
+            assert_eq!(empty, "The text is empty; nothing was changed.", "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_asked_for_where_they_could_be_used() {
+        let wants =
+            |ask: &Ask, wanted| apply(ask, &approver(), Action::Words { wanted, text: None }, 10);
+        let mut command = with_edit(false, false);
+        command.progress.edit = None;
+        for (wanted, words) in
+            [(TextPurpose::Reason, REASON), (TextPurpose::Note, NOTE), (TextPurpose::Edit, EDIT)]
+        {
+            assert_eq!(wants(&command, wanted), Ok(Change::WantText(words.to_owned())));
+        }
+        assert_eq!(
+            wants(&questions(), TextPurpose::Reason),
+            Ok(Change::WantText(REASON.to_owned()))
+        );
+        let refused = |sentence: &str| Err(Refusal::Unfit(sentence.to_owned()));
+        assert_eq!(wants(&questions(), TextPurpose::Note), refused(NO_APPROVAL));
+        assert_eq!(wants(&permission(false), TextPurpose::Edit), refused(NO_EDIT));
+        let text = || Some("go".to_owned());
+        let note = Action::Words { wanted: TextPurpose::Note, text: text() };
+        assert_eq!(unfit(&questions(), note), NO_APPROVAL);
+        let unseen = Action::Words { wanted: TextPurpose::Edit, text: text() };
+        assert_eq!(unfit(&command, unseen), NO_EDIT, "policy has not looked at it");
+    }
+
+    #[test]
+    fn answers_that_are_given_at_once_close_the_ask_and_one_that_is_missing_spoils_them() {
+        let all = |answers: Value| Action::Answers(answers.as_object().unwrap().clone());
+        let given = json!({"One?": "A", "Many?": ["C", "D"]});
+        let answer = closed(&questions(), all(given.clone()));
+        assert_eq!((answer.decision, answer.scope), (Decision::Answer, None));
+        assert_eq!(Value::from(answer.answers.unwrap()), given);
+        let missing = unfit(&questions(), all(json!({"One?": "A"})));
+        assert_eq!(missing, "`answers` does not hold an answer to `Many?`");
+    }
+
+    #[test]
+    fn a_proposed_change_gets_the_next_number_and_has_to_be_reviewed_anew() {
+        let before = with_edit(true, true);
+        let edit = ProposedEdit { nth: 0, ..before.progress.edit.clone().unwrap() };
+        let after = go(&before, Action::Propose(Box::new(edit.clone())));
+        let edits = before.progress.edits + 1;
+        let edit = ProposedEdit { nth: edits, reviewed: false, ..edit };
+        assert_eq!(after.progress, Progress { edit: Some(edit), edits, ..before.progress });
+        let third = go(&after, Action::Propose(Box::new(after.progress.edit.clone().unwrap())));
+        assert_eq!(third.progress.edit.map(|it| it.nth), Some(edits + 1));
+        let step = Action::Edit { nth: edits, step: EditStep::Drop };
+        assert_eq!(go(&after, step).progress.edit, None);
+    }
+
+    #[test]
+    fn an_agent_that_takes_no_changed_input_is_told_no_with_the_text_as_the_reason() {
+        let approve = || Action::Edit { nth: 1, step: EditStep::Confirm };
+        let takes = with_edit(true, false);
+        let (args, digest) = (json!({"command": "make check"}), "d2".to_owned());
+        let edited = Answer {
+            scope: Some(Scope::Once),
+            updated: Some(UpdatedInput { args, digest }),
+            ..Answer::new(Decision::Edit, person(&approver()), 10)
+        };
+        assert_eq!(closed(&takes, approve()), edited);
+        let mut takes_none = takes;
+        takes_none.body.call.accepts.clear();
+        let told = Answer {
+            reason: Some("not like this; do this instead:\nmake check".to_owned()),
+            ..Answer::new(Decision::Deny, person(&approver()), 10)
+        };
+        assert_eq!(closed(&takes_none, approve()), told);
+    }
+
+    /// What a person is told who presses after this end.
+    fn told_after(review: bool, by: By, decision: Decision) -> String {
+        let mut ask = permission(false);
+        if review {
+            let review = json!({"agent": "a", "session": "s", "digest": "d", "at": 0,
+                "through": "a rule", "tightening": {"kind": "revoke", "grant": "g", "rule": "t"}});
+            ask.body.review = serde_json::from_value(review).ok();
+            assert!(ask.body.review.is_some());
+        }
+        ask.state = State::Answered(Answer::new(decision, by, 0));
+        match apply(&ask, &approver(), Action::Approve { scope: Scope::Once }, 10) {
+            Err(Refusal::Closed(sentence)) => sentence.replace(&clock::short(0), "AT"),
+            other => format!("not closed: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn who_presses_after_the_end_is_told_which_end_it_was() {
+        let ana = || person(&approver());
+        let grant = || By::Policy { grant: "g1".to_owned() };
+        for (by, decision, sentence) in [
+            (ana(), Decision::Approve, "Already approved by Ana at AT."),
+            (ana(), Decision::Edit, "Already approved with a change by Ana at AT."),
+            (ana(), Decision::Answer, "Already answered by Ana at AT."),
+            (ana(), Decision::Deny, "Already denied by Ana at AT."),
+            (grant(), Decision::Approve, "Already approved by the grant g1 at AT."),
+            (
+                By::Timeout,
+                Decision::Deny,
+                "Too late: nobody answered by AT, and the agent was told so.",
+            ),
+            (
+                By::NoApprover,
+                Decision::Approve,
+                "Too late: it was approved by the deadline at AT, as configured.",
+            ),
+            (
+                By::Caller,
+                Decision::Deny,
+                "This is no longer pending: its caller cancelled it at AT.",
+            ),
+        ] {
+            assert_eq!(told_after(false, by, decision), sentence);
+        }
+        for (by, decision, sentence) in [
+            (ana(), Decision::Approve, "Already reviewed by Ana at AT: fine."),
+            (ana(), Decision::Deny, "Already reviewed by Ana at AT: should have asked."),
+            (By::Timeout, Decision::Deny, "Too late: nobody reviewed it by AT."),
+            (By::Caller, Decision::Deny, "This review was cancelled at AT."),
+        ] {
+            assert_eq!(told_after(true, by, decision), sentence);
+        }
+    }
+
+    #[test]
+    fn the_next_try_is_approved_once_for_an_ordinary_call_that_nobody_answered() {
+        let mut expired = permission(false);
+        expired.body.late_yes_s = 60;
+        let unanswered = Answer::new(Decision::Deny, By::Timeout, 1_000);
+        expired.state = State::Expired(unanswered.clone());
+        let next = |ask: &Ask| apply(ask, &approver(), Action::ApproveNext, 2_000);
+        let yes = NextTry { by: person(&approver()), at: 2_000, until: 62_000 };
+        assert_eq!(next(&expired), Ok(Change::Next(yes.clone())));
+        let ends = |state| Ask { state, ..expired.clone() };
+        let closed = |sentence: String| Err(Refusal::Closed(sentence));
+        let twice = Answer { next_try: Some(yes), ..unanswered.clone() };
+        let at = clock::short(2_000);
+        let again = format!("Ana approved the next try at {at}.");
+        assert_eq!(next(&ends(State::Expired(twice))), closed(again));
+        let approved = Answer::new(Decision::Approve, By::Timeout, 1_000);
+        let denied = Answer::new(Decision::Deny, person(&approver()), 1_000);
+        for state in [
+            State::Expired(approved.clone()),
+            State::Answered(denied.clone()),
+            State::Cancelled(Answer::new(Decision::Deny, By::Caller, 1_000)),
+        ] {
+            let sentence = already(state.answer().unwrap());
+            assert_eq!(next(&ends(state)), closed(sentence));
+        }
+        let open = next(&ends(State::Open));
+        let sentence = "It is not answered yet: approve it or deny it.";
+        assert_eq!(open, Err(Refusal::Unfit(sentence.to_owned())));
+        let mut critical = expired;
+        critical.body.critical = true;
+        let sentence =
+            "Only an ordinary call is approved ahead; this one asks when it comes again.";
+        assert_eq!(next(&critical), Err(Refusal::Unfit(sentence.to_owned())));
+    }
 }

@@ -363,4 +363,75 @@ mod tests {
                       at Ana (telegram).";
         assert_eq!(shown, [everywhere]);
     }
+
+    #[test]
+    fn where_no_route_leads_it_is_said_who_shows_it() {
+        let shown = |routes: &Routes, plan: Option<&RoutePlan>| {
+            Answerers::default().shown_at(routes, plan, &[]).shown
+        };
+        let none = Routes::default();
+        let some = Routes { list: vec![crate::routes::TargetRoute::default()], ..none.clone() };
+        assert_eq!(shown(&none, None), ["Shown in every connected chat."]);
+        assert_eq!(shown(&some, None), ["No route fits: every target shows it."]);
+        let may = RoutePlan { route: "push".to_owned(), everywhere: true, ..RoutePlan::default() };
+        assert_eq!(shown(&some, Some(&may)), ["push may fit: every target shows it."]);
+    }
+
+    #[test]
+    fn enough_people_are_no_problem_and_two_accounts_may_be_one_persons() {
+        let mut approvers = team();
+        approvers.people.named.push(person("Dora", Some("ops")));
+        let problems = |it: &Requirement| {
+            Answerers::of(&approvers, std::slice::from_ref(it), &AbsentPeople::default()).problems
+        };
+        assert_eq!(problems(&deploys()), Vec::<String>::new());
+        assert_eq!(problems(&Requirement { approvals: 3, ..deploys() }).len(), 1);
+        let accounts = Requirement { approvals: 3, count: VoteCount::Accounts, ..deploys() };
+        assert_eq!(problems(&accounts), Vec::<String>::new());
+        let one = Requirement { approvals: 1, group: Some("none".to_owned()), ..deploys() };
+        assert_eq!(problems(&one), Vec::<String>::new(), "somebody may join it");
+    }
+
+    #[test]
+    fn who_has_a_token_or_quiet_hours_or_no_account_is_named_so() {
+        let mut approvers = team();
+        for (person, token) in approvers.people.named.iter_mut().zip(["t", ""]) {
+            person.token =
+                (!token.is_empty()).then(|| countersign_tokens::secret::TokenHash::of(token));
+        }
+        approvers
+            .people
+            .named
+            .push(NamedPerson { name: "Eve".to_owned(), ..NamedPerson::default() });
+        let snoozed = ["Ben".to_owned()].into();
+        let absent = AbsentPeople { snoozed, ..AbsentPeople::default() };
+        assert_eq!(
+            told(&Answerers::of(&approvers, &[], &absent)),
+            [
+                ("Ana (telegram, token)", AnswerCounts::Yes, ""),
+                ("Ben (telegram)", AnswerCounts::Yes, "has quiet hours now"),
+                ("Eve (nowhere)", AnswerCounts::Yes, ""),
+            ]
+        );
+    }
+
+    #[test]
+    fn those_without_a_name_are_counted_by_their_list_and_told_why_they_do_not_count() {
+        let mut approvers =
+            Approvers::of_chat("telegram", crate::approvers::Members::people(["1", "2"]));
+        approvers.chats.insert("slack".to_owned(), crate::approvers::Members::default());
+        approvers.local = Local::On;
+        let of = |required: &[Requirement]| {
+            Answerers::of(&approvers, required, &AbsentPeople::default()).people
+        };
+        let marked = |counts, why: &str| {
+            ["2 on telegram without a name", "the inbox of this machine, and the approver's token"]
+                .map(|who| PossibleAnswerer { who: who.to_owned(), counts, why: why.to_owned() })
+        };
+        assert_eq!(of(&[]), marked(AnswerCounts::Yes, ""));
+        assert_eq!(of(&[deploys()]), marked(AnswerCounts::No, OUTSIDE));
+        let anybody =
+            Requirement { group: None, approvals: 1, exclude: Exclusion::Nobody, ..deploys() };
+        assert_eq!(of(&[anybody]), marked(AnswerCounts::Yes, ""));
+    }
 }

@@ -518,4 +518,67 @@ pub(crate) mod tests {
         assert!(people.are_on("letters") && !people.are_on("pigeons"));
         assert_eq!(people.platforms().into_iter().collect::<Vec<_>>(), ["letters", "radio"]);
     }
+
+    #[test]
+    fn a_stranger_is_told_why_by_where_they_are() {
+        let why = |approvers: &Approvers, platform| {
+            approvers.admit(who(platform, "1", &[])).unwrap_err().to_string()
+        };
+        let nobody = Approvers::default();
+        for local in ["inbox", "api"] {
+            assert!(why(&nobody, local).starts_with("Answering from this machine is off"));
+        }
+        let listed = "You may not answer this: you are not on the list of approvers.";
+        assert_eq!(why(&nobody, "telegram"), listed);
+        let named = Approvers { people: people(), ..Approvers::default() };
+        assert_eq!([why(&named, "api"), why(&named, "radio")], [NAMELESS, listed]);
+    }
+
+    #[test]
+    fn who_may_answer_at_all_and_the_roles_that_matter_come_from_lists_people_and_groups() {
+        let list = Members { roles: ["9".to_owned(), "7".to_owned()].into(), ..Members::default() };
+        let both = Approvers { people: people(), ..Approvers::of_chat("radio", list) };
+        assert_eq!(both.roles_on("radio"), ["7", "9"]);
+        assert_eq!(both.roles_on("letters"), Vec::<String>::new());
+        // Where people have names there is the inbox, in which they sign in.
+        assert!(both.may_answer_on("inbox") && !both.answers_nameless());
+        let local = Approvers { local: Local::On, ..Approvers::default() };
+        assert!(local.may_answer_on("inbox") && local.answers_nameless());
+        assert!(local.anybody() && !local.has_chat_approver());
+        let chat = Approvers::of_chat("telegram", Members::people(["1"]));
+        assert!(chat.anybody() && chat.has_chat_approver() && !chat.may_answer_on("inbox"));
+        assert!(!Approvers::of_chat("telegram", Members::default()).has_chat_approver());
+        for (key, in_a_chat) in [("api", false), (OIDC, false), ("telegram", true)] {
+            let people = People { named: vec![named("Ana", &[(key, "1")], &[])], groups: vec![] };
+            let approvers = Approvers { people, ..Approvers::default() };
+            assert_eq!((approvers.anybody(), approvers.has_chat_approver()), (true, in_a_chat));
+        }
+    }
+
+    #[test]
+    fn a_group_exists_by_its_members_or_by_its_roles_and_every_token_is_known() {
+        let mut people = people();
+        assert_eq!(["ops", "leads", "others"].map(|it| people.has_group(it)), [true, true, false]);
+        assert_eq!(people.tokens(), []);
+        people.named.last_mut().unwrap().token = Some(TokenHash::of("t"));
+        assert_eq!(people.tokens(), [TokenHash::of("t")]);
+    }
+
+    #[test]
+    fn quiet_hours_hold_everything_but_what_they_except() {
+        let hours = |from: i8, until: i8| Hours {
+            from: jiff::civil::time(from, 0, 0, 0),
+            until: jiff::civil::time(until, 0, 0, 0),
+            days: Vec::new(),
+            zone: TimeZone::UTC,
+        };
+        let hold = |hours, except, critical| QuietHours { hours, except }.hold(critical, 0);
+        let (night, day) = (|| hours(0, 6), || hours(6, 0));
+        assert!(hold(night(), QuietException::Critical, false));
+        assert!(!hold(night(), QuietException::Critical, true));
+        assert!(hold(night(), QuietException::Nothing, true));
+        for critical in [false, true] {
+            assert!(!hold(day(), QuietException::Nothing, critical));
+        }
+    }
 }

@@ -142,7 +142,12 @@ pub fn sentence(ask: &Ask, people: &People) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        reason = "tests fail by panicking"
+    )]
     use super::*;
     use crate::{
         answer::EditStep,
@@ -233,5 +238,120 @@ mod tests {
         }
         let deny = Action::Words { wanted: TextPurpose::Reason, text: Some("no".to_owned()) };
         assert_eq!(fits(&of(2, 1), &deny), Ok(()));
+    }
+
+    /// An ask that takes so many approvals of these groups.
+    fn needs(approvals: u32, deny: u32, groups: &[&str]) -> Ask {
+        let call = Call::new("a", "s", "shell_exec", json!({"command": "make"}));
+        let mut ask = Ask::opened("ask", "digest", Body::new(call, "no rule"), 0);
+        let mut groups = groups.iter().map(|&group| group.to_owned());
+        ask.body.requirements = vec![Requirement {
+            rule: "two".to_owned(),
+            group: groups.next(),
+            also: groups.collect(),
+            approvals,
+            deny,
+            count: VoteCount::People,
+            exclude: Exclusion::Nobody,
+        }];
+        ask
+    }
+
+    /// Ana of ops and Ben of no group.
+    fn two() -> Approvers {
+        let ana = NamedPerson { groups: ["ops".to_owned()].into(), ..somebody("Ana", "1", None) };
+        let people = People { named: vec![ana, somebody("Ben", "2", None)], groups: Vec::new() };
+        Approvers { people, ..Approvers::default() }
+    }
+
+    fn admitted(approvers: &Approvers, id: &str) -> Approver {
+        let (id, name) = (id.to_owned(), String::new());
+        approvers.admit(Who { platform: "letters", id, name, roles: vec![] }).unwrap()
+    }
+
+    #[test]
+    fn who_is_not_in_the_group_is_told_who_is() {
+        let mut team = two();
+        let ben = admitted(&team, "2");
+        let told = |team: &Approvers, groups: &[&str]| {
+            may_answer(&needs(1, 1, groups), &team.people, &ben).unwrap_err()
+        };
+        assert_eq!(told(&team, &["ops"]), "Only members of ops may answer this. It has Ana.");
+        assert_eq!(
+            told(&team, &["night"]),
+            "Only members of night may answer this. Nobody is in it now."
+        );
+        let group =
+            crate::approvers::RoleGroup { name: "leads".to_owned(), roles: BTreeMap::new() };
+        team.people.groups = vec![group];
+        let both =
+            "Only members of ops or leads may answer this. It has Ana, everyone with its role.";
+        assert_eq!(told(&team, &["ops", "leads"]), both);
+        assert_eq!(told(&team, &["ops"]), "Only members of ops may answer this. It has Ana.");
+    }
+
+    #[test]
+    fn a_vote_before_counts_as_its_voter_stands_now() {
+        let mut ask = needs(2, 1, &[]);
+        let team = two();
+        let vote = |approvers: &Approvers, ask: &Ask, id: &str| {
+            let by = admitted(approvers, id);
+            weigh(ask, approvers, &by, Answer::new(Decision::Approve, person(&by), 1))
+        };
+        let Weighed::Votes(votes) = vote(&team, &ask, "1") else { panic!("one is not enough") };
+        ask.votes = votes;
+        assert_eq!(sentence(&ask, &team.people), "Your vote counts: 1 of 2 approvals.");
+        assert!(matches!(vote(&team, &ask, "2"), Weighed::Answer(_)));
+        // Ana got another name and group meanwhile: the vote is hers still.
+        let mut renamed = team.clone();
+        for person in renamed.people.named.iter_mut().filter(|it| it.name == "Ana") {
+            person.name = "Anna".to_owned();
+            person.groups = ["night".to_owned()].into();
+        }
+        let Weighed::Votes(again) = vote(&renamed, &ask, "1") else { panic!("still one person") };
+        assert_eq!(again.len(), 1);
+        let mut three = ask.clone();
+        three.body.requirements[0].approvals = 3;
+        let Weighed::Votes(votes) = vote(&renamed, &three, "2") else { panic!("three are needed") };
+        let stands = |it: &Vote| (it.person.clone().unwrap(), it.groups.clone());
+        let expected =
+            [("Anna".to_owned(), ["night".to_owned()].into()), ("Ben".to_owned(), [].into())];
+        assert_eq!(votes.iter().map(stands).collect::<Vec<_>>(), expected);
+        // Who may not answer any more has no vote.
+        let mut left = team;
+        left.people.named.retain(|it| it.name != "Ana");
+        let Weighed::Votes(votes) = vote(&left, &ask, "2") else { panic!("Ana left") };
+        assert_eq!(votes.iter().map(|it| it.person.as_deref()).collect::<Vec<_>>(), [Some("Ben")]);
+    }
+
+    #[test]
+    fn a_voter_is_told_how_many_of_their_kind_there_are() {
+        let team = two();
+        let mut ask = needs(2, 2, &["ops"]);
+        assert_eq!(sentence(&ask, &team.people), "");
+        let ana = admitted(&team, "1");
+        for (decision, told) in [
+            (Decision::Approve, "Your vote counts: 1 of 2 approvals of ops."),
+            (Decision::Deny, "Your vote counts: 1 of 2 denials of ops."),
+        ] {
+            let Weighed::Votes(votes) =
+                weigh(&ask, &team, &ana, Answer::new(decision, person(&ana), 1))
+            else {
+                panic!("one is not enough")
+            };
+            ask.votes = votes;
+            assert_eq!(sentence(&ask, &team.people), told);
+        }
+    }
+
+    #[test]
+    fn what_ran_already_is_not_changed() {
+        let mut ask = needs(1, 1, &[]);
+        let review = json!({"agent": "a", "session": "s", "digest": "d", "at": 0,
+            "through": "a rule", "tightening": {"kind": "revoke", "grant": "g", "rule": "t"}});
+        ask.body.review = serde_json::from_value(review).unwrap();
+        let edit = Action::Edit { nth: 1, step: EditStep::Approve };
+        assert_eq!(fits(&ask, &edit), Err(Refusal::Unfit(RAN.to_owned())));
+        assert_eq!(fits(&ask, &Action::Look), Ok(()));
     }
 }

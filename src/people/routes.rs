@@ -391,4 +391,113 @@ mod tests {
         assert_eq!(plan_at(&routes, "ls", "2026-07-01T21:00:00Z"), to("night", &["Ana"]));
         assert_eq!(plan_at(&routes, "ls", "2026-07-01T12:00:00Z"), to("day", &["room"]));
     }
+
+    fn moment(absent: &AbsentPeople) -> Moment<'_> {
+        Moment { now_ms: 0, absent }
+    }
+
+    fn escalating() -> TargetRoute {
+        let ops = RouteTarget::Group("ops".to_owned());
+        let room = RouteTarget::Chat(planned("room"));
+        TargetRoute {
+            remind: vec![600_000, 60_000],
+            escalate: vec![RouteEscalation { after_ms: 300_000, to: vec![ops, room.clone()] }],
+            fallback: vec![RouteTarget::Person("Ben".to_owned()), room.clone()],
+            ..route("push", "git push *", &[room])
+        }
+    }
+
+    /// What `escalating` does while nobody answers.
+    fn its_steps() -> Vec<AskStep> {
+        let targets = ["Ana", "Ben", "room"].map(planned).to_vec();
+        let action = StepAction::Escalate { groups: vec!["ops".to_owned()], targets };
+        let remind = |after_ms| AskStep { after_ms, action: StepAction::Remind };
+        vec![remind(60_000), AskStep { after_ms: 300_000, action }, remind(600_000)]
+    }
+
+    #[test]
+    fn reminders_and_escalations_come_in_the_order_of_time() {
+        let call = Call::new("claude-code", "one", "Bash", json!({"command": "git push origin"}));
+        let facts = call.for_policy(Some("/home/ana"));
+        let seen = SeenCall { call: &call, facts: &Matcher::new(&facts, &[]), critical: false };
+        let absent = AbsentPeople::default();
+        let routes = routes(&[route("make", "make *", &[]), escalating()]);
+        assert_eq!(routes.steps(&people(), seen, moment(&absent)), its_steps());
+    }
+
+    #[test]
+    fn a_target_or_a_route_can_be_named_alone() {
+        let mut routes = routes(&[escalating(), route("empty", "", &[])]);
+        routes.chats = BTreeMap::from([("den".to_owned(), planned("den"))]);
+        assert_eq!(routes.known(), ["inbox", "den", "push"]);
+        assert_eq!(["den", "push", "inbox"].map(|it| routes.knows(it)), [true; 3]);
+        assert_eq!(["empty", "", "Ana"].map(|it| routes.knows(it)), [false; 3]);
+        let absent = AbsentPeople::default();
+        let only = |name| routes.only(name, &people(), false, moment(&absent));
+        let plan = |name: &str, targets: Vec<PlannedTarget>| RoutePlan {
+            route: name.to_owned(),
+            targets,
+            ..RoutePlan::default()
+        };
+        assert_eq!(only("den"), (Some(plan("den", vec![planned("den")])), Vec::new()));
+        assert_eq!(only("inbox"), (Some(plan("inbox", Vec::new())), Vec::new()));
+        // What fails is tried elsewhere only where it is not shown already.
+        let fallback = vec![planned("Ben")];
+        let push = RoutePlan { fallback, ..plan("push", vec![planned("room")]) };
+        assert_eq!(only("push"), (Some(push), its_steps()));
+    }
+
+    #[test]
+    fn who_is_away_or_has_quiet_hours_is_not_written_to() {
+        use crate::approvers::{QuietException, QuietHours};
+        let (from, until) = (time(0, 0, 0, 0), time(6, 0, 0, 0));
+        let hours = Hours { from, until, days: Vec::new(), zone: TimeZone::UTC };
+        let mut people = people();
+        for person in people.named.iter_mut().filter(|it| it.name == "Ben") {
+            person.quiet =
+                Some(QuietHours { hours: hours.clone(), except: QuietException::Critical });
+        }
+        let mut absent = AbsentPeople::default();
+        let routes = Routes::default();
+        let reached = |absent: &AbsentPeople, critical| {
+            ["Ana", "Ben", "Cid"].map(|it| routes.reaches(&people, it, critical, 0, absent))
+        };
+        assert_eq!(reached(&absent, false), [true, false, true]);
+        assert_eq!(reached(&absent, true), [true, true, true]);
+        absent.away = ["Ana".to_owned()].into();
+        absent.snoozed = ["Cid".to_owned()].into();
+        assert_eq!(reached(&absent, true), [false, true, false]);
+    }
+
+    #[test]
+    fn who_is_on_duty_gets_the_digest_too() {
+        let rota = Rota {
+            name: "nights".to_owned(),
+            people: vec!["Ana".to_owned(), "Ben".to_owned()],
+            starts: jiff::civil::date(1969, 12, 29).at(0, 0, 0, 0),
+            zone: TimeZone::UTC,
+        };
+        let week = 604_800_000;
+        let until = rota.next_change(0);
+        assert!(until.is_some_and(|until| (1..=week).contains(&until)));
+        let mut routes = routes(&[]);
+        routes.rotas = vec![rota];
+        let mut absent = AbsentPeople::default();
+        let turn = |person: Option<&str>, until| DutyTurn {
+            rota: "nights".to_owned(),
+            person: person.map(str::to_owned),
+            until,
+        };
+        assert_eq!(routes.on_duty(moment(&absent)), [turn(Some("Ana"), until)]);
+        let time = DigestTime { day: None, at: time(9, 0, 0, 0), zone: TimeZone::UTC };
+        let (room, duty) = (RouteTarget::Chat(planned("room")), RouteTarget::Duty("nights".into()));
+        let digest = ScheduledDigest { time, to: vec![room, duty] };
+        let to = |absent: &AbsentPeople| {
+            let targets = routes.digest_targets(&people(), &digest, moment(absent));
+            targets.into_iter().map(|it| it.name).collect::<Vec<_>>()
+        };
+        assert_eq!(to(&absent), ["room", "Ana"]);
+        absent.away = ["Ana".to_owned()].into();
+        assert_eq!(to(&absent), ["room", "Ben"]);
+    }
 }

@@ -569,4 +569,18 @@ mod tests {
             assert!(!is_sampled(one_in(n), last + 1) && !is_sampled(one_in(n), u32::MAX), "{n}");
         }
     }
+    #[test]
+    fn a_rule_that_wants_a_reason_and_something_else_says_who_answers_too() {
+        let reason = || AnswerRule { needs_reason: true, ..rule("why", AskConditions::default()) };
+        let asks = |rule: AnswerRule| of_command(&[rule], "ls");
+        assert_eq!(asks(reason()), Vec::<String>::new());
+        for more in [
+            AnswerRule { approvals: 2, ..reason() },
+            AnswerRule { deny: 2, ..reason() },
+            AnswerRule { group: Some("ops".to_owned()), ..reason() },
+            AnswerRule { exclude: Some(Excluded::Requester), ..reason() },
+        ] {
+            assert_eq!(asks(more.clone()), ["why"], "{more:?}");
+        }
+    }
 }
