@@ -4,7 +4,7 @@
 //! derived from a key in a file of this user, so all processes of this installation have the same
 //! one.
 
-use crate::places::Places;
+use crate::settings::Places;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use countersign_tokens::ids;
 use hmac::{Hmac, Mac};
