@@ -2,7 +2,14 @@
 //! its clients, below everything else.
 
 pub mod clock;
-pub mod digest;
 pub mod ids;
 pub mod proof;
 pub mod secret;
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 in lower-case hex.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}

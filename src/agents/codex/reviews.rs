@@ -16,7 +16,7 @@ use countersign_domain::{
     call::{Appeal, Call},
     wire::CancelReason,
 };
-use countersign_tokens::digest::sha256_hex;
+use countersign_tokens::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{
