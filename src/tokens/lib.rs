@@ -1,7 +1,8 @@
-//! The clock, random ids, secrets that no log shows, and proofs of tokens: shared by the daemon and
-//! its clients, below everything else.
+//! The clock, random ids, files replaced in one step, secrets that no log shows, and proofs of
+//! tokens: shared by the daemon and its clients, below everything else.
 
 pub mod clock;
+pub mod file;
 pub mod ids;
 pub mod proof;
 pub mod secret;
