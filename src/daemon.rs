@@ -24,7 +24,7 @@ use countersign_bridge as bridge;
 use countersign_gate::Gate;
 use countersign_port::CancellationToken;
 use countersign_store::{CLOCK_MS, LogSealer, Tail, private};
-use countersign_tokens::{digest, ids};
+use countersign_tokens::{ids, sha256_hex};
 use countersign_web::{Api, Keys, connections};
 use futures::FutureExt as _;
 use reload::InForceLog;
@@ -227,7 +227,7 @@ pub async fn run(
 /// folder, and a random part for each start.
 fn name(config: &Config) -> String {
     let state = config.daemon.state_dir.display().to_string();
-    let place: String = digest::sha256_hex(state.as_bytes()).chars().take(4).collect();
+    let place: String = sha256_hex(state.as_bytes()).chars().take(4).collect();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     format!("{host}-{place}.{}", ids::ask_id())
 }

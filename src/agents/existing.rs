@@ -1,7 +1,7 @@
 //! Looks at the file that a call would replace, on the machine where it would run. What is found
 //! there decides nothing: it is a fact for the person who answers.
 
-use countersign_domain::{call::Call, existing::Existing};
+use countersign_domain::{Existing, call::Call};
 use countersign_policy::{
     argument_names::FILES,
     tools::{Kind, kind_of},

@@ -16,7 +16,7 @@ use countersign_domain::{
 };
 use countersign_policy::{self as policy, tools::SUSPENDED};
 use countersign_profiles::wcore::{
-    ApprovalScope, ModeChangeSource, SessionMode, TIMED_OUT, literal,
+    ApprovalScope, ModeChangeSource, SessionMode, TIMED_OUT, prefix,
     question::{self, TOOL},
     reason_of,
 };
@@ -495,7 +495,7 @@ fn scope(request: &ToolRequest, said: Option<&AnswerView>, compat: bool) -> Appr
         Some(Scope::Always | Scope::Session) => ApprovalScope::Always,
         Some(Scope::Prefix) => {
             let call = policy::Call::new(request.tool.name.clone(), request.tool.args.clone());
-            let prefix = call.command().map(literal::infer_prefix).unwrap_or_default();
+            let prefix = call.command().map(prefix::infer_prefix).unwrap_or_default();
             ApprovalScope::AlwaysPrefix { prefix }
         }
         _ => ApprovalScope::Once,
@@ -541,7 +541,7 @@ mod tests {
     use crate::answered;
     use countersign_client::Ending;
     use countersign_domain::Decision;
-    use countersign_profiles::wcore::literal::infer_prefix;
+    use countersign_profiles::wcore::prefix::infer_prefix;
     use serde_json::{Map, json};
 
     fn session(modes: ModeChangeSource, compat: bool) -> EngineSession {

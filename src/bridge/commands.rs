@@ -8,7 +8,7 @@ use crate::{
 };
 use countersign_gate::{
     Gate, NotNamed, PauseOutcome, Reply, SubmitError,
-    ask::{Ask, Scope, pause::PauseMode},
+    ask::{Ask, Scope, deadline::PauseMode},
     digests::{self, DigestScope},
     pause_sentence,
 };

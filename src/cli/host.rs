@@ -14,6 +14,7 @@ use super::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{
     CodexAround, CodexOutput, CodexRun, ControlAround, ControlSession,
+    acp::{AcpContext, AcpProxy, Prompts},
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
     wcore::{EngineContext, EngineSession, LaunchOptions},
 };
@@ -24,6 +25,7 @@ use countersign_tokens::ids;
 use serde_json::json;
 use std::{
     io::Read as _,
+    path::Path,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -32,6 +34,9 @@ use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
+
+/// The timeout for a connection to the daemon.
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// The time without a line after which an engine that may be done gets no more input.
 const QUIET: Duration = Duration::from_secs(60);
@@ -74,7 +79,7 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = InterruptSignals::new()?;
     let config = context.config()?;
-    let client = Client::new(&config.client, Duration::from_secs(5))?;
+    let client = Client::new(&config.client, CONNECT)?;
     let folder = std::env::current_dir().context("the current folder is not there")?;
     let folder = folder.display().to_string();
     let cwd = Some(folder.clone());
@@ -466,6 +471,35 @@ impl HostCodexArgs {
     fn output(&self) -> CodexOutput {
         if self.json { CodexOutput::Frames } else { CodexOutput::Messages }
     }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+In the editor's settings, put `countersign acp --` before the agent's command. Its permission
+requests and questions become asks; every other line passes unchanged. Without a daemon a call is
+denied; with --race the editor's own prompt stands as well, and the first answer counts.
+Example: countersign acp -- gemini --acp")]
+pub(super) struct AcpArgs {
+    /// Let the editor prompt too; the first answer counts
+    #[arg(long)]
+    race: bool,
+    /// The agent, after --
+    #[arg(last = true, required = true, value_name = "AGENT")]
+    agent: Vec<String>,
+}
+
+/// Stands between an editor and its ACP agent.
+pub(super) async fn run_acp(context: &Context, args: AcpArgs) -> Result<Exit> {
+    // Registered first: a signal must not end the process before its asks are cancelled.
+    let mut signals = InterruptSignals::new()?;
+    let client = Client::new(&context.config()?.client, CONNECT)?;
+    let program = args.agent.first().map(Path::new).and_then(Path::file_name);
+    let program = program.map_or("acp".to_owned(), |name| name.to_string_lossy().into_owned());
+    let around = AcpContext { program, host: caller::host(), run: ids::nonce() };
+    let prompts = if args.race { Prompts::InEditorToo } else { Prompts::Here };
+    let mut proxy = AcpProxy::new(around, prompts);
+    let calls = OpenCalls::new(client, WithoutDaemon::Fails);
+    serve(&args.agent, &mut proxy, of_stdin(), calls, &mut signals).await
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The command line, one file per concept. Answers go to stdout, everything else to stderr.
 
-mod acp;
 mod answer;
 mod ask;
 mod asking;
@@ -128,7 +127,7 @@ enum CliCommand {
     /// Run an agent without a terminal, and answer its prompts
     Host(host::HostArgs),
     /// Put an editor's ACP agent behind your rules
-    Acp(acp::AcpArgs),
+    Acp(host::AcpArgs),
     /// Serve the MCP tools `approve` and `ask_human` on stdin and stdout
     Mcp(mcp::McpArgs),
     /// Put an MCP server behind your rules
@@ -320,7 +319,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Verify(args) => wait(verify::run(context, args)),
         CliCommand::Hook(args) => Ok(hook::run(context, &args, None)),
         CliCommand::Host(args) => wait(host::run(context, args)),
-        CliCommand::Acp(args) => wait(acp::run(context, args)),
+        CliCommand::Acp(args) => wait(host::run_acp(context, args)),
         CliCommand::Approvers(args) => people::approvers(context, args),
         CliCommand::Mcp(args) => wait(mcp::run(context, args)),
         CliCommand::McpProxy(args) => wait(mcp::run_proxy(context, args)),

@@ -3,7 +3,7 @@
 use super::{Context, Exit, say};
 use anyhow::Result;
 use countersign_domain::{
-    pause::PauseMode,
+    deadline::PauseMode,
     wire::{PauseReply, PauseRequest},
 };
 

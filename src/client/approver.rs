@@ -2,8 +2,10 @@
 
 use crate::{Client, ClientError, HELD, PATIENCE, wait_query};
 use countersign_domain::wire::{
-    AnswerReply, AnswerRequest, AskView, AsksPage, GrantView, GrantsPage, PairingReply,
-    PairingRequest, PairingView, PauseReply, PauseRequest, ReloadReply, RevokeReply,
+    AddTokenRequest, AnswerReply, AnswerRequest, AskView, AsksPage, GrantView, GrantsPage,
+    NewTokenReply, PairingReply, PairingRequest, PairingView, PasskeyView, PasskeysPage,
+    PauseReply, PauseRequest, ReloadReply, RemovedPasskeyReply, ResumedAgentReply, RevokeReply,
+    RevokedTokenReply, RotateTokenRequest, TokenView, TokensPage,
 };
 use reqwest::Method;
 use serde_json::Value;
@@ -121,5 +123,81 @@ impl Client {
     /// [`ClientError`]; [`ClientError::Rejected`] says what is wrong with the config.
     pub async fn reload(&self) -> Result<ReloadReply, ClientError> {
         self.post(&["v1", "reload"], &[], &Value::Null, PATIENCE).await
+    }
+}
+
+impl Client {
+    /// The tokens of agents, by name; those that were revoked, too.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn tokens(&self) -> Result<Vec<TokenView>, ClientError> {
+        let TokensPage { tokens } = self.get(&["v1", "tokens"], &[]).await?;
+        Ok(tokens)
+    }
+
+    /// Makes a token for an agent.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn add_token(&self, new: &AddTokenRequest) -> Result<NewTokenReply, ClientError> {
+        self.post(&["v1", "tokens"], &[], new, PATIENCE).await
+    }
+
+    /// Gives an agent another token.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn rotate_token(
+        &self,
+        name: &str,
+        overlap_s: u64,
+    ) -> Result<NewTokenReply, ClientError> {
+        let request = RotateTokenRequest { overlap_s };
+        self.post(&["v1", "tokens", name, "rotate"], &[], &request, PATIENCE).await
+    }
+
+    /// Resumes an agent that a limit has paused.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn resume_agent(&self, name: &str) -> Result<TokenView, ClientError> {
+        let path = ["v1", "tokens", name, "resume"];
+        let reply = self.transport.send(Method::POST, &path, &[], None, PATIENCE).await?;
+        let ResumedAgentReply { resumed } = self.transport.read(reply)?;
+        Ok(resumed)
+    }
+
+    /// Revokes an agent's token.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn revoke_token(&self, name: &str) -> Result<TokenView, ClientError> {
+        let path = ["v1", "tokens", name];
+        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
+        let RevokedTokenReply { revoked } = self.transport.read(reply)?;
+        Ok(revoked)
+    }
+}
+
+impl Client {
+    /// The passkeys of all people.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn passkeys(&self) -> Result<Vec<PasskeyView>, ClientError> {
+        let PasskeysPage { passkeys } = self.get(&["v1", "passkeys"], &[]).await?;
+        Ok(passkeys)
+    }
+
+    /// Removes a passkey.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn remove_passkey(&self, id: &str) -> Result<PasskeyView, ClientError> {
+        let path = ["v1", "passkeys", id];
+        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
+        let RemovedPasskeyReply { removed } = self.transport.read(reply)?;
+        Ok(removed)
     }
 }

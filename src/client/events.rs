@@ -1,6 +1,6 @@
 //! The event log as the client follows it.
 
-use crate::{error::ClientError, transport::Transport};
+use crate::{transport::ClientError, transport::Transport};
 use countersign_domain::wire::EventView;
 use reqwest::Response;
 

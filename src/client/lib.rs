@@ -4,24 +4,19 @@
 
 mod approver;
 mod decided;
-mod error;
 mod events;
 mod parked;
-mod passkeys;
-mod places;
 mod records;
 pub mod session;
 mod settings;
-mod tokens;
 mod transport;
 mod wire;
 
 pub use countersign_domain::wire::AnswerView;
 pub use decided::{Decided, Ending, Submitted};
-pub use error::ClientError;
 pub use events::{Events, Happened};
-pub use places::{NoHome, Places};
-pub use settings::{ClientSettings, Server};
+pub use settings::{ClientSettings, NoHome, Places, Server};
+pub use transport::ClientError;
 
 use countersign_domain::{
     call::Call,

@@ -1,6 +1,6 @@
 //! What is kept, as the client reads it.
 
-use crate::{Client, PATIENCE, error::ClientError, events::Events};
+use crate::{Client, PATIENCE, events::Events, transport::ClientError};
 use countersign_domain::wire::{
     AskRecord, DigestReply, ExecutionReply, ExecutionRequest, HistoryPage, HistoryQuery,
     LogKeyChange, LogKeyReply, LogKeyRequest, LogReply, TokenReply,

@@ -4,9 +4,9 @@
 //! derived from a key in a file of this user, so all processes of this installation have the same
 //! one.
 
-use crate::places::Places;
+use crate::settings::Places;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use countersign_tokens::ids;
+use countersign_tokens::{file, ids};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::{
@@ -74,13 +74,10 @@ fn key(file: &Path) -> io::Result<String> {
 }
 
 fn read(file: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(file) {
-        // A shorter text is a damaged key. It is an error later, not replaced: other processes may
-        // still use the old one.
-        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|key| key.len() >= 32)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    // A shorter text is a damaged key. It is an error later, not replaced: other processes may still
+    // use the old one.
+    let text = file::read(file)?.map(|text| text.trim().to_owned());
+    Ok(text.filter(|key| key.len() >= 32))
 }
 
 fn derived(key: &str, agent: &str, session: &str) -> Option<String> {

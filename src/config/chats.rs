@@ -1,6 +1,6 @@
 //! Reads the sections of chat platforms, as their registrations describe them.
 
-use super::model::ChatAccount;
+use super::ChatAccount;
 use super::people::group_name;
 use super::section::{ConfigNode, ConfigValue};
 use super::section::{Section, id_of, number, secret, wants};

@@ -1,7 +1,7 @@
 //! Finds and reads the config; writes the default one.
 
 use super::{
-    model::Config,
+    Config,
     read::{self, PREFIX},
 };
 use crate::platforms::{BUILT_IN, Registered};

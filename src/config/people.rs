@@ -1,7 +1,7 @@
 //! `[[people]]`, `[[groups]]` and `[approvers]`: who answers, with a name or by a list of ids.
 
 use super::{
-    model::ApproverSettings,
+    ApproverSettings,
     oidc::id as oidc_id,
     routes::{hour_span, zone},
     section::{

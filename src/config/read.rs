@@ -1,12 +1,8 @@
 //! Builds a [`Config`] from TOML and the environment.
 
 use super::{
-    answer_rules, chats,
-    model::{
-        AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
-        StoreSettings,
-    },
-    oidc,
+    AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
+    StoreSettings, answer_rules, chats, oidc,
     people::{self, ConfigEntries},
     routes::{self, RouteEntries},
     secrets,

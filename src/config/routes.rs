@@ -2,8 +2,8 @@
 //! week, and the hours, days and time zones of both.
 
 use super::{
+    ApproverSettings, ChatAccount,
     answer_rules::{conditions, known_group, texts},
-    model::{ApproverSettings, ChatAccount},
     people::{ConfigEntries, group_name},
     section::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, list, nearest, text},
     values::length,

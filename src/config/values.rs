@@ -1,6 +1,6 @@
 //! Parses single values of a config.
 
-use super::model::TimeoutAnswer;
+use super::TimeoutAnswer;
 use super::section::{ConfigNode, ConfigValue};
 use super::section::{list, text};
 use countersign_client::Server;

@@ -9,7 +9,7 @@ use countersign_bridge::{Adapters, PressHandler, Term};
 use countersign_gate::Gate;
 use countersign_port::{CancellationToken, NamedAdapter};
 use countersign_store::{DAEMON, Store, StoreError};
-use countersign_tokens::digest;
+use countersign_tokens::sha256_hex;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
@@ -45,7 +45,7 @@ pub(super) struct Account {
 /// The name of a chat account's lease: daemons with the same bot share it. The token is hashed,
 /// because leases are shown.
 pub(super) fn lease(adapter: &str, token: &str) -> String {
-    let hash = digest::sha256_hex(token.as_bytes());
+    let hash = sha256_hex(token.as_bytes());
     format!("{adapter}/{}", hash.chars().take(12).collect::<String>())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::config::{DaemonSettings, PublicUrl};
 use anyhow::{Context, Result, anyhow, bail};
-use countersign_tokens::{ids, secret::Secret};
+use countersign_tokens::{file, ids, secret::Secret};
 use listenfd::ListenFd;
 use std::{
     fs, io,
@@ -91,8 +91,8 @@ impl InboxAddress {
         let token = kept.clone().unwrap_or_else(ids::token);
         if kept.is_none() {
             remove(&sign_ins)?;
-            write(state, &file, &token)?;
-            write(state, &held_file, held.as_deref().unwrap_or_default())?;
+            write(&file, &token)?;
+            write(&held_file, held.as_deref().unwrap_or_default())?;
         }
         Ok(Self {
             address: tcp.local_addr().context("the HTTP listener has no address")?,
@@ -136,21 +136,12 @@ fn identity(_: &TcpListener) -> Option<String> {
     None
 }
 
-fn write(state: &Path, file: &Path, text: &str) -> Result<()> {
-    let written = tempfile::NamedTempFile::new_in(state).and_then(|mut new| {
-        io::Write::write_all(&mut new, text.as_bytes())?;
-        new.persist(file).map_err(|failed| failed.error)
-    });
-    written.map(drop).with_context(|| format!("cannot write {}", file.display()))
+fn write(file: &Path, text: &str) -> Result<()> {
+    file::replace(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
 fn remove(file: &Path) -> Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", file.display()))
-        }
-        _ => Ok(()),
-    }
+    file::remove(file).with_context(|| format!("cannot remove {}", file.display()))
 }
 
 /// The page's URL without its token, as these settings make it.

@@ -6,7 +6,7 @@
 use crate::config::{LogSettings, LogWebhook, SyslogAddress};
 use countersign_domain::log::{LogLine, LogRow};
 use countersign_store::{LogPage, Store, StoreError};
-use countersign_tokens::{clock, digest};
+use countersign_tokens::{clock, sha256_hex};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::{
@@ -150,7 +150,7 @@ impl LogDestination {
             Self::Webhook(webhook) => {
                 let host = reqwest::Url::parse(&webhook.url).ok();
                 let host = host.and_then(|url| url.host_str().map(str::to_owned));
-                let digest = digest::sha256_hex(webhook.url.as_bytes());
+                let digest = sha256_hex(webhook.url.as_bytes());
                 let digest: String = digest.chars().take(8).collect();
                 format!("webhook {} {digest}", host.unwrap_or_default())
             }

@@ -12,7 +12,7 @@ use countersign_domain::wire::ReloadReply;
 use countersign_gate::{Choices, Gate};
 use countersign_port::CancellationToken;
 use countersign_store::{LogSealer, Store, StoreError};
-use countersign_tokens::{clock, digest};
+use countersign_tokens::{clock, sha256_hex};
 use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, watch};
@@ -243,7 +243,7 @@ impl InForceLog {
     /// The rules file as it is, and why the last good one is in force instead, if it is.
     async fn rules(&self) -> Value {
         let file = self.reloader.rules_path().await;
-        let digest = tokio::fs::read(&file).await.ok().map(|bytes| digest::sha256_hex(&bytes));
+        let digest = tokio::fs::read(&file).await.ok().map(|bytes| sha256_hex(&bytes));
         json!({"daemon": self.gate.daemon(), "file": file, "digest": digest,
             "problem": self.gate.choices().policy.problem()})
     }

@@ -1,8 +1,8 @@
 //! What an ask is about: the call, the decision on it and what its card offers.
 
 use super::{
-    call::Call, owner::Owner, plan::RoutePlan, requirement::Requirement, review::CallReview,
-    step::AskStep,
+    Owner, call::Call, deadline::AskStep, plan::RoutePlan, requirement::Requirement,
+    review::CallReview,
 };
 use crate::{GrantLifetime, OnDeny, PromptChoice};
 use countersign_policy::Rule;

@@ -2,8 +2,6 @@
 
 use super::{
     budget::Budget,
-    existing::Existing,
-    owner::Owner,
     question::{self, Choice, Question},
 };
 use countersign_policy::{
@@ -12,6 +10,7 @@ use countersign_policy::{
     tools::{Kind, kind_of},
 };
 use countersign_port::{line, visible};
+use countersign_tokens::sha256_hex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -357,7 +356,7 @@ impl Call {
         // fields.
         let bound = serde_json::to_vec(&(agent, session, worker, cwd, tool, args, questions));
         // Texts, lists, and maps with text keys always serialize.
-        countersign_tokens::digest::sha256_hex(&bound.unwrap_or_default())
+        countersign_tokens::sha256_hex(&bound.unwrap_or_default())
     }
 }
 
@@ -531,6 +530,78 @@ fn left(value: &Value, most: usize) -> Option<usize> {
         Value::Array(values) => values.iter().try_fold(most, |most, value| left(value, most)),
         Value::Object(values) => values.values().try_fold(most, |most, value| left(value, most)),
         _ => Some(most),
+    }
+}
+
+/// What the agent's side found at the path of a file that the call writes whole. People read it on
+/// the card; no rule does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Existing {
+    /// Nothing: the file is new.
+    Nothing,
+    /// A file, which is replaced.
+    File {
+        /// Its size.
+        bytes: u64,
+        /// Its lines, where it is a text that is small enough to be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<u64>,
+    },
+}
+
+/// The owner of a session: the handle that submits its calls, and the secret that they carry.
+// SECURITY: names of agents and sessions are widely known. A grant for a session covers only calls
+// of its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Owner(String);
+
+/// What the owner of calls with an agent's own token begins with.
+const TOKEN: &str = "token:";
+
+impl Owner {
+    /// The owner of calls with this handle and no secret.
+    #[must_use]
+    pub fn by(handle: &str) -> Self {
+        Self(handle.to_owned())
+    }
+
+    /// The owner of calls with an agent's own token, by the token's random id.
+    #[must_use]
+    pub fn by_token(id: &str) -> Self {
+        Self(format!("{TOKEN}{id}"))
+    }
+
+    /// The id of the agent's own token that these calls bring; `None` of every other handle.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.0.split(' ').next()?.strip_prefix(TOKEN)
+    }
+
+    /// The same with a session's secret, of which only the hash is stored.
+    #[must_use]
+    pub fn with(self, secret: &str) -> Self {
+        Self(format!("{} {}", self.0, sha256_hex(secret.as_bytes())))
+    }
+
+    /// Whether calls of this owner come from the same handle as those of `other`, whatever secrets
+    /// they have.
+    #[must_use]
+    pub fn is_of_handle(&self, other: &Self) -> bool {
+        self.0.split(' ').next() == other.0.split(' ').next()
+    }
+
+    /// Wraps an owner from the store.
+    #[must_use]
+    pub fn stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The owner for the store.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 

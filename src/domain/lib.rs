@@ -6,31 +6,30 @@ pub mod attached;
 mod body;
 pub mod budget;
 pub mod call;
+pub mod deadline;
 pub mod edit;
-pub mod execution;
-pub mod existing;
-pub mod late;
 pub mod log;
 mod offers;
-pub mod owner;
 pub mod parked;
-pub mod pause;
 pub mod plan;
 mod prompt_behaviour;
 pub mod question;
 pub mod requirement;
 pub mod review;
 mod scope;
-pub mod step;
 pub mod votes;
 pub mod wire;
 
-pub use answer::{Answer, By, Decision, NextTry, Overruled, StoredRules, Undone, deciders};
+pub use answer::{
+    Answer, By, Decision, Execution, ExecutionEnd, NextTry, Overruled, StoredRules, Undone,
+    deciders,
+};
 use attached::AttachedDaemons;
 pub use body::{Body, LATE_YES_S, Silence};
+pub use call::{Existing, Owner};
 pub use countersign_policy::exact_json;
+pub use deadline::StoppedClock;
 pub use offers::OfferedPart;
-pub use pause::StoppedClock;
 pub use prompt_behaviour::{
     DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };

@@ -1,7 +1,7 @@
 //! A review: a call that ran without asking, shown afterwards, and what *Should have asked* does.
 //! Pure.
 
-use super::{call::Call, owner::Owner};
+use super::{Owner, call::Call};
 use countersign_policy::Rule;
 use serde::{Deserialize, Serialize};
 

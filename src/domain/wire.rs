@@ -11,7 +11,6 @@ mod asks;
 mod calls;
 mod daemon;
 pub mod openapi;
-mod parked;
 mod people;
 pub mod routes;
 mod rules;
@@ -28,8 +27,9 @@ pub use asks::{
     ReviewView, WaitQuery,
 };
 pub use calls::{
-    AheadQuery, AheadReply, CallReply, CallVerdict, ExecutionReply, ExecutionRequest, SandboxQuery,
-    SubmitRequest, TokenReply,
+    AheadQuery, AheadReply, CallReply, CallVerdict, ExecutionReply, ExecutionRequest, ParkReply,
+    ParkedPage, ParkedView, ProcessEnded, ResumeRunReply, SandboxQuery, SubmitRequest, TakeQuery,
+    TokenReply,
 };
 pub use daemon::{
     CoveredCallView, DigestKind, DigestPerson, DigestQuery, DigestReply, DigestSuggestion,
@@ -37,7 +37,6 @@ pub use daemon::{
     PauseReply, PauseRequest, PauseView, ReadyAdapter, ReadyLate, ReadyLeader, ReadyLogKey,
     ReadyReply, ReadyState, ReadyWaiting, ReloadReply, SuggestedRule, Up,
 };
-pub use parked::{ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply, TakeQuery};
 pub use people::{
     AnswerersReply, AnswerersRequest, CountsView, PairingProgress, PairingReply, PairingRequest,
     PairingSender, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,

@@ -5,7 +5,7 @@ use super::{
     Gate, SubmitError, Told,
     answer::Action,
     approvers::{Stranger, Who},
-    ask::{Ask, Body, Scope, owner::Owner},
+    ask::{Ask, Body, Owner, Scope},
     call::Call,
     to_the_end,
 };

@@ -14,7 +14,7 @@ use super::{
     grants::grants_for,
     pause::sentence,
     quorum::{self, Weighed},
-    to_the_end, undo,
+    to_the_end,
 };
 use countersign_policy::Verdict;
 use countersign_port::async_trait;
@@ -307,7 +307,7 @@ impl Gate {
         self.changed();
         let kept = self.remove_pending().await;
         tracing::info!(ask_id = %ask.id, "an answer was undone");
-        let sentence = undo::sentence(&ask, kept.err().as_deref());
+        let sentence = undo_sentence(&ask, kept.err().as_deref());
         reply(Told::Applied, &sentence, Some(ask))
     }
 
@@ -593,6 +593,25 @@ impl RecentDenials {
         let reason = denial.reason.as_deref().filter(|reason| !reason.trim().is_empty());
         let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         Some(format!("Denied a moment ago by {}{because}", denial.by))
+    }
+}
+
+/// What the person who undid an answer is told. `kept` says why its rule is still in the file.
+fn undo_sentence(ask: &Ask, kept: Option<&str>) -> String {
+    if ask.body.call.budget.is_some() {
+        return "Undone: what is left of the budget asks again.".to_owned();
+    }
+    if ask.body.call.appeal.is_some() {
+        return "Undone: unless it ran already, it stays blocked.".to_owned();
+    }
+    let rules = ask.answer().map(|answer| ask.body.stored(answer)).unwrap_or_default();
+    let hold = if rules.len() == 1 { "holds" } else { "hold" };
+    match kept {
+        None => format!(
+            "Undone: {} no longer {hold}. A call that already runs is not stopped.",
+            rules.join(", ")
+        ),
+        Some(why) => format!("Undone, but the rules file still has a rule of it: {why}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Gate,
-    ask::{Answer, Ask, Decision, Overruled, State, owner::Owner},
+    ask::{Answer, Ask, Decision, Overruled, Owner, State},
     call::{Appeal, Call},
 };
 use countersign_port::{brief, line};

@@ -3,7 +3,7 @@
 use super::{
     Gate, SubmitError,
     ask::{
-        Answer, Ask, By, Decision as AnswerDecision, NextTry, budget::Budget, execution::Execution,
+        Answer, Ask, By, Decision as AnswerDecision, Execution, NextTry, budget::Budget,
         requirement::Requirement,
     },
     call::Call,

@@ -15,7 +15,7 @@ use super::{
 use countersign_policy::{Rule, tools::canonical};
 use countersign_port::{ReplyPiece, brief, line};
 use countersign_store::{HistoryRange, NewDigest};
-use countersign_tokens::{clock, digest};
+use countersign_tokens::{clock, sha256_hex};
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -350,7 +350,7 @@ impl ClosedAsk {
 
 fn same(call: &Call) -> String {
     let Call { tool, args, cwd, .. } = call;
-    digest::sha256_hex(json!([tool, args, cwd]).to_string().as_bytes())
+    sha256_hex(json!([tool, args, cwd]).to_string().as_bytes())
 }
 
 fn end(state: &State, decision: Decision, by: &By) -> AskEnd {

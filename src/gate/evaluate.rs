@@ -7,8 +7,8 @@ use super::{
     approvers::Approvers,
     approvers::People,
     ask::{
-        Ask, Body, By, Decision, Silence, State, plan::RoutePlan, requirement::Requirement,
-        step::AskStep,
+        Ask, Body, By, Decision, Silence, State, deadline::AskStep, plan::RoutePlan,
+        requirement::Requirement,
     },
     call::{Batch, Call, Malformed},
     grants::{self, is_of},

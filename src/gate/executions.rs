@@ -3,11 +3,7 @@
 use super::{
     Gate,
     agents::why_refused,
-    ask::{
-        Ask, Decision, State,
-        execution::{Execution, ExecutionEnd},
-        owner::Owner,
-    },
+    ask::{Ask, Decision, Execution, ExecutionEnd, Owner, State},
 };
 use countersign_domain::log::{ExecutionToken, PublicKey, RefusedToken, SigningKey};
 use countersign_store::{Closed, StoreError};

@@ -26,7 +26,6 @@ mod policy;
 mod reviews;
 mod steps;
 mod submit;
-mod undo;
 #[cfg(test)]
 mod vote_tests;
 mod waiting;

@@ -4,8 +4,7 @@
 use super::{
     Gate, OnTimeout, SubmitError,
     ask::{
-        Answer, Ask, Decision, Silence, State,
-        execution::Execution,
+        Answer, Ask, Decision, Execution, Silence, State,
         parked::{ParkedRun, one_at_a_time},
     },
     call::Call,

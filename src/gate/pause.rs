@@ -6,7 +6,7 @@ use super::{
     approvers::{Stranger, Who},
     ask::{
         Answer, Ask, By, Decision, Scope, State,
-        pause::{Pause, PauseMode},
+        deadline::{Pause, PauseMode},
     },
     to_the_end,
 };

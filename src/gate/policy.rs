@@ -8,6 +8,7 @@ use countersign_policy::{
     tools::canonical,
 };
 use countersign_profiles::{EvaluationContext, Profile, System, WorkerFiles};
+use countersign_tokens::file::{Replacement, Rights, read};
 use std::{
     collections::HashMap,
     fs, io,
@@ -347,13 +348,8 @@ impl RulesFile {
 
     /// The text of the file; that of the defaults where there is none.
     fn text(&self) -> Result<String, String> {
-        match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(countersign_policy::DEFAULT_RULES.to_owned())
-            }
-            Err(error) => Err(cannot_read(&self.path, &error)),
-        }
+        let text = read(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
+        Ok(text.unwrap_or_else(|| countersign_policy::DEFAULT_RULES.to_owned()))
     }
 }
 
@@ -430,14 +426,7 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    io::Write::write_all(&mut new, text.as_bytes())?;
-    if let Ok(meta) = fs::metadata(path) {
-        new.as_file().set_permissions(meta.permissions())?;
-    }
-    new.as_file().sync_all()?;
-    new.persist(path).map_err(|error| error.error)?;
-    fs::File::open(folder)?.sync_all()
+    Replacement::write(path, text, Rights::AsBefore)?.put()
 }
 
 /// The file's own name: short enough for a card.
@@ -690,11 +679,8 @@ impl Workers {
         change: impl FnOnce(&str) -> Result<String, String>,
     ) -> Result<(), String> {
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.files.seed.to_owned(),
-            Err(error) => return Err(cannot_read(path, &error)),
-        };
+        let text = read(path).map_err(|error| cannot_read(path, &error))?;
+        let text = text.unwrap_or_else(|| self.files.seed.to_owned());
         let changed = change(&text)?;
         self.profile.open(Some(&changed), &name(path), self.home.as_deref(), self.compat)?;
         replace(path, &changed).map_err(|error| format!("cannot write {}: {error}", path.display()))

@@ -7,7 +7,7 @@
 use super::{
     Gate,
     approvers::Who,
-    ask::{Ask, plan::PlannedTarget, requirement::Requirement, step::StepAction},
+    ask::{Ask, deadline::StepAction, plan::PlannedTarget, requirement::Requirement},
     choices::{INBOX, new_card},
     routes::{DutyTurn, Moment},
 };

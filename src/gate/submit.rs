@@ -9,7 +9,7 @@
 use super::{
     AttachedCaller, Gate, TooMuch,
     agents::is_same,
-    ask::{Ask, Body, Silence, pause::PauseMode, requirement::Requirement},
+    ask::{Ask, Body, Silence, deadline::PauseMode, requirement::Requirement},
     budgets::Take,
     call::{Accepts, Appeal, Call, Malformed},
     evaluate::{Given, Handling, bytes},

@@ -3,7 +3,7 @@
 use super::{
     Gate, SubmitError,
     answerers::Answerers,
-    ask::{Ask, owner::Owner},
+    ask::{Ask, Owner},
     call::Call,
     quorum,
 };

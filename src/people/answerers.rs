@@ -5,9 +5,9 @@ use crate::{
     routes::Routes,
 };
 use countersign_domain::{
+    deadline::{AskStep, StepAction},
     plan::{AbsentPeople, PlannedTarget, RoutePlan},
     requirement::{Exclusion, Requirement, VoteCount},
-    step::{AskStep, StepAction},
 };
 use countersign_tokens::clock;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Who may answer: people of chats, people with a name and their groups. Pure.
 
 use crate::{duty::Hours, rules::AnswerRule};
-use countersign_domain::{By, call::Call, owner::Owner};
+use countersign_domain::{By, Owner, call::Call};
 use countersign_tokens::secret::TokenHash;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};

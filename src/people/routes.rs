@@ -6,8 +6,8 @@ use crate::{
     rules::{AskConditions, Fitting, SeenCall, fitting},
 };
 use countersign_domain::{
+    deadline::{AskStep, StepAction},
     plan::{AbsentPeople, PlannedTarget, RoutePlan},
-    step::{AskStep, StepAction},
 };
 use countersign_policy::RuleFit;
 use std::collections::BTreeMap;

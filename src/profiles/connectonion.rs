@@ -4,7 +4,6 @@
 mod answer;
 mod bash;
 mod cover;
-mod fnmatch;
 mod host;
 mod mode;
 mod permission;

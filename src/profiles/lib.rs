@@ -8,16 +8,15 @@ pub mod check;
 pub mod connectonion;
 pub mod molf;
 pub mod ohmypi;
-mod rule_forms;
 pub mod standard;
 mod system;
 pub mod wcore;
 pub mod zeptoclaw;
 
+pub use check::rules_of;
 pub use countersign_domain::{
     DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };
-pub use rule_forms::rules_of;
 pub use system::{
     CallEnd, EvaluationContext, Grants, ModeTurn, Prefix, Profile, System, WorkerFiles,
 };

@@ -7,7 +7,6 @@
 
 pub mod bash;
 pub mod config;
-pub mod critical;
 pub mod declare;
 pub mod mode;
 pub mod prompt;
@@ -123,7 +122,8 @@ impl Ohmypi {
     }
 
     fn is_critical(&self, call: &Call, facts: &Decision) -> bool {
-        let raw = || call.kind() == Kind::Shell && call.command().is_some_and(critical::matches);
+        let raw =
+            || call.kind() == Kind::Shell && call.command().is_some_and(bash::has_critical_shape);
         raw() || (!self.compat && facts.critical)
     }
 

@@ -7,7 +7,6 @@
 
 pub mod card;
 mod config;
-pub mod literal;
 pub mod paths;
 pub mod prefix;
 pub mod question;
@@ -73,7 +72,7 @@ impl Wcore {
         }
         decision.always = vec![Rule::allow(&call.tool, "*")];
         decision.prefix = match call.command() {
-            Some(command) if self.compat => Some(literal::infer_prefix(command))
+            Some(command) if self.compat => Some(prefix::infer_prefix(command))
                 .filter(|prefix| !prefix.is_empty())
                 .into_iter()
                 .collect(),

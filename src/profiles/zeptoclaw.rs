@@ -6,7 +6,6 @@
 pub mod agent_mode;
 pub mod config;
 pub mod ending;
-pub mod messages;
 pub mod policy;
 pub mod replies;
 

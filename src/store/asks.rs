@@ -8,8 +8,8 @@ use super::{
     log, threads,
 };
 use countersign_domain::{
-    Answer, Ask, Body, State, StoppedClock, attached::AttachedDaemons, call::Call,
-    question::Progress, step::widen,
+    Answer, Ask, Body, State, StoppedClock, attached::AttachedDaemons, call::Call, deadline::widen,
+    question::Progress,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};

@@ -9,7 +9,7 @@ use super::{
     private::{self, beside},
     sealer::{KeyFile, LogState, StateFile, read_key},
 };
-use countersign_domain::{log::SigningKey, pause::Pause};
+use countersign_domain::{deadline::Pause, log::SigningKey};
 use serde_json::json;
 use sqlx::{AnyConnection, Connection, Executor, Row, any::AnyConnectOptions};
 use std::{

@@ -16,9 +16,8 @@ use super::{
     grants, log,
 };
 use countersign_domain::{
-    Answer, Ask, By, Decision, NextTry, Overruled, Scope, State, Undone,
-    execution::Execution,
-    pause::{Pause, PauseMode},
+    Answer, Ask, By, Decision, Execution, NextTry, Overruled, Scope, State, Undone,
+    deadline::{Pause, PauseMode},
     question::Progress,
     votes::Vote,
 };

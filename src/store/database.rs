@@ -8,7 +8,7 @@
 //! of the write-ahead log and does not report which commits are missing.
 
 use super::{StoreError, private};
-use countersign_tokens::{ids, secret::Secret};
+use countersign_tokens::{file, ids, secret::Secret};
 use sqlx::{AnyConnection, Executor, Row};
 use std::{
     fmt,
@@ -122,9 +122,8 @@ impl Remembered {
     // FAIL-CLOSED: an unreadable file does not count as a first start.
     pub fn read(folder: &Path) -> Result<Self, StoreError> {
         let file = folder.join(FILE);
-        let id = match std::fs::read_to_string(&file) {
-            Ok(text) => Some(text.trim().to_owned()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        let id = match file::read(&file) {
+            Ok(text) => text.map(|text| text.trim().to_owned()),
             Err(error) => return Err(StoreError::Marker { file, why: error.to_string() }),
         };
         let plain = |id: &String| id.len() == 8 && id.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -157,7 +156,7 @@ impl Remembered {
             file: self.file.clone(),
             why: error.to_string(),
         };
-        private::write(&self.file, &format!("{id}\n")).map_err(marker)
+        file::replace(&self.file, format!("{id}\n")).map_err(marker)
     }
 
     /// Checks that a known file exists, before anything is created.

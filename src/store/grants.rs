@@ -9,9 +9,7 @@ use super::{
     log,
 };
 use countersign_domain::{
-    Answer, Ask, By, Decision, State,
-    execution::Execution,
-    owner::Owner,
+    Answer, Ask, By, Decision, Execution, Owner, State,
     review::{CallReview, REVIEWER, Tightening},
 };
 use countersign_policy::{Rule, Verdict};

@@ -10,7 +10,7 @@ use super::{
     lease,
     log::{self, NewEvent},
 };
-use countersign_domain::{Ask, late::LATE_MS};
+use countersign_domain::{Ask, deadline::LATE_MS};
 use countersign_tokens::clock;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};

@@ -8,7 +8,7 @@ use super::{
     changes::{Change, compare_and_set, executed},
     engine::{Tx, from_json, to_json},
 };
-use countersign_domain::{Ask, execution::Execution, parked::ParkedRun};
+use countersign_domain::{Ask, Execution, parked::ParkedRun};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;
@@ -253,7 +253,7 @@ mod tests {
         engines::on_both,
         tests::{answered, new_ask_in},
     };
-    use countersign_domain::{Decision, pause::Pause};
+    use countersign_domain::{Decision, deadline::Pause};
 
     const HOLD: Duration = Duration::from_mins(1);
 
@@ -323,7 +323,8 @@ mod tests {
             assert_eq!(resume(HOLD).await, Resumption::Held);
             assert_eq!(take(1).await, TakeOutcome::Stale);
             let by = countersign_domain::By::Timeout;
-            let pause = Pause { mode: countersign_domain::pause::PauseMode::Hold, by, since: 61 };
+            let pause =
+                Pause { mode: countersign_domain::deadline::PauseMode::Hold, by, since: 61 };
             store.set_pause(&pause).await.unwrap();
             assert_eq!(take(2).await, TakeOutcome::Changed, "nothing starts in a pause");
             store.end_pause(&pause.by, 62).await.unwrap();

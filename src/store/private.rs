@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, Permissions},
-    io::{self, Write},
+    io,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -91,17 +91,6 @@ pub fn set_aside(file: &Path) -> io::Result<Vec<PathBuf>> {
 /// Opens a file for writing, and creates it readable by its owner only.
 pub(super) fn open(file: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)
-}
-
-/// Writes a file atomically.
-pub(super) fn write(file: &Path, text: &str) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().sync_all()?;
-    new.persist(file).map_err(|error| error.error)?;
-    // The rename is durable only after its folder is synced.
-    File::open(folder)?.sync_all()
 }
 
 /// The path with a suffix appended.

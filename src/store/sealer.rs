@@ -7,12 +7,11 @@
 use super::{
     Store, StoreError,
     log::origin,
-    private,
     sealing::{self, BROKEN, Forgetting, Round, forget_rows},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use countersign_domain::log::{LogHead, LogLine, PublicKey, SigningKey};
-use countersign_tokens::clock;
+use countersign_tokens::{clock, file};
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::{
@@ -677,13 +676,8 @@ fn read_key_before(state: &Path) -> Option<SigningKey> {
 
 /// Keeps the key that is about to be replaced: rows that it proved may not be sealed yet.
 fn keep_key(state: &Path) -> io::Result<()> {
-    let text = match fs::read_to_string(state.join(KEY)) {
-        Ok(text) => text,
-        // A file that is gone cannot be kept; that is a problem of its own.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    private::write(&state.join(BEFORE), &text)
+    // A file that is gone cannot be kept; that is a problem of its own.
+    file::read(&state.join(KEY))?.map_or(Ok(()), |text| file::replace(&state.join(BEFORE), text))
 }
 
 /// Deletes the key that was replaced: nothing that it proved is left to be sealed.
@@ -692,9 +686,9 @@ fn forget_key_before(state: &Path) {
 }
 
 fn read_key_in(file: &Path) -> KeyFile {
-    let text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return KeyFile::Gone,
+    let text = match file::read(file) {
+        Ok(Some(text)) => text,
+        Ok(None) => return KeyFile::Gone,
         Err(error) => return KeyFile::Unusable(error.to_string()),
     };
     match STANDARD.decode(text.trim()).map(|pkcs8| SigningKey::read(&pkcs8)) {
@@ -709,7 +703,7 @@ fn make_key(file: &Path) -> Result<SigningKey, String> {
     let made = SigningKey::generate();
     let made = made.map_err(|_| "the system has no randomness".to_owned())?;
     let text = format!("{}\n", STANDARD.encode(&made));
-    private::write(file, &text).map_err(|error| error.to_string())?;
+    file::replace(file, text).map_err(|error| error.to_string())?;
     SigningKey::read(&made).ok_or_else(|| "it holds no key".to_owned())
 }
 
@@ -780,9 +774,9 @@ impl LogState {
     /// Reads the file of this folder.
     // FAIL-CLOSED: a file that was changed is not followed.
     pub(super) fn read(state: &Path) -> StateFile {
-        let text = match fs::read_to_string(state.join(HEAD)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return StateFile::Gone,
+        let text = match file::read(&state.join(HEAD)) {
+            Ok(Some(text)) => text,
+            Ok(None) => return StateFile::Gone,
             Err(_) => return StateFile::Unusable,
         };
         match parsed(&text) {
@@ -795,7 +789,7 @@ impl LogState {
     pub(super) fn write(&self, state: &Path, key: &SigningKey) -> io::Result<()> {
         let text = self.text(&key.public());
         let signature = key.sign(&signed(&text));
-        private::write(&state.join(HEAD), &format!("{text}signed {signature}\n"))
+        file::replace(&state.join(HEAD), format!("{text}signed {signature}\n"))
     }
 
     fn text(&self, key: &PublicKey) -> String {

@@ -9,10 +9,9 @@ use super::{
     *,
 };
 use countersign_domain::{
-    Answer, Ask, Body, By, Decision, Scope, State,
+    Answer, Ask, Body, By, Decision, Owner, Scope, State,
     attached::AttachedDaemons,
     call::Call,
-    owner::Owner,
     question::{Progress, QuestionAnswer},
 };
 use countersign_policy::{Rule, Verdict};

@@ -1,6 +1,6 @@
 //! Secrets, and tokens that the daemon only has to compare.
 
-use crate::digest::sha256_hex;
+use crate::sha256_hex;
 use std::fmt;
 use subtle::ConstantTimeEq;
 

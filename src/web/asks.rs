@@ -2,9 +2,9 @@
 //! cancelled.
 
 use crate::{
+    Api,
     error::{ApiError, json, unreadable},
     handle::{AskReader, Handle},
-    state::Api,
 };
 use axum::{
     Extension, Json,
@@ -17,8 +17,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_domain::{
+    Owner,
     call::Call,
-    owner::Owner,
     wire::{
         AheadQuery, AheadReply, AnswerReply, AnswerRequest, AnswerView, AskState, AskView,
         AsksPage, AsksQuery, CallReply, CallVerdict, CancelReason, CancelRequest, EditView,

@@ -3,7 +3,7 @@
 use crate::{
     error::ApiError,
     handle::{Handle, Keys, NamedAgent, Surface, admitted},
-    state::{Api, LARGEST},
+    {Api, LARGEST},
 };
 use axum::{
     Json,

@@ -9,14 +9,14 @@ mod agent;
 mod client;
 mod wire;
 
-use crate::{connections::Connection, handle::Handle, state::Api};
+use crate::{Api, connections::Connection, handle::Handle};
 use axum::{
     Extension, Router,
     extract::{Query, State, WebSocketUpgrade, ws},
     response::Response,
     routing::get,
 };
-use countersign_domain::{exact_json, owner::Owner};
+use countersign_domain::{Owner, exact_json};
 use countersign_gate::{
     call::{Batch, Behind, Call},
     question::{Choice, Question},

@@ -1,6 +1,6 @@
 //! `GET /v1/digest`: what was asked in a time, and which rules would have saved asks.
 
-use crate::{error::ApiError, handle::Handle, rules, state::Api};
+use crate::{Api, error::ApiError, handle::Handle, rules};
 use axum::{
     Extension,
     extract::{Query, State, rejection::QueryRejection},

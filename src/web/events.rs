@@ -8,10 +8,10 @@
 //! PostgreSQL an earlier event may still appear. The event's own id is in its data.
 
 use crate::{
+    Api,
     asks::view,
     error::ApiError,
     handle::AskReader,
-    state::Api,
     turns::{LargeReplies, LargeReply},
 };
 use axum::{

@@ -1,10 +1,10 @@
 //! `/v1/asks/{id}/token` and `/v1/executions`: execution bound to the answer.
 
 use crate::{
+    Api,
     asks::find,
     error::{ApiError, json},
     handle::{AskReader, Handle},
-    state::Api,
 };
 use axum::{
     Extension, Json,

@@ -1,13 +1,13 @@
 //! `/v1/grants`: lists and revokes grants.
 
-use crate::{error::ApiError, handle::Handle, state::Api};
+use crate::{Api, error::ApiError, handle::Handle};
 use axum::{
     Extension, Json,
     extract::{Path, State},
     http::StatusCode,
 };
 use countersign_domain::{
-    owner::Owner,
+    Owner,
     wire::{GrantReach, GrantView, GrantsPage, RevokeReply},
 };
 use countersign_gate::Revoked;

@@ -5,7 +5,7 @@ use axum::{
     extract::{FromRequestParts, Request},
     http::{StatusCode, request::Parts},
 };
-use countersign_domain::owner::Owner;
+use countersign_domain::Owner;
 use countersign_gate::ask::Ask;
 use countersign_people::approvers::Who;
 use countersign_port::Presser;

@@ -1,6 +1,6 @@
 //! `/healthz`, `/readyz`: the daemon's health; `/v1/reload`.
 
-use crate::{error::ApiError, handle::Handle, sessions, state::Api};
+use crate::{Api, error::ApiError, handle::Handle, sessions};
 use axum::{
     Extension, Json,
     extract::State,

@@ -1,10 +1,10 @@
 //! `/v1/history`: closed asks, and one ask in whole.
 
 use crate::{
+    Api,
     asks::{self, reason, view},
     error::ApiError,
     handle::AskReader,
-    state::Api,
 };
 use axum::{
     extract::{Path, Query, State as Shared, rejection::QueryRejection},

@@ -26,7 +26,6 @@ mod parked;
 mod people;
 mod rules;
 mod sessions;
-mod state;
 mod tokens;
 mod turns;
 
@@ -37,7 +36,6 @@ pub use inbox::{
     Inbox, InboxConfig, OidcClaim, OidcSettings, People, PublicUrl, PushConfig, PushShows,
     try_provider,
 };
-pub use state::{Api, Reload};
 pub use turns::LargeReplies;
 
 use axum::{
@@ -46,8 +44,56 @@ use axum::{
     middleware,
     routing::{delete, get, post},
 };
-use countersign_domain::{owner::Owner, wire::routes};
-use std::sync::Arc;
+use countersign_domain::{
+    Owner,
+    wire::{ReloadReply, routes},
+};
+use countersign_gate::{Gate, ask::Ask};
+use countersign_port::NamedAdapter;
+use countersign_store::{LogSealer, Store};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::sync::watch;
+
+/// The largest request body, in bytes.
+pub(crate) const LARGEST: usize = 1 << 20;
+
+/// Puts a changed config in force; the error says what is wrong with it.
+pub type Reload = Arc<dyn Fn() -> BoxFuture<'static, Result<ReloadReply, String>> + Send + Sync>;
+
+/// The state that the routes share.
+#[derive(Clone)]
+pub struct Api {
+    /// The core.
+    pub gate: Arc<Gate>,
+    /// The store, to read asks, grants, events and leases.
+    pub store: Store,
+    /// Seals the log.
+    pub log: Arc<LogSealer>,
+    /// The adapters, for the health routes.
+    pub adapters: watch::Receiver<Arc<[NamedAdapter]>>,
+    /// The tokens, as hashes.
+    pub keys: Arc<Keys>,
+    /// The leases of the adapters' accounts, by adapter; the holder leads.
+    pub leases: watch::Receiver<BTreeMap<&'static str, String>>,
+    /// Limits how many large replies exist at once.
+    pub turns: LargeReplies,
+    /// Renders an ask as people see it, without buttons.
+    pub card: fn(&Ask) -> Value,
+    /// The first line of an ask's card.
+    pub title: fn(&Ask) -> String,
+    /// Puts a changed config in force.
+    pub reload: Reload,
+    /// The version of the config file that is in force.
+    pub config: watch::Receiver<Option<String>>,
+    /// Whether the server of Codex is watched.
+    pub codex: watch::Receiver<bool>,
+    /// The inbox's address, without its token.
+    pub inbox: String,
+    /// Notices for people, such as a chat whose presses are not received.
+    pub notices: fn(&[NamedAdapter]) -> Vec<String>,
+}
 
 /// The routes of the unix socket.
 pub fn on_socket(api: Api) -> Router {
@@ -137,7 +183,7 @@ fn routes_of(api: Api, surface: Surface) -> Router {
         .route(routes::HEALTHZ, get(health::healthz))
         .route(routes::READYZ, get(health::readyz))
         .route(routes::METRICS, get(metrics::metrics))
-        .layer(DefaultBodyLimit::max(state::LARGEST))
+        .layer(DefaultBodyLimit::max(LARGEST))
         .with_state(api)
 }
 

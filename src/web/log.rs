@@ -1,9 +1,9 @@
 //! `GET /v1/log`: the log as an export has it, page by page; and the key that signs it.
 
 use crate::{
+    Api,
     error::{ApiError, json},
     handle::Handle,
-    state::Api,
 };
 use axum::{
     Extension, Json,

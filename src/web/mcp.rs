@@ -2,10 +2,10 @@
 //! answered by a stream of server-sent events; everything else by JSON.
 
 use crate::{
+    Api,
     asks::{asked, decided},
     error::ApiError,
     handle::Handle,
-    state::Api,
 };
 use axum::{
     Extension, Json,
@@ -21,9 +21,9 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use countersign_agents::mcp::{
     Handled, McpCaller, McpServer, PendingTool, RpcMessage, VERSIONS, read,
 };
-use countersign_domain::owner::Owner;
+use countersign_domain::Owner;
 use countersign_gate::{AttachedCaller, Gate, SESSION_ENDED, SubmitOutcome, call::is_name};
-use countersign_tokens::{digest::sha256_hex, ids};
+use countersign_tokens::{ids, sha256_hex};
 use dashmap::DashMap;
 use futures::{Stream, stream};
 use serde_json::Value;

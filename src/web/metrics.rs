@@ -1,6 +1,6 @@
 //! What is measured, for Prometheus and other collectors (`GET /metrics`).
 
-use super::{error::ApiError, state::Api};
+use super::{Api, error::ApiError};
 use axum::{
     extract::State,
     http::header,

@@ -3,10 +3,10 @@
 //! `GET /v1/molf/events`. molf's server submits calls with `POST /v1/calls`.
 
 use crate::{
+    Api,
     error::{ApiError, json},
     events::{self, Backlog, Feed, News},
     handle::{AskReader, Handle},
-    state::Api,
 };
 use axum::{
     Extension, Json, Router,
@@ -25,7 +25,7 @@ use countersign_gate::{
 use countersign_people::answer::Action;
 use countersign_profiles::molf;
 use countersign_store::Tail;
-use countersign_tokens::digest::sha256_hex;
+use countersign_tokens::sha256_hex;
 use futures::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json as value};

@@ -1,7 +1,7 @@
 //! `POST /v1/nono`: the approval webhook of nono, a sandbox. What it would allow is a call here, and
 //! the reply grants or denies it. nono denies by itself on every status but 2xx.
 
-use crate::{asks::reason, error::ApiError, state::Api};
+use crate::{Api, asks::reason, error::ApiError};
 use axum::{
     Extension, Json,
     body::Bytes,
@@ -10,7 +10,7 @@ use axum::{
         rejection::{BytesRejection, QueryRejection},
     },
 };
-use countersign_domain::{exact_json, owner::Owner, wire::SandboxQuery};
+use countersign_domain::{Owner, exact_json, wire::SandboxQuery};
 use countersign_gate::{
     SubmitOutcome,
     ask::{Ask, Decision},

@@ -4,10 +4,10 @@
 //! program, and its answer lets a call run.
 
 use crate::{
+    Api,
     asks::{find, owned, reply, view, with_card},
     error::{ApiError, json},
     handle::AskReader,
-    state::Api,
 };
 use axum::{
     Extension, Json,
@@ -20,7 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_domain::{
-    owner::Owner,
+    Owner,
     parked::ParkedRun,
     wire::{
         CallReply, CallVerdict, ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply,

@@ -3,11 +3,11 @@
 //! (`/v1/passkeys`).
 
 use crate::{
+    Api,
     asks::{find, longest},
     error::{ApiError, json},
     handle::{AskReader, Handle},
     rules::word,
-    state::Api,
 };
 use axum::{
     Extension, Json,

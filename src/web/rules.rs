@@ -2,10 +2,10 @@
 //! inbox's page saves it.
 
 use crate::{
+    Api,
     error::{ApiError, json},
     grants,
     handle::Handle,
-    state::Api,
 };
 use axum::{
     Extension, Json,

@@ -2,9 +2,9 @@
 //! `/v1/resume`.
 
 use crate::{
+    Api,
     error::{ApiError, json},
     handle::Handle,
-    state::Api,
 };
 use axum::{
     Extension, Json,
@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_domain::{
-    pause::Pause,
+    deadline::Pause,
     wire::{
         CancelledReply, ModeReply, ModeRequest, PauseReply, PauseRequest, PauseView,
         SessionRequest, SessionView, SessionsPage,

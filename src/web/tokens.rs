@@ -1,9 +1,9 @@
 //! `/v1/tokens`: makes, lists, rotates and revokes the tokens of agents.
 
 use crate::{
+    Api,
     error::{ApiError, json},
     handle::Handle,
-    state::Api,
 };
 use axum::{
     Extension, Json,

@@ -6,7 +6,6 @@ use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::ohmypi::{
     bash,
     config::OhMyPiSettings,
-    critical,
     declare::{Declared, Tier},
     mode::ApprovalMode,
     prompt,
@@ -99,7 +98,7 @@ fn critical_commands_are_found() {
         let forced = if answer["critical"] == true { "ask" } else { "allow" };
         assert_eq!(answer["verdict"], forced, "{command}");
         if check.kind == Kind::Compat {
-            assert_eq!(critical::matches(command), answer["critical"] == true, "{command}");
+            assert_eq!(bash::has_critical_shape(command), answer["critical"] == true, "{command}");
         }
         (row["critical"].clone(), answer["critical"].clone()).into()
     });

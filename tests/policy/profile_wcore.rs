@@ -6,7 +6,7 @@ use countersign_profiles::check::Options;
 use countersign_profiles::wcore::question::{self, Approved};
 use countersign_profiles::wcore::{
     ApprovalScope, Category, ModeChange, ModeChangeSource, RememberedApproval, SessionMode, Wcore,
-    card, change, literal,
+    card, change, prefix,
 };
 use countersign_profiles::{EvaluationContext, Grants, Profile, System};
 use serde_json::{Value, json};
@@ -86,17 +86,17 @@ fn one_rule_against_one_command() {
     });
     for row in rows("prefix_match") {
         let (rule, command) = (row["rule"].as_str().unwrap(), row["command"].as_str().unwrap());
-        assert_eq!(json!(literal::matches(rule, command)), row["match"], "{row}");
+        assert_eq!(json!(prefix::matches(rule, command)), row["match"], "{row}");
     }
 }
 
 #[test]
 fn texts_as_wayland_core_splits_and_refuses_them() {
     for row in rows("split") {
-        assert_eq!(json!(literal::split(row["command"].as_str().unwrap())), row["pieces"], "{row}");
+        assert_eq!(json!(prefix::split(row["command"].as_str().unwrap())), row["pieces"], "{row}");
     }
     for row in rows("metachars") {
-        let refused = literal::runs_unseen(row["command"].as_str().unwrap());
+        let refused = prefix::runs_unseen(row["command"].as_str().unwrap());
         assert_eq!(json!(refused), row["refuse"], "{row}");
     }
 }
@@ -104,7 +104,7 @@ fn texts_as_wayland_core_splits_and_refuses_them() {
 #[test]
 fn offered_prefixes() {
     for row in rows("infer_prefix") {
-        let offered = literal::infer_prefix(row["command"].as_str().unwrap());
+        let offered = prefix::infer_prefix(row["command"].as_str().unwrap());
         assert_eq!(json!(offered), row["offered"], "{row}");
     }
 }

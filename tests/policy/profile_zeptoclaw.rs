@@ -7,9 +7,8 @@ use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
     config::{ApprovalConfig, ApprovalPolicyConfig, ZeptoclawSettings},
     ending::{self, ApprovalResponse, CallOutcome},
-    messages,
     policy::ApprovalPolicy,
-    replies::{ChatReply, CliAnswer, cli_answer, reply},
+    replies::{self, ChatReply, CliAnswer, cli_answer, reply},
 };
 use countersign_profiles::{CallEnd, DefaultTimeout, EvaluationContext, Grants, OnDeny, Profile};
 use serde_json::{Value, json};
@@ -172,17 +171,16 @@ fn the_bridges_messages_read_as_recorded() {
         let text = |key: &str| row[key].as_str().unwrap_or_default();
         match text("kind") {
             "request" => {
-                let got =
-                    messages::request(text("workflow"), text("execution_id"), text("message"));
+                let got = replies::request(text("workflow"), text("execution_id"), text("message"));
                 (row["lines"].clone(), json!(got.lines().collect::<Vec<_>>())).into()
             }
             "timeout" => {
                 let elapsed = row["elapsed"].as_u64().unwrap();
-                let got = messages::expiry(text("workflow"), text("execution_id"), elapsed);
+                let got = replies::expiry(text("workflow"), text("execution_id"), elapsed);
                 got.contains(&format!("expired after {}", text("contains"))).into()
             }
-            "short_id" => (row["short"].clone(), json!(messages::short(text("id")))).into(),
-            "help" => messages::HELP.contains(text("contains")).into(),
+            "short_id" => (row["short"].clone(), json!(replies::short(text("id")))).into(),
+            "help" => replies::HELP.contains(text("contains")).into(),
             other => panic!("{other} is not known here"),
         }
     });

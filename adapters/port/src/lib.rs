@@ -16,14 +16,12 @@ mod adapter;
 mod card;
 mod command;
 mod layout;
-mod pairing;
 mod platform;
 mod press;
 mod sending;
 mod signals;
 mod text;
 mod visible;
-mod written;
 
 #[cfg(feature = "testkit")]
 pub mod testkit;
@@ -36,13 +34,13 @@ pub use card::{
     Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone, diff_text, plain,
 };
 pub use command::{
-    BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in, respelled,
+    BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, Written, WrittenWords,
+    command_in, hand_over, respelled,
 };
 pub use layout::{Dress, Layout, Limits, Look, Markup, TextFile, lay_out};
-pub use pairing::{Guide, Invitation, PAIRING_PREFIX, PairingMessage, PairingPlace, pairing_code};
 pub use platform::{
-    Absent, ApproverList, CheckError, Description, IdForm, Key, Names, Platform, Setting, Settings,
-    Takes,
+    Absent, ApproverList, CheckError, Description, Guide, IdForm, Invitation, Key, Names,
+    PAIRING_PREFIX, PairingMessage, PairingPlace, Platform, Setting, Settings, Takes, pairing_code,
 };
 pub use press::{
     Acknowledged, Outcome, Press, Presser, Presses, Receipt, TEXT_NOT_NOW, TextReply, UNKNOWN_CODE,
@@ -52,7 +50,6 @@ pub use sending::{Bell, ChannelReplyLimit, Lead, Recent, SendGuard, Turns};
 pub use signals::{Receiving, Signals};
 pub use text::{Excerpt, brief, excerpt, folded};
 pub use visible::{isolated, line, mixes_scripts, visible};
-pub use written::{Written, WrittenWords, hand_over};
 
 pub use async_trait::async_trait;
 pub use tokio_util::sync::CancellationToken;

@@ -7,7 +7,7 @@ use countersign_domain::{
     call::{Accepts, Call},
     question::{Choice, Question},
 };
-use countersign_tokens::digest::sha256_hex;
+use countersign_tokens::sha256_hex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{HashSet, VecDeque};

@@ -16,13 +16,11 @@ use countersign_domain::{
     call::{Appeal, Call},
     wire::CancelReason,
 };
-use countersign_tokens::digest::sha256_hex;
+use countersign_tokens::{file, sha256_hex};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io::{self, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -419,8 +417,8 @@ impl Reviews {
     fn keep(&self) -> bool {
         let kept: Vec<_> = self.blocked.values().map(|it| &it.kept).collect();
         let written = match kept.is_empty() {
-            true => remove(&self.file),
-            false => write(&self.file, &json!(kept).to_string()),
+            true => file::remove(&self.file),
+            false => file::replace(&self.file, json!(kept).to_string()),
         };
         if let Err(error) = &written {
             tracing::error!(%error, file = %self.file.display(), "Codex's reviews are not written");
@@ -478,35 +476,13 @@ async fn released(
 
 /// What an earlier process has left; nothing where it cannot be read.
 fn read(file: &Path) -> Vec<Kept> {
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
-        Err(error) => {
-            tracing::error!(%error, file = %file.display(), "Codex's reviews cannot be read");
-            return Vec::new();
-        }
-    };
-    serde_json::from_str(&text).unwrap_or_else(|error| {
+    let read = file::read(file).and_then(|text| {
+        text.map_or_else(|| Ok(Vec::new()), |text| serde_json::from_str(&text).map_err(Into::into))
+    });
+    read.unwrap_or_else(|error| {
         tracing::error!(%error, file = %file.display(), "Codex's reviews cannot be read");
         Vec::new()
     })
-}
-
-/// Writes a file in one step, and lastingly.
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().sync_all()?;
-    new.persist(file).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
-}
-
-fn remove(file: &Path) -> io::Result<()> {
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

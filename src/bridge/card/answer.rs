@@ -4,8 +4,7 @@
 use crate::card::Sheet;
 use countersign_gate::{
     ask::{
-        Answer, Ask, By, Decision, Overruled, Scope, State,
-        execution::Execution,
+        Answer, Ask, By, Decision, Execution, Overruled, Scope, State,
         requirement::{Exclusion, Requirement},
         votes::Vote,
     },

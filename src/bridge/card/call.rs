@@ -2,7 +2,7 @@
 
 use crate::card::{Sheet, change, effects, fact};
 use countersign_gate::{
-    ask::{Ask, existing::Existing},
+    ask::{Ask, Existing},
     call::Call,
 };
 use countersign_policy::{

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::{bundle, card::terminal};
-use countersign_gate::ask::{Answer, Body, By, Scope, existing::Existing};
+use countersign_gate::ask::{Answer, Body, By, Existing, Scope};
 use countersign_policy::Rule;
 use countersign_store::{Bundle, BundleRow, Member};
 use countersign_tokens::clock;

@@ -8,7 +8,7 @@ use crate::{
         failures::backoff_ms,
     },
 };
-use countersign_domain::{Ask, call::Call, late};
+use countersign_domain::{Ask, call::Call, deadline::late_deadline};
 use countersign_port::{MessageRef, Pace, Posting, SendError, Target};
 use countersign_store::{
     Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Due, Member, NewEvent, StoreError,
@@ -211,7 +211,7 @@ fn started(bundle: &Bundle) -> Bundle {
     let now = clock::now_ms();
     for Member { joined, ask, .. } in &mut bundle.members {
         if *joined == bundle.row.revision {
-            ask.deadline_at = late::deadline(ask.created_at, ask.deadline_at, now);
+            ask.deadline_at = late_deadline(ask.created_at, ask.deadline_at, now);
         }
     }
     bundle

@@ -4,11 +4,11 @@ use crate::{
     card::{self, Origin},
     outbox::{OutboxWorker, PAGE},
 };
-use countersign_domain::late::{self, LATE_MS};
+use countersign_domain::deadline::{LATE_MS, late_deadline};
 use countersign_gate::ask::Ask;
 use countersign_port::{Block, Card, MessageRef, Posting, SendError, Target, line};
 use countersign_store::{CardRow, DrawnCard, Due, SHOWN_WITHIN_MS, Seen, Shown, StoreError};
-use countersign_tokens::{clock, digest};
+use countersign_tokens::{clock, sha256_hex};
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 
@@ -99,7 +99,7 @@ impl OutboxWorker {
     fn started(&self, row: &CardRow, ask: &Ask) -> Ask {
         let mut ask = ask.clone();
         if self.seen(row, &ask) == Seen::Late {
-            ask.deadline_at = late::deadline(ask.created_at, ask.deadline_at, clock::now_ms());
+            ask.deadline_at = late_deadline(ask.created_at, ask.deadline_at, clock::now_ms());
         }
         ask
     }
@@ -145,7 +145,7 @@ impl OutboxWorker {
         let mut card = Card { id: String::new(), ..card.clone() };
         let buttons = card.buttons.iter_mut().flatten().chain(&mut card.more);
         buttons.for_each(|button| button.token.clear());
-        let digest = digest::sha256_hex(&serde_json::to_vec(&card).unwrap_or_default());
+        let digest = sha256_hex(&serde_json::to_vec(&card).unwrap_or_default());
         let adapter = self.adapter.name.to_owned();
         let target = self.target.clone();
         DrawnCard { adapter, target, digest }

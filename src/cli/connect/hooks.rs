@@ -14,6 +14,7 @@ use crate::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{AgentStart, AgentTitle, HookAgent, HookFile, HookMode, Hooks};
 use countersign_port::visible;
+use countersign_tokens::file;
 use similar::{ChangeTag, TextDiff};
 use std::{
     fs, io,
@@ -360,10 +361,8 @@ impl AgentFile {
 
     /// Its text; empty where there is none yet.
     fn read(&self) -> Result<String> {
-        match fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-            read => read.with_context(|| self.path.display().to_string()),
-        }
+        let text = file::read(&self.path).with_context(|| self.path.display().to_string())?;
+        Ok(text.unwrap_or_default())
     }
 
     /// Copies what is there before it changes; the copy, unless the newest one is the same.

@@ -3,7 +3,7 @@
 use countersign_bridge::card::terminal;
 use countersign_domain::{
     Decision, Scope,
-    pause::PauseMode,
+    deadline::PauseMode,
     wire::{AnswerRequest, AskView, PauseRequest},
 };
 use countersign_port::{Card, Tone};

@@ -1,8 +1,8 @@
 //! The connection to one daemon, and how it authenticates.
 
 use crate::{
-    error::ClientError,
     settings::{ClientSettings, Server},
+    transport::ClientError,
 };
 use countersign_domain::wire::NonceReply;
 use countersign_tokens::{

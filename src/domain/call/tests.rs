@@ -130,3 +130,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn handle_and_secret_both_count_and_the_secret_is_not_kept() {
+    let by = |handle: &str| Owner::by(handle);
+    let owner = by("tcp:agent").with("a-secret");
+    assert_eq!(owner, by("tcp:agent").with("a-secret"));
+    for other in [
+        by("tcp:agent"),
+        by("unix:agent").with("a-secret"),
+        by("tcp:agent").with("another"),
+        by("tcp:agent").with(""),
+    ] {
+        assert_ne!(owner, other);
+    }
+    assert!(!owner.as_str().contains("a-secret"));
+}
+
+#[test]
+fn an_owner_is_of_its_handle_whatever_its_secret() {
+    let handle = Owner::by("tcp:agent");
+    assert!(handle.is_of_handle(&handle) && handle.clone().with("a").is_of_handle(&handle));
+    assert!(handle.clone().with("a").is_of_handle(&handle.clone().with("b")));
+    for other in ["tcp:agent2", "tcp", "", "unix:agent"] {
+        assert!(!Owner::by(other).with("a").is_of_handle(&handle), "{other}");
+    }
+}
+#[test]
+fn only_an_agents_own_token_has_an_id() {
+    let owner = Owner::by_token("abc");
+    assert_eq!([owner.token(), owner.clone().with("s").token()], [Some("abc"); 2]);
+    assert_eq!([Owner::by("tcp:agent").token(), Owner::by("").token()], [None; 2]);
+    assert!(!owner.is_of_handle(&Owner::by_token("abcd")));
+}

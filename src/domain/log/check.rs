@@ -2,10 +2,10 @@
 //! cut off.
 
 use crate::log::{
+    LogRow,
     checkpoint::{Checkpoint, LogHead},
     export::{LogHeader, LogLine},
     key::PublicKey,
-    row::LogRow,
 };
 use std::{collections::BTreeSet, fmt};
 

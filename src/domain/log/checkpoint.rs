@@ -1,7 +1,7 @@
 //! Signed checkpoints: how many rows there are, and the hash of the last one.
 
 use crate::log::{
-    fields::fields,
+    fields,
     key::{PublicKey, SigningKey},
 };
 use std::{fmt, str::FromStr};

@@ -1,8 +1,8 @@
 //! The lines of an export: one header, then rows and checkpoints in order.
 
 use crate::log::{
+    LogRow,
     checkpoint::{Checkpoint, LogHead},
-    row::LogRow,
 };
 use serde::{Deserialize, Serialize};
 

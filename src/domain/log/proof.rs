@@ -4,7 +4,7 @@
 //! database, but does not have that key, can neither add a row nor change one before it is sealed. It costs a
 //! microsecond, where a signature would cost a write path fifty.
 
-use crate::log::{fields::fields, key::SigningKey};
+use crate::log::{fields, key::SigningKey};
 use std::{fmt, str::FromStr};
 
 /// How many digits of a public key name it.

@@ -1,10 +1,10 @@
 //! Execution tokens: a person approved exactly this call, and it may run once, until then.
 
 use crate::log::{
-    fields::fields,
+    fields,
     key::{PublicKey, SigningKey},
 };
-use countersign_tokens::digest::sha256_hex;
+use countersign_tokens::sha256_hex;
 use std::{fmt, str::FromStr};
 
 /// What a token's text begins with: its form and version.

@@ -1,6 +1,6 @@
 //! The daemon: its state, pause, reload, log and digests.
 
-use crate::{By, pause::PauseMode};
+use crate::{By, deadline::PauseMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -21,15 +21,13 @@ mod bridge;
 mod manager;
 mod memory;
 mod rest;
-mod result;
 mod waiting;
 pub mod wire;
 
 pub use bridge::{ApprovalBridge, ApprovalOutcome, CancelCause, Suspended};
 pub use manager::ToolApprovalManager;
 pub use rest::{SessionHandles, router};
-pub use result::{RequestError, Resolution, ToolApprovalResult};
-pub use waiting::{Waiting, WaitingOutcome};
+pub use waiting::{RequestError, Resolution, ToolApprovalResult, Waiting, WaitingOutcome};
 
 use std::{
     sync::Arc,

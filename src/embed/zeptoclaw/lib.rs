@@ -19,7 +19,6 @@
 mod approvals;
 mod daemon;
 mod gate;
-mod request;
 
 pub use approvals::{Approvals, Channel, ToolCall, Trust};
 pub use countersign_client::{ClientError, ClientSettings, Server};
@@ -32,8 +31,7 @@ pub use countersign_profiles::zeptoclaw::{
 };
 pub use countersign_tokens::secret::Secret;
 pub use daemon::Daemon;
-pub use gate::ApprovalGate;
-pub use request::ApprovalRequest;
+pub use gate::{ApprovalGate, ApprovalRequest};
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

@@ -9,7 +9,7 @@ use crate::{
 use countersign_domain::{
     Scope,
     call::Appeal,
-    pause::{Pause, PauseMode},
+    deadline::{Pause, PauseMode},
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;

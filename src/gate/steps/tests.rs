@@ -5,7 +5,7 @@
 use crate::{
     Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, SubmitOutcome,
     approvers::{Approvers, Local, Who},
-    ask::{pause::PauseMode, plan::PlannedTarget},
+    ask::{deadline::PauseMode, plan::PlannedTarget},
     routes::Routes,
     routes::{RouteEscalation, RouteTarget, TargetRoute},
 };

@@ -1,16 +1,15 @@
 //! The declaration of oh-my-pi's bash tool for a command: `bash.patterns`, then the critical
 //! shapes.
 
-use std::iter::Peekable;
-use std::str::Chars;
-use std::sync::LazyLock;
-
-use countersign_policy::wrappers::{Inner, Passage, base, unwrap};
-use countersign_policy::{always::spoken, shell, shell::Word, verdict::Verdict};
-use regex::Regex;
-
-use crate::ohmypi::critical;
 use crate::ohmypi::declare::{Declared, Tier};
+use countersign_policy::{
+    always::spoken,
+    shell::{self, Word},
+    verdict::Verdict,
+    wrappers::{Inner, Passage, base, unwrap},
+};
+use regex::{Regex, RegexSet};
+use std::{iter::Peekable, str::Chars, sync::LazyLock};
 
 /// The tool's name.
 pub const TOOL: &str = "bash";
@@ -45,8 +44,8 @@ pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
         return restricted(pattern);
     }
     // `r''m -rf /` shows its shape only without the quotes.
-    let canonical = links.iter().flatten().any(|link| critical::matches(&link.argv.join(" ")));
-    let critical = critical::matches(command)
+    let canonical = links.iter().flatten().any(|link| has_critical_shape(&link.argv.join(" ")));
+    let critical = has_critical_shape(command)
         || canonical
         || !compat && countersign_policy::critical::critical(&shell::scan(command)).is_some();
     match rule {
@@ -516,10 +515,55 @@ const INTERPRETERS: &[&str] = &[
     "sudo", "tcsh", "zsh",
 ];
 
+// The commands for which the system's bash tool always asks a person. They are searched in the raw
+// text, so a quoted mention counts too, and so does any absolute target of a forced `rm`.
+
+/// `\b` separates ASCII words here, as in the system's own expressions.
+const SHAPES: [&str; 21] = [
+    // Deletion and permissions, recursively from an absolute path.
+    r"(?i)(?-u:\b)rm\s+(?:-\S+\s+)*(?:--force|--recursive|-[a-z]*[rf][a-z]*)\s+(?:-\S+\s+)*/",
+    r"(?i)(?-u:\b)rm\s+(?:-\S+\s+)*--no-preserve-root(?-u:\b)",
+    r"(?i)(?-u:\b)sudo\s+rm(?-u:\b)",
+    r"(?i)(?-u:\b)chmod\s+-R\s+[0-7]+\s+/",
+    r"(?-u:\b)chmod\s+-R\s+[-+=,agorstuwxX]+\s+/",
+    r"(?i)(?-u:\b)chown\s+-R\s+\S+\s+/",
+    // Disks.
+    r"(?i)>\s*/dev/sd[a-z]",
+    r"(?i)(?-u:\b)mkfs(?:\.|(?-u:\b))",
+    r"(?i)(?-u:\b)dd\s+if=.+of=/dev/",
+    r"(?i)(?-u:\b)shred\s+/dev/",
+    r"(?i)(?-u:\b)cryptsetup(?-u:\b)",
+    // Login accounts.
+    r"(?i)>\s*/etc/(?:passwd|shadow|sudoers)(?-u:\b)",
+    r"(?i)(?-u:\b)tee\s+(?:-a\s+)?/etc/(?:passwd|shadow|sudoers)(?-u:\b)",
+    // Fetched text that is run.
+    r"(?i)(?-u:\b)(?:curl|fetch|wget)(?-u:\b)[^|]*\|\s*(?:bash|fish|sh|zsh)(?-u:\b)",
+    r"(?i)(?:^|[\s;&|(])(?:bash|sh|source|zsh|\.)\s+<\(\s*(?:curl|fetch|wget)(?-u:\b)",
+    r#"(?i)(?-u:\b)eval\s+(?:["'`]?\$\(|`)\s*(?:curl|fetch|wget)(?-u:\b)"#,
+    // The machine itself, and shells for others.
+    r":\(\)\s*\{\s*:\s*\|\s*:",
+    r"(?-u:\b)kill\s+-9\s+1(?-u:\b)",
+    r"(?i)(?:^|[\s;&|(])(?:halt|poweroff|reboot|shutdown)(?:\s|$|[;|&])",
+    r"(?i)(?:^|[\s;&|(])init\s+0(?-u:\b)",
+    r"(?i)(?-u:\b)nc(?-u:\b)[^|;]*\s-[a-z]*[ec][a-z]*\s",
+];
+
+/// FAIL-CLOSED: if the expressions could not be compiled, every text would match; a test checks
+/// that they can.
+static CRITICAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(SHAPES).ok());
+
+/// Returns true when the text has one of the shapes.
+#[must_use]
+pub fn has_critical_shape(text: &str) -> bool {
+    // A match only asks. Another project that denied on such a list measured 893 false denials in
+    // 40 of 147 tasks.
+    CRITICAL.as_ref().is_none_or(|shapes| shapes.is_match(text))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
+    use super::*;
     use crate::ohmypi::bash::{BashPattern, Link, Star, Verdict, chain, controls, segments};
 
     #[test]
@@ -600,5 +644,11 @@ mod tests {
         assert_eq!(segments("(rm x); a|b & c\nd"), ["rm x", "a", "b", "c", "d"]);
         assert_eq!(segments("echo \"a\\\"b\\n\" '' \\;"), ["echo a\"b\\n ;"]);
         assert_eq!(segments("echo 'open ; rm x"), ["echo open ; rm x"]);
+    }
+
+    #[test]
+    fn the_expressions_can_be_read() {
+        assert!(!has_critical_shape("echo hello"));
+        assert!(has_critical_shape("rm -rf /"));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use countersign_policy::{call::Call, tools::Kind};
 use serde::{Deserialize, Serialize};
 
-use crate::wcore::{Category, SessionMode, config, literal, prefix};
+use crate::wcore::{Category, SessionMode, config, prefix};
 use crate::{Grants, Prefix};
 
 /// A call on its way through the stages.
@@ -61,7 +61,7 @@ impl Stage<'_> {
         let prefixes: &[Prefix] = &grants.prefixes;
         let command = call.command()?;
         let strict = || call.kind() == Kind::Shell && prefix::covers(prefixes, category, command);
-        let covered = literal::covers(prefixes, category, command) && (compat || strict());
+        let covered = prefix::covers_as_text(prefixes, category, command) && (compat || strict());
         covered.then(|| prefixes.iter().map(|prefix| prefix.text.clone()).collect())
     }
 }

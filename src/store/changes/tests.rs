@@ -7,7 +7,7 @@ use crate::{
 };
 use countersign_domain::{
     Body, StoppedClock,
-    step::{AskStep, StepAction},
+    deadline::{AskStep, StepAction},
 };
 use countersign_policy::Rule;
 

@@ -6,9 +6,8 @@ use crate::{
     tests::{answer, answered, new_ask},
 };
 use countersign_domain::{
-    Body,
-    execution::Execution,
-    pause::{Pause, PauseMode},
+    Body, Execution,
+    deadline::{Pause, PauseMode},
 };
 
 fn uses(used: u64, last_at: i64, last_call: &str) -> GrantUse {

@@ -1,11 +1,11 @@
 //! The agent's side: a call of its plugin becomes an ask, and the answer is sent back.
 
 use crate::{
+    Api,
     connectonion::{
         AgentMessage, ConnectionParams, IncomingFrame, decode, incoming, text,
         wire::{self, Reported},
     },
-    state::Api,
 };
 use axum::extract::ws::WebSocket;
 use countersign_gate::{AttachedCaller, Gate, SubmitOutcome, ask::Ask, call::Call};

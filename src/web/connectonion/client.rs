@@ -2,8 +2,8 @@
 //! answer the agent itself.
 
 use crate::{
+    Api,
     connectonion::{ConnectionParams, IncomingFrame, incoming, text, wire},
-    state::Api,
 };
 use axum::extract::ws::WebSocket;
 use countersign_gate::{

@@ -3,6 +3,7 @@
 use crate::inbox::board::now;
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_tokens::file;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -140,12 +141,7 @@ fn derive(purpose: &str, access_token: &str) -> String {
 
 /// Replaces a file of the inbox in one step; only this user can read it.
 pub(crate) fn write(file: &Path, content: &impl Serialize) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut new, content)?;
-    new.as_file().sync_all()?;
-    new.persist(file)?;
-    Ok(())
+    file::replace(file, serde_json::to_vec(content)?)
 }
 
 pub(crate) fn same(secret: &str, given: &str) -> bool {

@@ -6,7 +6,7 @@ use super::{
     table::{Cell, Row},
 };
 use countersign_domain::{
-    Ask, By, Scope, call::Call, owner::Owner, pause::PauseMode, plan::PlannedTarget,
+    Ask, By, Owner, Scope, call::Call, deadline::PauseMode, plan::PlannedTarget,
 };
 use countersign_gate::{
     Audience, Choices, Gate, GateSettings, Limits, OnTimeout, PauseOutcome, Policy, Revoked,

@@ -1,6 +1,7 @@
-//! What happens to an ask while nobody answers. Pure.
+//! The time of an ask: what happens while nobody answers, what stops its clock, and when it starts.
 
-use super::{Ask, plan::PlannedTarget, requirement::Requirement};
+use super::{Ask, By, plan::PlannedTarget, requirement::Requirement};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One thing that happens while nobody answers. It is stored with the ask, in the order of time.
@@ -57,6 +58,80 @@ pub fn widen(requirements: &mut [Requirement], done: &[AskStep]) {
             requirement.also.extend(new);
         }
     }
+}
+
+/// What becomes of calls while everything is paused. Neither lets one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PauseMode {
+    /// They are denied, and told why.
+    Deny,
+    /// They are held as asks, those too that a rule or grant would allow.
+    #[default]
+    Hold,
+}
+
+/// A pause that is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// What becomes of calls.
+    pub mode: PauseMode,
+    /// Who switched it on.
+    pub by: By,
+    /// Unix milliseconds.
+    pub since: i64,
+}
+
+impl PauseMode {
+    /// The word for it, on every surface and in the store.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Hold => "hold",
+        }
+    }
+}
+
+impl std::str::FromStr for PauseMode {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let all = [Self::Deny, Self::Hold];
+        let named = all.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(word));
+        named.ok_or_else(|| format!("`{word}` is not a valid pause mode; use hold or deny"))
+    }
+}
+
+/// What is left of a deadline that a pause has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoppedClock {
+    /// Milliseconds; `None` where the ask waits for ever.
+    pub left_ms: Option<i64>,
+}
+/// An ask that is shown within this time after it was opened keeps the deadline that it was opened
+/// with; milliseconds.
+pub const LATE_MS: i64 = 5_000;
+
+/// The deadline of an ask that nobody has seen before `now`: people have as long from now on as
+/// they would have had from the start. The deadline stays as it is where there is none, where the
+/// ask is not late, and where its time is over: then its caller is told that nobody could be
+/// reached. All times are Unix milliseconds.
+///
+/// So an ask waits to be shown for at most its own time, and to be answered for at most that again.
+///
+/// ```
+/// use countersign_domain::deadline::late_deadline as deadline;
+/// let minutes = |n: i64| n * 60_000;
+/// assert_eq!(deadline(0, Some(minutes(5)), minutes(3)), Some(minutes(8)));
+/// assert_eq!(deadline(0, Some(minutes(5)), 900), Some(minutes(5)));
+/// assert_eq!(deadline(0, Some(minutes(5)), minutes(5)), Some(minutes(5)));
+/// assert_eq!(deadline(0, None, minutes(3)), None);
+/// ```
+#[must_use]
+pub fn late_deadline(created_at: i64, deadline_at: Option<i64>, now: i64) -> Option<i64> {
+    let late = now.saturating_sub(created_at);
+    deadline_at.map(|at| if late > LATE_MS && at > now { at.saturating_add(late) } else { at })
 }
 
 #[cfg(test)]
