@@ -12,7 +12,7 @@ use super::{
     asking::InterruptSignals,
     caller, connect,
     connect::Gate,
-    park::{Parking, ResumedCall},
+    park::{self, Parking, ResumedCall},
     say, wait, when,
 };
 use anyhow::{Context as _, Error, Result, anyhow};
@@ -436,6 +436,7 @@ impl PromptedCall<'_> {
     ) -> Result<HookReply> {
         let transcript = Some(put_off.transcript.clone());
         let run = ParkedRun { transcript, ..parking.run.clone() };
+        let run = park::sealed(run, id, &self.call.session);
         let refused = |why| ParkReply { parked: false, reason: Some(why) };
         let reply = match other {
             Some(other) => refused(one_at_a_time(&other)),

@@ -18,7 +18,7 @@ use countersign_agents::{
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
     wcore::{EngineContext, EngineSession, LaunchOptions},
 };
-use countersign_client::{Client, session};
+use countersign_client::Client;
 use countersign_domain::{parked::ParkedRun, wire::CancelReason};
 use countersign_profiles::{Profile, wcore::ModeChangeSource};
 use countersign_tokens::ids;
@@ -111,7 +111,6 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             park::check()?;
             let (host, transcript, after_s) = (caller::host(), None, after);
             let run = ParkedRun { host, cwd: folder, transcript, words, after_s, seal: None };
-            let run = ParkedRun { seal: session::seal(&run.start()), ..run };
             let while_parked = WhileParked::Wait;
             let host = ParkingHost { hook: &park::hook(context)?, client, run, while_parked };
             host.serve(Start::Prompt(prompt), &mut signals).await

@@ -160,7 +160,9 @@ impl ParkingHost<'_> {
             Some(text) if text.trim_start().starts_with('{') => text,
             Some(file) => fs::read_to_string(&file).with_context(|| file.clone())?,
         };
-        let parking = Parking { run: self.run.clone(), resumed: resumed.cloned() };
+        let seal = session::seal(&self.run.start());
+        let run = ParkedRun { seal, ..self.run.clone() };
+        let parking = Parking { run, resumed: resumed.cloned() };
         let parking = serde_json::to_string(&parking)?;
         let parking = shlex::try_quote(&parking).context("a word holds a NUL character")?;
         let command = format!("{} --gate --park {parking}", self.hook);
@@ -328,13 +330,26 @@ pub(super) struct NotOurs {
 /// # Errors
 /// [`NotOurs`]
 // SECURITY: anybody who may open asks may park a run with any words, and they would run here unseen.
-pub(super) fn check_ours(ask: &str, run: &ParkedRun) -> Result<(), NotOurs> {
-    if run.seal.as_ref().is_some_and(|seal| session::is_sealed(&run.start(), seal)) {
+pub(super) fn check_ours(ask: &str, session: &str, run: &ParkedRun) -> Result<(), NotOurs> {
+    if is_sealed(run, &run.parked_for(ask, session)) {
         return Ok(());
     }
     let words = run.words.iter().map(|word| shlex::try_quote(word).unwrap_or(word.into()));
     let words = line(&words.collect::<Vec<_>>().join(" "));
     Err(NotOurs { ask: ask.to_owned(), words, cwd: line(&run.cwd) })
+}
+
+/// A run as it is parked for this ask. Only one that was started here is sealed.
+// SECURITY: the agent can read the seal that its hook is given. It starts nothing by itself, and
+// what is made of it here starts no other session.
+pub(super) fn sealed(run: ParkedRun, ask: &str, session: &str) -> ParkedRun {
+    let is_ours = is_sealed(&run, &run.start());
+    let seal = is_ours.then(|| session::seal(&run.parked_for(ask, session))).flatten();
+    ParkedRun { seal, ..run }
+}
+
+fn is_sealed(run: &ParkedRun, text: &str) -> bool {
+    run.seal.as_ref().is_some_and(|seal| session::is_sealed(text, seal))
 }
 
 /// The options of Claude Code that choose a conversation. `--resume` takes their place.

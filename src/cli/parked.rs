@@ -99,10 +99,12 @@ fn row(parked: ParkedView) -> Result<Vec<Cell>> {
         (_, false) => ask.reason.clone().unwrap_or_default(),
     };
     let cost = cost_usd.map_or("cost unknown".to_owned(), |cost| format!("${cost:.2} so far"));
-    let host = run.host.unwrap_or_default();
     let card = terminal::of(ask).context("the daemon is of another version: it sends no cards")?;
     let cells = [card.ask, waits, format!("since {}", when(&since)), cost, card.title];
-    let at = format!("{} on {host}", run.cwd);
+    let at = match run.host {
+        Some(host) => format!("{} on {host}", run.cwd),
+        None => run.cwd,
+    };
     Ok(cells.iter().chain([&at]).map(|text| Cell::plain(text)).collect())
 }
 
@@ -183,7 +185,7 @@ async fn go_on(
 ) -> Result<Exit> {
     let right = client.resume_run(&parked.ask.id).await?;
     if !confirmed {
-        park::check_ours(&parked.ask.id, &right.run)?;
+        park::check_ours(&parked.ask.id, &parked.ask.call.session, &right.run)?;
     }
     std::env::set_current_dir(&right.run.cwd).with_context(|| right.run.cwd.clone())?;
     let start = Start::Resumed(ResumedCall::of(&parked, right.epoch));

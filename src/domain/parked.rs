@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Where a parked run was, and what starts it again.
 // The words may hold what its person wrote there, so they are shown to nobody but who resumes it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ParkedRun {
     /// The machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,7 +21,7 @@ pub struct ParkedRun {
     pub words: Vec<String>,
     /// After how many seconds a call that needs a person parks it again.
     pub after_s: u64,
-    /// A proof of who chose these words and this folder: an HMAC with the key of an installation.
+    /// A proof of who chose this run for this ask: an HMAC with the key of an installation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<String>,
 }
@@ -45,11 +46,18 @@ impl ParkedRun {
         Self { words: Vec::new(), seal: None, ..self }
     }
 
-    /// What its seal covers: what would be started, and where. The lengths come with each text, as
-    /// JSON.
+    /// What the seal of a run covers that may park itself: what was started, and where.
     #[must_use]
     pub fn start(&self) -> String {
         serde_json::json!([self.cwd, self.words]).to_string()
+    }
+
+    /// What the seal of a parked run covers: all of it, its ask and its session. No other ask can
+    /// be parked with it, and no other session resumed.
+    #[must_use]
+    pub fn parked_for(&self, ask: &str, session: &str) -> String {
+        let Self { host, cwd, transcript, words, after_s, seal: _ } = self;
+        serde_json::json!([ask, session, host, cwd, transcript, words, after_s]).to_string()
     }
 }
 

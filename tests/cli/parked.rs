@@ -168,6 +168,13 @@ async fn a_run_whose_conversation_is_not_here_says_so_and_stays_parked() {
     assert_eq!((said(&daemon, "ran"), listed(&daemon).await), (String::new(), vec![]));
 }
 
+/// Resumes a run as somebody does who works with the token that the agent has, too.
+async fn resumed_by_token(daemon: &Daemon, id: &str) -> Ended {
+    let mut resume = daemon.command(&["parked", "resume", id]);
+    resume.env("COUNTERSIGN__CLIENT__URL", &daemon.url).env("COUNTERSIGN__CLIENT__TOKEN", AGENT);
+    Process::start(resume).ends().await
+}
+
 #[tokio::test]
 async fn what_an_agent_parks_by_itself_starts_nothing_that_no_person_saw() {
     let daemon = Daemon::start("").await;
@@ -182,10 +189,7 @@ async fn what_an_agent_parks_by_itself_starts_nothing_that_no_person_saw() {
     let parked = daemon.post(&format!("/v1/parked/{id}"), AGENT, &run_of).await;
     assert_eq!(parked, (200, json!({"parked": true})));
     run(&daemon, &["approve", &id]).await;
-    // Somebody who works with the token that the agent has, too.
-    let mut resume = daemon.command(&["parked", "resume", &id]);
-    resume.env("COUNTERSIGN__CLIENT__URL", &daemon.url).env("COUNTERSIGN__CLIENT__TOKEN", AGENT);
-    let refused = Process::start(resume).ends().await;
+    let refused = resumed_by_token(&daemon, &id).await;
     let says = format!(
         "this run was not started by you on this machine. It would start `sh -c \"touch 'not asked'\"` \
          in {}. If you want that: `countersign parked resume {id} --yes`",
@@ -194,6 +198,54 @@ async fn what_an_agent_parks_by_itself_starts_nothing_that_no_person_saw() {
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains(&says), "{refused:?}");
     assert!(!folder.join("not asked").exists());
+}
+
+#[tokio::test]
+async fn what_was_sealed_for_one_ask_starts_no_other_session() {
+    let daemon = Daemon::start("").await;
+    let host = host(&daemon, &[("toolu_1", "make deploy")]);
+    let waits = parked(&daemon).await;
+    let (id, transcript) = (id_of(&waits), &waits["run"]["transcript"]);
+    host.signal("KILL");
+    run(&daemon, &["approve", &id]).await;
+    // What its agent can read: the option of its hook, and the run that it may resume.
+    let option = shlex::split(&said(&daemon, "hook")).unwrap().pop().unwrap();
+    let option: Value = serde_json::from_str(&option).unwrap();
+    let path = format!("/v1/parked/{id}/resume");
+    let (_, right) = daemon.post(&path, APPROVER, &Value::Null).await;
+    for (session, run_of) in [("started", &option["run"]), ("parked", &right["run"])] {
+        assert!(run_of["seal"].is_string(), "{session}: {run_of}");
+        let other = daemon.ask(&call(&json!({ "session": session }))).await;
+        let mut run_of = run_of.clone();
+        run_of["transcript"] = transcript.clone();
+        let reply = daemon.post(&format!("/v1/parked/{other}"), AGENT, &run_of).await;
+        assert_eq!(reply, (200, json!({"parked": true})));
+        run(&daemon, &["approve", &other]).await;
+        let refused = resumed_by_token(&daemon, &other).await;
+        let says = "this run was not started by you on this machine";
+        assert!(refused.code == Some(1) && refused.stderr.contains(says), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_names_no_machine_is_listed_with_its_folder_alone() {
+    let daemon = Daemon::start("").await;
+    let id = parks(&daemon, "s").await;
+    let list = run(&daemon, &["parked"]).await;
+    assert!(list.stdout.starts_with(&id) && list.stdout.ends_with("  /shop\n"), "{list:?}");
+}
+
+#[tokio::test]
+async fn a_field_that_is_not_known_parks_nothing() {
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&call(&json!({}))).await;
+    let run_of = json!({"cwd": "/shop", "words": ["claude"], "after_s": 600, "hosts": "mill"});
+    let (status, reply) = daemon.post(&format!("/v1/parked/{id}"), AGENT, &run_of).await;
+    assert_eq!(status, 400);
+    assert!(reply["error"].as_str().unwrap().contains("unknown field `hosts`"), "{reply}");
+    let ended = json!({"epoch": 0, "put_of": true});
+    let (status, _) = daemon.post(&format!("/v1/parked/{id}/ended"), AGENT, &ended).await;
+    assert_eq!((status, listed(&daemon).await), (400, vec![]));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 # a command) and keeps the contract of 2.1.330 for calls that are put off. In $HOME:
 #   calls  what it wants        ran   what it ran, a line for each time     told  what it was told
 #   marker the call that was put off, with the session as the file's name behind it
+#   hook   the command of its hook
 #   hold   the step before which it stops: `hook`, `decided` or `run`; it says so in `held`
 set -u
 session=11111111-2222-3333-4444-555555555555
@@ -17,6 +18,8 @@ done
 
 # The command of the hook, out of the JSON of the settings.
 hook=$(printf '%s\n' "$settings" | sed -n 's/^ *"command": "\(.*\)",\{0,1\}$/\1/p' | sed 's/\\\(.\)/\1/g')
+
+printf '%s' "$hook" >"$HOME/hook"
 
 hold() {
     if [ "$(cat "$HOME/hold" 2>/dev/null)" = "$1" ]; then

@@ -189,6 +189,7 @@ pub struct TakeQuery {
 
 /// A report that the process of a parked run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ProcessEnded {
     /// The number with which it was resumed; 0 for the one that parked it.
     pub epoch: i64,
