@@ -7,6 +7,7 @@ pub mod edit;
 mod limits;
 mod load;
 mod log;
+mod ntfy;
 mod oidc;
 mod people;
 mod read;
@@ -19,7 +20,7 @@ mod values;
 
 pub use countersign_client::{ClientSettings, Places, Server};
 pub use countersign_profiles::Profile;
-pub use countersign_web::{OidcClaim, OidcSettings, PublicUrl, PushShows};
+pub use countersign_web::{NtfyConfig, OidcClaim, OidcSettings, PublicUrl, PushShows};
 pub use limits::LimitSettings;
 pub use load::ConfigError;
 pub use load::template;
@@ -80,6 +81,8 @@ pub struct Config {
     pub log: LogSettings,
     /// The identity provider that people sign in to the inbox with.
     pub oidc: Option<OidcSettings>,
+    /// A topic of an ntfy server that is told of new requests.
+    pub ntfy: Option<NtfyConfig>,
 }
 
 impl AgentSettings {

@@ -100,7 +100,12 @@ pub async fn run(
     log.check_key().await?;
     let local = listen::InboxAddress::new(&config.daemon, &tcp, port_is_held)?;
     let daemon = name(&config);
-    let accounts = Accounts::new(&local, (&config.daemon, config.oidc.as_ref()), &daemon, &store);
+    let accounts = Accounts::new(
+        &local,
+        (&config.daemon, config.oidc.as_ref(), config.ntfy.as_ref()),
+        &daemon,
+        &store,
+    );
     config.report_left_out();
     let choices = gate::choices(&config, &daemon, accounts.audience(&config.chats), None)?;
     let gate = gate::open(store.clone(), choices).await?;

@@ -2,7 +2,7 @@
 
 use super::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
-    StoreSettings, answer_rules, chats, oidc,
+    StoreSettings, answer_rules, chats, ntfy, oidc,
     people::{self, ConfigEntries},
     routes::{self, RouteEntries},
     secrets,
@@ -34,7 +34,7 @@ pub(crate) const SOCKET: &str = "countersign.sock";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 12] = [
+const LAST_SECTIONS: [&str; 13] = [
     "approvers",
     "people",
     "groups",
@@ -47,6 +47,7 @@ const LAST_SECTIONS: [&str; 12] = [
     "agents",
     "log",
     "oidc",
+    "ntfy",
 ];
 
 /// Reads a config.
@@ -84,6 +85,7 @@ pub(super) fn config(
     let mut chats = reader.chats();
     let oidc = oidc::read(reader.section("oidc"), daemon.public_url.as_ref(), resolve);
     let approvers = reader.approvers(oidc.as_ref());
+    let ntfy = ntfy::read(reader.section("ntfy"), &daemon, &approvers.people);
     let routes = reader.routes(&approvers, &mut chats);
     let reviews = answer_rules::read_reviews(reader.entries("reviews"), &mut reader.problems);
     let config = Config {
@@ -104,6 +106,7 @@ pub(super) fn config(
         agents: read_agents(reader.section("agents"), resolve),
         log: super::log::read(reader.section("log"), resolve),
         oidc,
+        ntfy,
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }

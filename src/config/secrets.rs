@@ -9,13 +9,15 @@ use countersign_tokens::secret::{Token, TokenHash};
 pub(super) type SecretKey = (&'static str, &'static str);
 
 /// The keys with secrets in every program.
-const KEYS: [SecretKey; 6] = [
+const KEYS: [SecretKey; 8] = [
     ("daemon", "agent_token"),
     ("daemon", "approver_token"),
     ("client", "token"),
     ("store", "url"),
     ("log", "webhook_secret"),
     ("oidc", "client_secret"),
+    ("ntfy", "topic"),
+    ("ntfy", "token"),
 ];
 
 /// All keys with secrets; each can also be read from the file that its `…_FILE` variable names.

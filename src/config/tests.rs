@@ -108,6 +108,7 @@ fn defaults() -> Config {
         agents: AgentSettings::default(),
         log: LogSettings::default(),
         oidc: None,
+        ntfy: None,
     }
 }
 
@@ -129,7 +130,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (62, 4));
+    assert_eq!((keys.count(), sections.count()), (65, 5));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -284,6 +285,10 @@ fn everything_can_be_set() {
         scopes = ["groups"]
         session = "8h"
         ca_file = "idp.pem"
+        [ntfy]
+        url = "https://ntfy.example"
+        topic = "approve_7f3a"
+        token = "tk_1"
         "#,
     )
     .unwrap();
@@ -372,6 +377,13 @@ fn everything_can_be_set() {
             session: Duration::from_secs(8 * 3600),
             ca_file: Some("/etc/idp.pem".into()),
         }),
+        ntfy: Some(NtfyConfig {
+            url: "https://ntfy.example".into(),
+            topic: Secret::new("approve_7f3a"),
+            token: Some(Secret::new("tk_1")),
+            person: None,
+            public: Some("https://approve.example:8443".into()),
+        }),
     };
     assert_eq!(config, expected);
 }
@@ -413,7 +425,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
-             answer_rules, reviews, routes, rotas, digest, limits, agents, log, oidc",
+             answer_rules, reviews, routes, rotas, digest, limits, agents, log, oidc, ntfy",
         ]
     );
     assert_eq!(
@@ -1121,5 +1133,42 @@ fn administrators_of_a_group_are_named_by_its_number() {
     for id in ["42", "\"@team\"", "\"ops\""] {
         let said = mistakes(&named(id)).join("\n");
         assert!(said.contains("must be numbers of groups such as -1001234567890"), "{id}: {said}");
+    }
+}
+
+#[test]
+fn a_topic_is_one_persons_where_people_have_names_and_sends_what_push_shows() {
+    let ntfy = "[ntfy]\nurl = \"https://ntfy.example\"\ntopic = \"approve_7f3a\"\n";
+    let ana = "[[people]]\nname = \"Ana\"\ntelegram = 5\n";
+    let person = |text: &str| read(text).unwrap().ntfy.unwrap().person;
+    assert_eq!(person(ntfy), None);
+    assert_eq!(person(&format!("{ntfy}person = \"Ana\"\n{ana}")), Some("telegram:5".to_owned()));
+    for (text, why) in [
+        (
+            format!("{ntfy}{ana}"),
+            "1:2: [ntfy] has no `person`; people answer by name here, so say whose topic it is",
+        ),
+        (
+            format!("{ntfy}person = \"Eve\"\n{ana}"),
+            "4:10: [ntfy] `person` must be the name of somebody in [[people]]",
+        ),
+        (
+            format!("{ntfy}[daemon]\npush = \"off\"\n"),
+            "1:2: [ntfy] sends what `push` in [daemon] shows, and that is \"off\"",
+        ),
+        (
+            ntfy.replace("https:", "http:"),
+            "2:7: [ntfy] `url` must be an https address such as \"https://ntfy.example.org\"",
+        ),
+        (
+            ntfy.replace("approve_7f3a", "approve here"),
+            "3:9: [ntfy] `topic` must be 1 to 64 letters, digits, `_` and `-`",
+        ),
+        (
+            "[ntfy]\nurl = \"https://ntfy.example\"\n".to_owned(),
+            "1:2: [ntfy] has no `topic`; a name that nobody guesses; your phone subscribes to it",
+        ),
+    ] {
+        assert_eq!(mistakes(&text), [format!("/etc/c.toml:{why}")], "{text}");
     }
 }

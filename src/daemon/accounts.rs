@@ -10,7 +10,7 @@ use countersign_bridge::Adapters;
 use countersign_gate::{Audience, Gate};
 use countersign_port::{Adapter, CancellationToken, NamedAdapter};
 use countersign_store::Store;
-use countersign_web::{Inbox, InboxConfig, PushConfig};
+use countersign_web::{Inbox, InboxConfig, NtfyConfig, PushConfig};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::task::TaskTracker;
@@ -55,7 +55,7 @@ impl Accounts {
     /// Creates the inbox without serving it. `daemon` is this daemon's name.
     pub(super) fn new(
         inbox: &listen::InboxAddress,
-        (settings, oidc): (&DaemonSettings, Option<&OidcSettings>),
+        (settings, oidc, ntfy): (&DaemonSettings, Option<&OidcSettings>, Option<&NtfyConfig>),
         daemon: &str,
         store: &Store,
     ) -> Self {
@@ -70,7 +70,7 @@ impl Accounts {
             access_token: inbox.token.reveal().to_owned(),
             allowed_hosts: own.into_iter().chain(named).collect(),
             public: public.cloned(),
-            push: push(settings),
+            push: push(settings, ntfy),
             sign_ins: inbox.sign_ins.clone(),
             oidc: oidc.cloned(),
             // SECURITY: who has a passkey does not come through the provider again, which may have
@@ -220,11 +220,12 @@ fn targets(chat: &ChatAccount) -> Vec<String> {
 }
 
 /// Where push messages are kept and what they show.
-fn push(settings: &DaemonSettings) -> Option<PushConfig> {
+fn push(settings: &DaemonSettings, ntfy: Option<&NtfyConfig>) -> Option<PushConfig> {
     let shows = settings.push?;
     let public = settings.public_url.as_ref().map(|url| url.origin.clone());
     // Push services want an address; Apple's only takes https or a mail address.
     let contact = public.filter(|origin| origin.starts_with("https:"));
     let contact = contact.unwrap_or_else(|| "mailto:countersign@localhost.invalid".to_owned());
-    Some(PushConfig { file: settings.state_dir.join("push.json"), shows, contact })
+    let (file, ntfy) = (settings.state_dir.join("push.json"), ntfy.cloned());
+    Some(PushConfig { file, shows, contact, ntfy })
 }

@@ -182,6 +182,7 @@ fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
         ("store.url", started.store.database != wanted.store.database),
         ("log", started.log != wanted.log),
         ("oidc", started.oidc != wanted.oidc),
+        ("ntfy", started.ntfy != wanted.ntfy),
         ("limits.connections", limits.connections != wanted_limits.connections),
         ("limits.connections_per_peer", limits.per_peer != wanted_limits.per_peer),
     ];

@@ -19,7 +19,7 @@ mod sign_in;
 mod stream;
 
 pub use oidc::{OidcClaim, OidcSettings, try_provider};
-pub use push::{PushConfig, PushShows};
+pub use push::{NtfyConfig, PushConfig, PushShows, is_topic};
 pub use sign_in::People;
 
 use crate::inbox::{

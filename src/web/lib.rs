@@ -33,8 +33,8 @@ pub use asks::view;
 pub use error::ApiError;
 pub use handle::{Handle, Keys, NamedAgent, Surface};
 pub use inbox::{
-    Inbox, InboxConfig, OidcClaim, OidcSettings, People, PublicUrl, PushConfig, PushShows,
-    try_provider,
+    Inbox, InboxConfig, NtfyConfig, OidcClaim, OidcSettings, People, PublicUrl, PushConfig,
+    PushShows, is_topic, try_provider,
 };
 pub use turns::LargeReplies;
 

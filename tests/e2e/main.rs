@@ -30,6 +30,8 @@ mod engine;
 mod inbox_visitor;
 #[path = "../support/line.rs"]
 mod line;
+#[path = "../support/ntfy.rs"]
+mod ntfy_server;
 #[path = "../support/oidc.rs"]
 mod oidc_provider;
 #[path = "../support/postgres.rs"]
@@ -87,6 +89,7 @@ mod labels;
 mod molf;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod molf_chat;
+mod ntfy;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod ohmypi;
 mod oidc;

@@ -5,6 +5,7 @@
 
 mod answer;
 mod message;
+mod ntfy;
 mod sender;
 mod subscribers;
 
@@ -13,10 +14,13 @@ use crate::inbox::{
     guard::{Visitor, refusal},
     push::{
         answer::{Answers, Offer},
+        ntfy::Ntfy,
         sender::Sender,
         subscribers::{Subscribers, Subscription},
     },
 };
+pub use ntfy::{NtfyConfig, is_topic};
+
 use axum::{
     Extension, Json, Router,
     extract::{State, rejection::JsonRejection},
@@ -33,9 +37,11 @@ use tokio::sync::mpsc;
 /// The push of one inbox.
 pub(crate) struct Push {
     shows: PushShows,
+    ntfy: Option<NtfyConfig>,
     subscribers: Arc<Subscribers>,
     answers: Arc<Answers>,
     news: mpsc::UnboundedSender<NewRequest>,
+    news_for_ntfy: mpsc::UnboundedSender<NewRequest>,
 }
 
 impl Push {
@@ -53,7 +59,13 @@ impl Push {
         let sender = Sender::new((subscribers.clone(), answers.clone()), config)?;
         // It ends with the last handle of this inbox.
         tokio::spawn(sender.run(coming));
-        Some(Self { shows: config.shows, subscribers, answers, news })
+        // A slow one delays no browser.
+        let (news_for_ntfy, coming) = mpsc::unbounded_channel();
+        if let Some(ntfy) = config.ntfy.clone() {
+            tokio::spawn(Ntfy::new(ntfy, answers.clone(), config.shows)?.run(coming));
+        }
+        let (shows, ntfy) = (config.shows, config.ntfy.clone());
+        Some(Self { shows, ntfy, subscribers, answers, news, news_for_ntfy })
     }
 
     /// The passkeys with which people had signed in who are told.
@@ -73,7 +85,7 @@ impl Push {
         if !card.tone.is_open() {
             return;
         }
-        if let Err(error) = self.subscribers.keep_people(stays) {
+        if let Err(error) = self.subscribers.keep_people(&stays) {
             // FAIL-CLOSED: nobody is told rather than somebody who is gone.
             tracing::error!(%error, "no push: the subscribers cannot be written");
             return;
@@ -86,7 +98,11 @@ impl Push {
             deadline: card.deadline,
             offers: self.answers.offered(card),
         };
-        // The sender is gone only while the daemon stops.
+        // A sender is gone only while the daemon stops, or where there is no topic.
+        let ntfy = self.ntfy.as_ref();
+        if ntfy.is_some_and(|ntfy| ntfy.person.as_deref().is_none_or(stays)) {
+            let _ = self.news_for_ntfy.send(news.clone());
+        }
         let _ = self.news.send(news);
     }
 }
@@ -103,6 +119,8 @@ pub struct PushConfig {
     /// An address that tells the operator of a push service who sends, such as
     /// `https://approve.example`.
     pub contact: String,
+    /// A topic that is told as well.
+    pub ntfy: Option<NtfyConfig>,
 }
 
 /// What a notification shows.

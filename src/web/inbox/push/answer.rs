@@ -11,7 +11,7 @@ use crate::inbox::{
     guard::{Visitor, refusal, same_origin},
     press::{PressBody, hand_over},
     proof,
-    push::{off, subscribers::Subscription},
+    push::{Push, off},
     session::same,
     sign_in::{FOREIGN, random},
 };
@@ -72,14 +72,28 @@ impl Answers {
         [Act::Approve, Act::Deny].into_iter().filter_map(offer).collect()
     }
 
-    /// The same for one browser, as its worker reads it.
-    pub(super) fn of_browser(&self, offers: &[Offer], browser: &Subscription) -> Value {
+    /// The same for the browser with this address, as its worker reads it.
+    pub(super) fn of_browser(&self, offers: &[Offer], endpoint: &str) -> Value {
         let answer = |offer: &Offer| {
-            let proof = self.proof(&offer.lines, browser)?;
+            let proof = self.proof(&offer.lines, endpoint)?;
             Some(json!({ "act": offer.act, "label": offer.label, "proof": proof }))
         };
         let answers: Vec<_> = offers.iter().filter_map(answer).collect();
-        json!({ "browser": name(browser), "all": answers })
+        json!({ "browser": hash(endpoint), "all": answers })
+    }
+
+    /// The label of a denial alone, and the request that is one.
+    pub(super) fn denial(
+        &self,
+        offers: &[Offer],
+        card: &str,
+        endpoint: &str,
+    ) -> Option<(String, Value)> {
+        let offer = offers.iter().find(|offer| offer.act == Act::Deny)?;
+        let proof = self.proof(&offer.lines, endpoint)?;
+        let browser = hash(endpoint);
+        let request = json!({ "card": card, "act": offer.act, "browser": browser, "proof": proof });
+        Some((offer.label.clone(), request))
     }
 
     fn button<'a>(&self, card: &'a Card, act: Act) -> Option<&'a Button> {
@@ -92,8 +106,8 @@ impl Answers {
         card.buttons.iter().flatten().find(|button| may && button.style == style)
     }
 
-    fn proof(&self, [act, card, digest]: &[String; 3], browser: &Subscription) -> Option<String> {
-        proof::proof(self.key.as_deref()?, &["push", act, card, digest, &browser.endpoint])
+    fn proof(&self, [act, card, digest]: &[String; 3], endpoint: &str) -> Option<String> {
+        proof::proof(self.key.as_deref()?, &["push", act, card, digest, endpoint])
     }
 }
 
@@ -109,11 +123,6 @@ pub(crate) struct Offer {
 /// The card as a person was told of it.
 fn digest(card: &Card) -> String {
     hash(&json!([card.title, card.origin, card.tone, card.whole, card.blocks]).to_string())
-}
-
-/// What a browser calls itself.
-fn name(browser: &Subscription) -> String {
-    hash(&browser.endpoint)
 }
 
 fn hash(text: &str) -> String {
@@ -155,17 +164,29 @@ pub(super) async fn answer(
 // FAIL-CLOSED: a person who may not answer any more, or whom nobody can ask about now, presses nothing.
 fn proven(inbox: &InboxState, answered: &Answered) -> Option<(Presser, PressBody)> {
     let push = inbox.push.as_ref()?;
-    let all = push.subscribers.all();
-    let browser = all.iter().find(|one| same(&name(one), &answered.browser))?;
+    let (endpoint, person) = told(push, answered)?;
     let card = inbox.board.card(&answered.card)?;
     let lines = [answered.act.name().to_owned(), card.id.clone(), digest(&card)];
-    let right = push.answers.proof(&lines, browser)?;
+    let right = push.answers.proof(&lines, &endpoint)?;
     let button = push.answers.button(&card, answered.act)?;
-    let presser = match &browser.person {
+    let presser = match &person {
         None => Visitor::Nameless.presser(),
         Some(person) => inbox.people()?.person(person)?,
     };
     same(&right, &answered.proof).then(|| (presser, PressBody::of(&card.id, &button.token)))
+}
+
+/// Where an answer comes from that was told of there, and whose it is then.
+// SECURITY: others can read what an ntfy server is told, so a denial is all that comes from there.
+fn told(push: &Push, answered: &Answered) -> Option<(String, Option<String>)> {
+    let is_it = |endpoint: &str| same(&hash(endpoint), &answered.browser);
+    let all = push.subscribers.all();
+    if let Some(browser) = all.into_iter().find(|one| is_it(&one.endpoint)) {
+        return Some((browser.endpoint, browser.person));
+    }
+    let ntfy = push.ntfy.as_ref().filter(|_| answered.act == Act::Deny)?;
+    let endpoint = ntfy.endpoint();
+    is_it(&endpoint).then(|| (endpoint, ntfy.person.clone()))
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use tokio::sync::mpsc;
 /// How long the first of several requests waits for the others, so that a burst is one message.
 const GATHER: Duration = Duration::from_millis(300);
 /// The pause between two messages. Browsers drop the subscription of a site that sends many.
-const PAUSE: Duration = Duration::from_secs(3);
+pub(super) const PAUSE: Duration = Duration::from_secs(3);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a message is tried, and the longest pause between.
-const TRIES: usize = 3;
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub(super) const TRIES: usize = 3;
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long a push service keeps a message for a browser that is away, without a deadline of the
 /// request, in seconds.
 const KEPT: i64 = 60 * 60;
@@ -37,17 +37,19 @@ pub(super) struct Sender {
     client: Client,
 }
 
-/// A message before it is encrypted.
-struct Note {
-    text: Value,
+/// What is sent, before it is encrypted or worded for its receiver.
+pub(super) struct Note {
+    pub(super) text: Value,
     /// What it can answer.
-    offers: Vec<Offer>,
+    pub(super) offers: Vec<Offer>,
+    /// Whether it tells of a critical request.
+    pub(super) critical: bool,
     /// Seconds.
     kept: i64,
 }
 
-/// How the push service answered.
-enum PushReply {
+/// How a push service or an ntfy server answered.
+pub(super) enum PushReply {
     Taken,
     Gone,
     Again(Duration),
@@ -60,20 +62,13 @@ impl Sender {
         (subscribers, answers): (Arc<Subscribers>, Arc<Answers>),
         config: &PushConfig,
     ) -> Option<Self> {
-        let client = Client::builder().timeout(TIMEOUT).redirect(redirect::Policy::none()).build();
-        let client = client.map_err(|error| tracing::error!(%error, "no push")).ok()?;
         let PushConfig { shows, contact, .. } = config.clone();
-        Some(Self { subscribers, answers, shows, contact, client })
+        Some(Self { subscribers, answers, shows, contact, client: client()? })
     }
 
     /// Sends until the inbox is gone.
     pub(super) async fn run(self, mut coming: mpsc::UnboundedReceiver<NewRequest>) {
-        while let Some(first) = coming.recv().await {
-            tokio::time::sleep(GATHER).await;
-            let mut news = vec![first];
-            while let Ok(more) = coming.try_recv() {
-                news.push(more);
-            }
+        while let Some(news) = burst(&mut coming).await {
             let note = note(&news, self.shows, now());
             let all = self.subscribers.all();
             join_all(all.iter().map(|browser| self.send(browser, &note))).await;
@@ -86,7 +81,7 @@ impl Sender {
         let host = address.host_str().unwrap_or_default().to_owned();
         let mut text = note.text.clone();
         if let (Some(told), false) = (text.as_object_mut(), note.offers.is_empty()) {
-            let answers = self.answers.of_browser(&note.offers, browser);
+            let answers = self.answers.of_browser(&note.offers, &browser.endpoint);
             told.insert("answers".to_owned(), answers);
         }
         let text = text.to_string();
@@ -116,21 +111,7 @@ impl Sender {
         let request = self.client.post(address.clone()).body(body);
         let request = request.header("authorization", signed).header("ttl", kept);
         let request = request.header("content-encoding", "aes128gcm").header("urgency", "high");
-        match request.send().await {
-            // SECURITY: without its URL, which is a secret of the browser.
-            Err(error) if error.is_builder() => PushReply::Refused(error.without_url().to_string()),
-            Err(_) => PushReply::Again(PAUSE),
-            Ok(reply) => match reply.status() {
-                status if status.is_success() => PushReply::Taken,
-                StatusCode::NOT_FOUND | StatusCode::GONE => PushReply::Gone,
-                status if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
-                    let after = reply.headers().get(RETRY_AFTER);
-                    let seconds = after.and_then(|value| value.to_str().ok()?.parse().ok());
-                    PushReply::Again(seconds.map_or(PAUSE, Duration::from_secs))
-                }
-                status => PushReply::Refused(status.to_string()),
-            },
-        }
+        PushReply::of(request.send().await)
     }
 
     fn forget(&self, browser: &Subscription, host: &str, why: &str) {
@@ -141,8 +122,49 @@ impl Sender {
     }
 }
 
+impl PushReply {
+    pub(super) fn of(reply: Result<reqwest::Response, reqwest::Error>) -> Self {
+        let reply = match reply {
+            Ok(reply) => reply,
+            // SECURITY: without its URL, which is a secret of the browser.
+            Err(error) if error.is_builder() => {
+                return Self::Refused(error.without_url().to_string());
+            }
+            Err(_) => return Self::Again(PAUSE),
+        };
+        match reply.status() {
+            status if status.is_success() => Self::Taken,
+            StatusCode::NOT_FOUND | StatusCode::GONE => Self::Gone,
+            status if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
+                let after = reply.headers().get(RETRY_AFTER);
+                let seconds = after.and_then(|value| value.to_str().ok()?.parse().ok());
+                Self::Again(seconds.map_or(PAUSE, Duration::from_secs))
+            }
+            status => Self::Refused(status.to_string()),
+        }
+    }
+}
+
+/// `None` if this system has no TLS, which is logged.
+pub(super) fn client() -> Option<Client> {
+    let client = Client::builder().timeout(TIMEOUT).redirect(redirect::Policy::none()).build();
+    client.map_err(|error| tracing::error!(%error, "no push")).ok()
+}
+
+/// The next request with those that come at about the same time; `None` once no more can come.
+pub(super) async fn burst(
+    coming: &mut mpsc::UnboundedReceiver<NewRequest>,
+) -> Option<Vec<NewRequest>> {
+    let mut news = vec![coming.recv().await?];
+    tokio::time::sleep(GATHER).await;
+    while let Ok(more) = coming.try_recv() {
+        news.push(more);
+    }
+    Some(news)
+}
+
 /// What a notification says of what has come, as `assets/worker.js` reads it.
-fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
+pub(super) fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
     let critical = news.iter().filter(|one| one.critical).count();
     let (title, body) = match (news, shows) {
         ([one], PushShows::Line) => {
@@ -167,7 +189,8 @@ fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
         ([one], PushShows::Line) => one.offers.clone(),
         _ => Vec::new(),
     };
-    Note { text: json!({ "title": title, "body": body, "card": card }), offers, kept }
+    let text = json!({ "title": title, "body": body, "card": card });
+    Note { text, offers, critical: critical > 0, kept }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
 
 fn config(folder: &TempDir, shows: PushShows) -> PushConfig {
     let contact = "https://approve.example".to_owned();
-    PushConfig { file: folder.path().join("push.json"), shows, contact }
+    PushConfig { file: folder.path().join("push.json"), shows, contact, ntfy: None }
 }
 
 async fn desk(folder: &TempDir) -> Desk {
