@@ -401,6 +401,7 @@ impl<'r> Judge<'r, '_> {
                 !to.is_empty()
                     && !to.starts_with('-')
                     && !paths::outside(to, self.dirs)
+                    && !paths::keeps_secrets(to, self.dirs)
                     // A hidden folder is often one that tools obey, such as `.git`.
                     && !to.split('/').any(|part| part.starts_with('.') && part != ".")
             })

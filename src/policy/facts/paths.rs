@@ -6,7 +6,7 @@ mod secrets;
 use std::borrow::Cow;
 
 pub(crate) use crate::facts::paths::readings::{UNKNOWN, braces, readings};
-pub use crate::facts::paths::secrets::{PatternOf, may_be_secret, secret};
+pub use crate::facts::paths::secrets::{PatternOf, keeps_secrets, may_be_secret, secret};
 use crate::shell::{Word, WordKind};
 
 /// The directories of a call.

@@ -100,6 +100,15 @@ pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
         || FILES.iter().any(|(folder, file)| name.eq_ignore_ascii_case(file) && below(folder))
 }
 
+/// Returns true for a folder in which some file counts only because it is there: a path relative to
+/// such a folder does not tell.
+#[must_use]
+pub fn keeps_secrets(folder: &str, dirs: Directories<'_>) -> bool {
+    let folder = clean(folder, dirs);
+    let is = |name: &str| folder.split('/').any(|part| part.eq_ignore_ascii_case(name));
+    FOLDERS.iter().chain(FILES.iter().map(|(folder, _)| folder)).any(|name| is(name))
+}
+
 /// The use of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternOf {

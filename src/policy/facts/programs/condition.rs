@@ -75,7 +75,8 @@ pub(super) const LOOKS: When =
     When::Surely("--help -help --dry-run --dry-run=client --dryrun help");
 
 /// Options before a sub-command whose value is not an operand.
-pub(super) const VALUES: Words = "-h -p -n -a -u -U -d --host --port --namespace --context";
+pub(super) const VALUES: Words = "\
+    -h -p -n -a -u -U -d --host --port --namespace --context --profile --region --project";
 
 /// Creates a critical case; a call that only shows the manual is an exception.
 pub(super) const fn critical(when: When, why: &'static str) -> Case {

@@ -1,6 +1,5 @@
 //! Compilers, build tools, tests and linters.
 
-use crate::facts::programs::Words;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
     All, Any, Has, Holds, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb,
@@ -10,6 +9,7 @@ use crate::facts::programs::description::{AlwaysRule, Operands, Program, Role, r
 use crate::facts::programs::known::common::{
     FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES,
 };
+use crate::facts::programs::{Words, listed};
 
 pub(crate) static ALL: &[Program] = &[
     // A variable on the command line can replace the shell and every tool of the recipes.
@@ -57,7 +57,7 @@ pub(crate) static ALL: &[Program] = &[
                 ]),
                 STARTS_ANOTHER,
             ),
-            case(Outside("-C -o -coverprofile -cpuprofile"), OUTSIDE),
+            case(Test(go_leaves), OUTSIDE),
         ])
         .reaches(&[FROM_ITS_REGISTRY])
         .grant(AlwaysRule::words(2).our_three("run").never_subs("generate")),
@@ -100,11 +100,11 @@ pub(crate) static ALL: &[Program] = &[
         case(
             Any(&[
                 Test(loads_a_plugin),
-                options("--pdb --pdbcls --pastebin --override-ini", "", ""),
+                options("--pdb --pdbcls --pastebin --override-ini", "o", "kmpcWrn"),
             ]),
             STARTS_ANOTHER,
         ),
-        case(Outside(PYTEST_FOLDERS), OUTSIDE),
+        case(Any(&[Outside(PYTEST_FOLDERS), Test(names_outside)]), OUTSIDE).values("-k -m -W -n"),
     ]),
     Program::named("ruff").versions("--version"),
     Program::named("bazel ng nx turbo hugo swift wp sst").grant(AlwaysRule::words(2)),
@@ -161,7 +161,7 @@ const ESLINT_OPTIONS: Words = "\
     --config --rulesdir --resolve-plugins-relative-to --output-file --parser --plugin --format";
 const PYTEST_FOLDERS: Words = "\
     -c --config-file --rootdir --confcutdir --basetemp --junitxml --junit-xml --cov-config \
-    --log-file";
+    --log-file --debug";
 const GDB_OPTIONS: Words = "\
     --command --eval-command --init-command --init-eval-command --args --batch --python";
 const PANDOC_OPTIONS: Words = "\
@@ -181,6 +181,25 @@ fn go_runs(args: &Arguments<'_, '_>) -> bool {
             text.strip_prefix(option).is_some_and(|more| more.is_empty() || more.starts_with('='))
         })
     })
+}
+
+/// Returns true when go builds or runs a package outside the project, or writes there; it accepts
+/// `-o x`, `--o=x` and the like.
+fn go_leaves(args: &Arguments<'_, '_>) -> bool {
+    let builds = listed("run test build vet install", args.verb());
+    let option = |text: &str| {
+        let name = text.trim_start_matches('-');
+        text.starts_with('-') && listed("C o coverprofile cpuprofile memprofile outputdir", name)
+    };
+    let attached = args.texts().filter_map(|text| text.split_once('='));
+    let separate = args.texts().zip(args.texts().skip(1));
+    builds && args.named().get(1).is_some_and(|package| args.outside(package))
+        || attached.chain(separate).any(|(name, path)| option(name) && args.path_outside(path))
+}
+
+/// Returns true when an operand is outside the project.
+pub(super) fn names_outside(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| args.outside(word))
 }
 
 /// Returns true when pytest loads a plug-in.

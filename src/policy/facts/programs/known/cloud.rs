@@ -3,8 +3,8 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Always, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Second,
-    Secret, Starts, Verb,
+    All, Always, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Outside,
+    Second, Secret, Starts, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{AlwaysRule, Pipe, Program, Reach, Role, Title, To};
@@ -91,17 +91,29 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("gh")
         .roles(&[Role::Titled])
         .versions("--version")
-        .beyond(&[case(
-            Any(&[
-                All(&[Verb("api"), options("--method --field --raw-field --input", "XfF", "Hqtp")]),
-                Holds(&["\n", "\r"]),
-                All(&[
-                    Any(&[Verb(GH_SETTINGS), Second("delete archive rename transfer")]),
-                    Not(&Any(&[Second(GH_LOOKS), Verb("status search")])),
+        .beyond(&[
+            case(
+                Any(&[
+                    All(&[
+                        Verb("api"),
+                        options("--method --field --raw-field --input", "XfF", "Hqtp"),
+                    ]),
+                    Holds(&["\n", "\r"]),
+                    All(&[
+                        Any(&[Verb(GH_SETTINGS), Second("delete archive rename transfer")]),
+                        Not(&Any(&[Second(GH_LOOKS), Verb("status search")])),
+                    ]),
                 ]),
-            ]),
-            PUBLISHES,
-        )])
+                PUBLISHES,
+            ),
+            case(
+                Any(&[
+                    Outside("--body-file --notes-file"),
+                    All(&[Verb("pr issue release"), Outside("-F")]),
+                ]),
+                LEAKS,
+            ),
+        ])
         .critical(&[DELETES_AT_THE_FORGE])
         .prose(FORGE_PROSE)
         .reaches(&[TO_THE_FORGE])
@@ -152,7 +164,7 @@ const EMPTIES_A_BUCKET: Case =
 const COPIES_A_SECRET: Case = case(All(&[Has("cp mv sync put copy upload"), Secret]), LEAKS);
 const DELETES_AT_THE_FORGE: Case = destroys(Any(&[
     All(&[Nth(0, "repo release secret project"), Nth(1, "delete")]),
-    All(&[Nth(0, "api"), Has("DELETE")]),
+    All(&[Nth(0, "api"), Test(sends_delete)]),
 ]));
 const TO_THE_FORGE: Reach = Reach::Publishes {
     sub: "pr mr release gist issue",
@@ -187,6 +199,11 @@ const FORGE_CHANGES: &[Change] = &[
     deletes(All(&[Nth(0, "secret"), Nth(1, "delete remove")]), 2, "secret"),
     deletes(All(&[Nth(0, "project"), Nth(1, "delete")]), 2, "project"),
 ];
+
+/// Returns true for `-X DELETE`, however it is written.
+fn sends_delete(args: &Arguments<'_, '_>) -> bool {
+    args.values("-X --method").iter().any(|method| method.eq_ignore_ascii_case("delete"))
+}
 
 /// Returns what terraform destroys: all that it manages, or what `-target` names.
 fn destroys_infrastructure(args: &Arguments<'_, '_>) -> Option<String> {

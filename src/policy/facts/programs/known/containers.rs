@@ -3,7 +3,7 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{self, Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Starts, Test, Verb,
+    All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Outside, Starts, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{
@@ -29,7 +29,7 @@ pub(crate) static ALL: &[Program] = &[
         .changes(DOCKER_CHANGES),
     Program::named("docker-compose")
         .beyond(&[LEAVES_THE_CONTAINER])
-        .critical(&[destroys(All(&[Nth(0, "down"), Has("-v --volumes")]))])
+        .critical(&[destroys(All(&[Nth(0, "down"), Has("-v --volumes")])).values(COMPOSE)])
         .changes(&[
             says(All(&[Nth(0, "down"), Has("-v --volumes")]), DOWN_WITH_VOLUMES),
             says(All(&[Nth(0, "down"), Not(&Has("-v --volumes"))]), DOWN),
@@ -56,8 +56,11 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[destroys(Nth(0, "uninstall delete del un"))])
         .changes(&[judged(Nth(0, "uninstall delete del un"), uninstalls)])
         .grant(AlwaysRule::words(2)),
-    Program::named("kind").grant(AlwaysRule::words(2).three("create")),
-    Program::named("minikube kustomize skaffold crictl").grant(AlwaysRule::words(2)),
+    Program::named("kind").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
+    Program::named("minikube").critical(&[DELETES]).grant(AlwaysRule::words(2)),
+    Program::named("vagrant virsh multipass")
+        .critical(&[destroys(Operand("destroy undefine delete"))]),
+    Program::named("kustomize skaffold crictl").grant(AlwaysRule::words(2)),
     Program::named("lxc").runs(Runs::Elsewhere("exec run")),
     Program::named("eksctl").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
     Program::named("kops").critical(&[DELETES]),
@@ -83,6 +86,7 @@ const DOCKER_OPTIONS: Words = "\
 const LEAVES_THE_CONTAINER: Case = case(
     Any(&[
         Test(mounts_outside),
+        Outside("-f --file --project-directory"),
         Starts(CONTAINER_OPTIONS),
         Verb("push login logout plugin swarm save export cp commit"),
     ]),
@@ -96,7 +100,9 @@ const PRUNES: Case = destroys(All(&[
 const REMOVES_VOLUMES: Case = destroys(All(&[Nth(0, "volume"), Nth(1, "rm remove")]));
 const REMOVES_ALL: Case = destroys(All(&[Nth(0, "rm rmi kill stop"), Test(names_a_list)]));
 const TAKES_VOLUMES_DOWN: Case =
-    destroys(All(&[Nth(0, "compose"), Nth(1, "down"), Has("-v --volumes")]));
+    destroys(All(&[Nth(0, "compose"), Nth(1, "down"), Has("-v --volumes")])).values(COMPOSE);
+/// Options of compose whose value is not its sub-command.
+const COMPOSE: Words = "-f --file -p --project-name --profile --env-file --project-directory";
 const LEAVES_THE_SWARM: Case = destroys(All(&[Nth(0, "swarm"), Nth(1, "leave")]));
 // With these, root in the container is root on the host.
 const REACHES_THE_HOST: Case = destroys(All(&[

@@ -65,6 +65,14 @@ pub(super) static ALL: &[Program] = &[
     Program::named("mongo")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Holds(&["dropDatabase", ".drop()", "deleteMany({})", "remove({})"]))]),
+    Program::named("flyway").critical(&[drops(Operand("clean"))]),
+    Program::named("liquibase").critical(&[drops(Operand("drop-all dropAll"))]),
+    Program::named("dotnet").critical(&[drops(All(&[
+        Nth(0, "ef"),
+        Nth(1, "database"),
+        Nth(2, "drop"),
+    ]))]),
+    Program::named("kafka-topics kafka-topics.sh").critical(&[drops(Has("--delete"))]),
     Program::named("supabase").critical(&[drops(All(&[Nth(0, "db"), Nth(1, "reset")]))]).changes(
         &[says(All(&[Nth(0, "db"), Nth(1, "reset")]), "deletes all data of the database")],
     ),

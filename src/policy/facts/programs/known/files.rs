@@ -8,7 +8,7 @@ use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, R
 use crate::facts::programs::known::common::{self, RAW, TEXT_VALUES, WRITE_VALUES, WRITES};
 use crate::facts::programs::known::{network, syntax, system};
 use crate::facts::programs::sensitive::{cleaned, everything, vast};
-use crate::facts::programs::{LEAKS, Words};
+use crate::facts::programs::{LEAKS, Words, base};
 use crate::shell::{Word, WordKind};
 
 pub(super) static ALL: &[Program] = &[
@@ -337,7 +337,11 @@ fn wiped(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let vast = named.iter().filter(|word| vast(word)).map(|word| whole_of(word));
     let guard_off = args.any(|text| text.starts_with("--no-preserve"));
     let worst = vast.min_by_key(|what| WHOLE.iter().position(|one| one == what));
-    worst.or(guard_off.then_some("deletes even a root directory, if that is what it names"))
+    let git = |word: &&Word<'_>| cleaned(word).is_some_and(|path| base(&path) == ".git");
+    let history = named.iter().any(git).then_some("deletes the history of a repository");
+    worst
+        .or(history)
+        .or(guard_off.then_some("deletes even a root directory, if that is what it names"))
 }
 
 /// What a vast word stands for, the worst first.

@@ -9,6 +9,7 @@ use crate::facts::programs::condition::{case, options, sub};
 use crate::facts::programs::description::{
     AlwaysRule, Depth, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
 };
+use crate::facts::programs::known::build::names_outside;
 use crate::facts::programs::{Words, listed};
 
 pub(super) static ALL: &[Program] = &[Program::named("git")
@@ -141,6 +142,7 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
         // `-u` names a program for the other side, `-c` any setting.
         sub("clone", options("", "uc", "bojr"), GIT_RUNS),
         sub("rebase", options("", "x", "sX"), GIT_RUNS),
+        sub("merge pull rebase cherry-pick revert", Test(names_a_strategy), GIT_RUNS),
         sub("bisect", Has("run visualize view"), GIT_RUNS),
         // `submodule foreach` runs a command; only the listing forms run nothing.
         sub("submodule", Not(&Any(&[First("status summary"), Bare])), GIT_RUNS),
@@ -174,6 +176,11 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
             .unless(DRY),
         sub("update-ref", Always, REFERENCES),
         sub(
+            "fetch pull",
+            Any(&[options("--force", "f", "jo"), Test(forces_a_ref)]),
+            "it overwrites branches by force",
+        ),
+        sub(
             "symbolic-ref reflog",
             Any(&[Nth(0, "delete expire"), options("", "d", "m")]),
             REFERENCES,
@@ -184,6 +191,7 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
             Any(&[Test(works_outside), options("--template", "", "")]),
             "it writes outside the project",
         ),
+        sub("bundle", Test(names_outside), "it writes outside the project"),
         sub(
             "blame annotate",
             Outside("--contents -S --ignore-revs-file"),
@@ -194,8 +202,8 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
             All(&[options("--no-index", "", ""), Test(names_outside)]),
             "it reads files outside the project",
         ),
-        case(options("--output --output-directory", "", ""), GIT_WRITES),
-        sub("format-patch", Outside("-o"), GIT_WRITES),
+        case(options("--output --output-directory --export-marks", "", ""), GIT_WRITES),
+        sub("format-patch bugreport diagnose checkout-index", Outside("-o --prefix"), GIT_WRITES),
         case(
             All(&[Uncertain, Not(&Sub(GIT_PLAIN))]),
             "a word that is only known when it runs may be an option",
@@ -212,7 +220,14 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
         sub("reflog", Nth(0, "expire delete"), HISTORY).values(MESSAGES),
         sub("gc prune", Test(prunes_at_once), HISTORY).values(MESSAGES),
         sub("clean", options("--force", "f", "e"), HISTORY).values(MESSAGES).unless(DRY),
-        sub("reset", options("--hard", "", ""), HISTORY).values(MESSAGES),
+        sub("reset", options("--hard --merge", "", ""), HISTORY).values(MESSAGES),
+        // Without a branch it only drops every uncommitted change.
+        sub("checkout", All(&[options("--force", "f", "bB"), Not(&AtLeast(1))]), HISTORY),
+        sub("switch", options("--discard-changes", "", ""), HISTORY),
+        sub("read-tree", options("--reset", "", ""), HISTORY),
+        sub("checkout-index", All(&[Flag("f"), Flag("a")]), HISTORY),
+        sub("worktree submodule", All(&[Nth(0, "remove deinit"), Has("-f --force")]), HISTORY),
+        sub("rm", All(&[ALL_FILES, Flag("f")]), HISTORY),
         // `git checkout .` drops every uncommitted change.
         sub("checkout", All(&[ALL_FILES, Any(&[Has("--"), Not(&AtLeast(2))])]), HISTORY)
             .values(MESSAGES),
@@ -265,7 +280,8 @@ const GIT_RUNNERS: Words = "\
 const GIT_RUNS: &str = "an option of git runs another program";
 const GIT_PROGRAMS: Words = "\
     difftool mergetool send-email instaweb web--browse daemon shell cvsserver gui p4 svn \
-    fast-import hook maintenance credential filter-branch filter-repo apply am";
+    fast-import hook maintenance credential imap-send filter-branch filter-repo apply am merge-index column \
+    for-each-repo";
 const GIT_FORCES: Words = "\
     --force --force-with-lease --force-if-includes --mirror --delete --prune";
 const REFERENCES: &str = "it rewrites references";
@@ -386,6 +402,12 @@ fn prunes_at_once(args: &Arguments<'_, '_>) -> bool {
     args.values("--prune --expire").iter().any(|when| !is_old(when))
 }
 
+/// Returns true for a strategy that git does not bring along: `-s x` runs a program `git-merge-x`.
+fn names_a_strategy(args: &Arguments<'_, '_>) -> bool {
+    let own = |name: &str| listed("ort recursive resolve octopus ours subtree", name);
+    !args.values("-s --strategy").into_iter().all(own)
+}
+
 /// Returns true when a ref is overwritten (`+main`) or deleted (`:main`).
 fn forces_a_ref(args: &Arguments<'_, '_>) -> bool {
     args.named().iter().skip(1).any(|word| word.text.starts_with(['+', ':']))
@@ -404,9 +426,4 @@ fn works_outside(args: &Arguments<'_, '_>) -> bool {
 fn message_from_outside(args: &Arguments<'_, '_>) -> bool {
     let files = args.values("-F --file -t --template");
     files.iter().any(|file| *file != "-" && args.path_outside(file))
-}
-
-/// Returns true when an operand is outside the project.
-fn names_outside(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| args.outside(word))
 }

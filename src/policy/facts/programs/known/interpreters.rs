@@ -50,7 +50,7 @@ pub(super) static ALL: &[Program] = &[
         .roles(&[Role::Interpreter])
         .critical(&[RUNS_A_FETCH])
         .grant(AlwaysRule::NEVER),
-    Program::named("manage.py").critical(&[FLUSHES]),
+    Program::named("manage.py").critical(&[drops(Operand("flush reset_db"))]),
     Program::named("django-admin").critical(&[drops(Any(&[Nth(0, "flush"), MANAGE_FLUSHES]))]),
     Program::named("artisan").critical(&[DROPS_ALL_TABLES]),
     Program::named("irb byebug gnuplot").beyond(&[RUNS_ANYTHING]),

@@ -3,12 +3,13 @@
 use crate::facts::programs::Words;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
-    All, Any, Has, Not, Nth, Operand, OperandStarts, Outside, Test, Verb,
+    All, Any, Has, Holds, Not, Nth, Operand, OperandStarts, Outside, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, critical, destroys, drops, options};
 use crate::facts::programs::description::{
     AlwaysRule, Operands, Program, Reach, Role, Runs, Title, To, form,
 };
+use crate::facts::programs::known::build::names_outside;
 use crate::facts::programs::known::common::{
     FROM_ITS_REGISTRY, INSTALLS, NEEDED, OUTSIDE, PUBLISHES, RUNS, RUNS_A_FETCH, STARTS_ANOTHER,
 };
@@ -22,7 +23,11 @@ pub(super) static ALL: &[Program] = &[
         .beyond(&[
             case(
                 // `--config` can set runners and linkers; `+/path` names a toolchain.
-                Any(&[options("--config", "ZC", "pFj"), Test(names_a_toolchain)]),
+                Any(&[
+                    options("--config", "ZC", "pFj"),
+                    Test(names_a_toolchain),
+                    Holds(&["linker="]),
+                ]),
                 STARTS_ANOTHER,
             ),
             case(Verb("install uninstall publish login logout owner yank"), PUBLISHES),
@@ -132,8 +137,14 @@ const PIP: Program = Program::named("pip")
     .versions("--version -V")
     .beyond(&[
         case(All(&[Verb("config"), Not(&Has("get list debug"))]), STARTS_ANOTHER),
-        case(options(PIP_OPTIONS, "", ""), STARTS_ANOTHER),
-        case(Outside("-t --target --prefix --root --log --cache-dir --src"), OUTSIDE),
+        case(options(PIP_OPTIONS, "if", "rcetd"), STARTS_ANOTHER),
+        case(
+            Any(&[
+                Outside("-t --target --prefix --root --log --cache-dir --src"),
+                Test(names_outside),
+            ]),
+            OUTSIDE,
+        ),
     ])
     .critical(&[critical(All(&[Nth(0, "uninstall"), Operand("pip setuptools wheel")]), NEEDED)])
     .reaches(&[FROM_ITS_REGISTRY]);
@@ -147,7 +158,12 @@ const TO_ITS_REGISTRY: Reach = Reach::Publishes {
     to: To::Known("its registry"),
 };
 const NPM_GLOBAL: Words = "--prefix -C --cwd --dir -w --workspace --filter -F";
-const NPM_BEYOND: &[Case] = &[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)];
+const NPM_BEYOND: &[Case] = &[
+    NPM_RUNS,
+    NPM_GIVES,
+    NPM_SETS,
+    case(Any(&[Outside(NPM_FOLDERS), All(&[Verb("install i add"), Test(names_outside)])]), OUTSIDE),
+];
 const NPM_RUNS: Case = case(options(NPM_OPTIONS, "", ""), STARTS_ANOTHER);
 const NPM_GIVES: Case =
     case(Any(&[Verb(NPM_PUBLISHES), Has("-g"), options("--global", "", "")]), PUBLISHES);

@@ -175,7 +175,7 @@ pub(super) static DISKS: &[Program] = &[
     )]),
     Program::named("umount")
         .beyond(&[case(Not(&Bare), "it changes mounts")])
-        .critical(&[critical(Test(vital_mount), MOUNTS)]),
+        .critical(&[critical(Any(&[options("--all", "a", "tO"), Test(vital_mount)]), MOUNTS)]),
     Program::named("swapoff").critical(&[critical(options("--all", "a", ""), "switches swap off")]),
     Program::named("lsblk").reads(&[reading("abfilmopStuxan46", "", &[], Operands::None)]),
 ];
