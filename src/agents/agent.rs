@@ -184,7 +184,7 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
 /// The reply without a decision where nothing of the agent says otherwise.
 pub(super) fn undecided(why: &str, mode: HookMode) -> HookReply {
     match mode {
-        HookMode::Prompts | HookMode::Blocks => HookReply::Nothing,
+        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => HookReply::Nothing,
         HookMode::EveryCall | HookMode::RuledCalls => HookReply::Block(format!(
             "countersign decides every call here and could not decide on this one, so it is \
              blocked: {why}"
@@ -291,7 +291,12 @@ pub enum HookMode {
     RuledCalls,
     /// Those that the agent's own judge has blocked.
     Blocks,
+    /// Every call, each as a prompt of the agent's own, which no judge of it passes over.
+    Dialogs,
 }
+
+/// The option of [`HookMode::Dialogs`].
+const DIALOGS: &str = "--gate=dialog";
 
 impl HookMode {
     /// The option of `connect` that chooses it, and of the hook that decides then.
@@ -302,6 +307,7 @@ impl HookMode {
             Self::EveryCall => Some("--gate"),
             Self::RuledCalls => Some("--gate=ask"),
             Self::Blocks => Some("--appeals"),
+            Self::Dialogs => Some(DIALOGS),
         }
     }
 
@@ -309,6 +315,13 @@ impl HookMode {
     #[must_use]
     pub fn is_gate(self) -> bool {
         matches!(self, Self::EveryCall | Self::RuledCalls)
+    }
+
+    /// Whether a word of a command line makes its hook a gate, before that line is read.
+    // FAIL-CLOSED: an option that is not known may be one.
+    #[must_use]
+    pub fn makes_gate(word: &str) -> bool {
+        word.starts_with("--gate") && word != DIALOGS
     }
 }
 

@@ -1,6 +1,7 @@
 //! Claude Code: its hooks, their input, and the location of its settings.
 
 mod appeal;
+mod ask_rule;
 mod control;
 mod events;
 mod gate;
@@ -49,7 +50,13 @@ impl HookAgent for ClaudeCode {
     }
 
     fn modes(&self) -> &'static [HookMode] {
-        &[HookMode::Prompts, HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks]
+        &[
+            HookMode::Prompts,
+            HookMode::EveryCall,
+            HookMode::RuledCalls,
+            HookMode::Dialogs,
+            HookMode::Blocks,
+        ]
     }
 
     fn settings_file(&self) -> Result<PathBuf, String> {
@@ -94,7 +101,7 @@ impl HookAgent for ClaudeCode {
 
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
         let event = match mode {
-            HookMode::Prompts => "PermissionRequest",
+            HookMode::Prompts | HookMode::Dialogs => "PermissionRequest",
             HookMode::EveryCall | HookMode::RuledCalls => "PreToolUse",
             HookMode::Blocks => appeal::EVENT,
         };
@@ -105,7 +112,7 @@ impl HookAgent for ClaudeCode {
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         match mode {
-            HookMode::Prompts | HookMode::Blocks => {
+            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => {
                 Ok(read(stdin, mode)?.map(|wanted| Box::new(wanted) as _))
             }
             HookMode::EveryCall | HookMode::RuledCalls => {
@@ -129,7 +136,7 @@ impl HookAgent for ClaudeCode {
     // With `onFailure` a hook that takes too long blocks.
     fn limit(&self, mode: HookMode) -> Option<HookLimit> {
         Some(HookLimit::written(match mode {
-            HookMode::Prompts => Overdue::Asks,
+            HookMode::Prompts | HookMode::Dialogs => Overdue::Asks,
             HookMode::EveryCall | HookMode::RuledCalls | HookMode::Blocks => Overdue::Blocks,
         }))
     }

@@ -105,7 +105,7 @@ impl HookAgent for Codex {
 
     fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
         let event = match mode {
-            HookMode::Prompts | HookMode::Blocks => PROMPT,
+            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => PROMPT,
             HookMode::EveryCall | HookMode::RuledCalls => GATE,
         };
         Some(json!({"session_id": session, "hook_event_name": event, "tool_name": "Bash",
@@ -119,7 +119,7 @@ impl HookAgent for Codex {
 
     fn limit(&self, mode: HookMode) -> Option<HookLimit> {
         Some(HookLimit::written(match mode {
-            HookMode::Prompts | HookMode::Blocks => Overdue::Asks,
+            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => Overdue::Asks,
             HookMode::EveryCall | HookMode::RuledCalls => Overdue::Runs,
         }))
     }
@@ -215,7 +215,7 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     };
     let event = whole.get("hook_event_name").and_then(Value::as_str);
     let wanted = match mode {
-        HookMode::Prompts | HookMode::Blocks => PROMPT,
+        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => PROMPT,
         HookMode::EveryCall | HookMode::RuledCalls => GATE,
     };
     match event {
@@ -244,7 +244,7 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         accepts: Vec::new(),
         journal: None,
         encode: match mode {
-            HookMode::Prompts | HookMode::Blocks => hook_call::answer_prompt,
+            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => hook_call::answer_prompt,
             HookMode::EveryCall | HookMode::RuledCalls => encode_gate,
         },
     })))
@@ -261,7 +261,7 @@ fn encode_gate(decision: &ToolDecision) -> HookReply {
 /// An event that asks this hook for a decision it cannot make.
 fn misplaced(event: &str, mode: HookMode) -> HookEvent {
     let (with, belongs, option) = match mode {
-        HookMode::Prompts | HookMode::Blocks => ("", PROMPT, ""),
+        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => ("", PROMPT, ""),
         HookMode::EveryCall | HookMode::RuledCalls => (" with --gate", GATE, " --gate"),
     };
     let message = format!(

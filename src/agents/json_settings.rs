@@ -302,7 +302,7 @@ fn strict(text: &str) -> Result<Value, String> {
 }
 
 /// Splits off the mark with which some editors begin a file.
-fn byte_order_mark(text: &str) -> (&str, &str) {
+pub(super) fn byte_order_mark(text: &str) -> (&str, &str) {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => ("\u{feff}", rest),
         None => ("", text),
@@ -400,18 +400,21 @@ fn event_text(event: &str, group: &serde_json::Value) -> String {
 pub(super) fn remove(text: &str, is_ours: impl Fn(&serde_json::Value) -> bool) -> String {
     let mut text = text.to_owned();
     while let Some(range) = parse_tree(&text).and_then(|parsed| ours(&parsed, &text, &is_ours)) {
-        let head = text.get(..range.start);
-        let tail = text.get(range.end..);
-        let head = head.unwrap_or_default();
-        let tail = tail.unwrap_or_default();
-        // One comma goes too: ours is the one behind.
-        text = match (tail.trim_start().strip_prefix(','), head.trim_end().strip_suffix(',')) {
-            (Some(tail), _) => [head, tail].concat(),
-            (None, Some(head)) => [head, tail].concat(),
-            (None, None) => [head, tail].concat(),
-        };
+        text = cut(&text, range);
     }
     text
+}
+
+/// The text without an element of an object or an array, and without one comma.
+pub(super) fn cut(text: &str, range: Range<usize>) -> String {
+    let head = text.get(..range.start).unwrap_or_default();
+    let tail = text.get(range.end..).unwrap_or_default();
+    // Ours is the comma behind.
+    match (tail.trim_start().strip_prefix(','), head.trim_end().strip_suffix(',')) {
+        (Some(tail), _) => [head, tail].concat(),
+        (None, Some(head)) => [head, tail].concat(),
+        (None, None) => [head, tail].concat(),
+    }
 }
 
 /// The place of something that is ours alone: all hooks, an event, or a group.
@@ -446,7 +449,7 @@ fn ours(
     })
 }
 
-fn parse_tree(text: &str) -> Option<JsonNode<'_>> {
+pub(super) fn parse_tree(text: &str) -> Option<JsonNode<'_>> {
     parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).ok()?.value
 }
 

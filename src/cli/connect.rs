@@ -32,7 +32,8 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "FILE", help_heading = "For an agent")]
     settings: Option<PathBuf>,
     /// An agent's every call is decided here, in all of its modes. `ask`: only those that a rule
-    /// asks for or denies; its own judge has the rest
+    /// asks for or denies; its own judge has the rest. `dialog`: every call, each as a dialog of the
+    /// agent's, which no judge of it overrules
     #[arg(long, help_heading = "For an agent", value_name = "HOW", num_args = 0..=1,
         require_equals = true, default_missing_value = "all")]
     gate: Option<Gate>,
@@ -71,6 +72,8 @@ pub(super) enum Gate {
     All,
     /// Those that a rule asks for or denies.
     Ask,
+    /// Every one, as a prompt of the agent's own.
+    Dialog,
 }
 
 /// The mode that these options choose; `None` without one.
@@ -78,6 +81,7 @@ pub(super) fn mode(gate: Option<Gate>, appeals: bool) -> Option<HookMode> {
     match (gate, appeals) {
         (Some(Gate::All), _) => Some(HookMode::EveryCall),
         (Some(Gate::Ask), _) => Some(HookMode::RuledCalls),
+        (Some(Gate::Dialog), _) => Some(HookMode::Dialogs),
         (None, true) => Some(HookMode::Blocks),
         (None, false) => None,
     }

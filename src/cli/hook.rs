@@ -67,7 +67,8 @@ pub(super) struct HookArgs {
     #[arg(value_parser = connect::agent_parser())]
     agent: &'static dyn HookAgent,
     /// Decide on every call, not only on those that the agent would prompt for; without a decision
-    /// the call is blocked. `ask`: leave what no rule asks for to the agent's own judge
+    /// the call is blocked. `ask`: leave what no rule asks for to the agent's own judge. `dialog`:
+    /// the agent's own prompt decides then
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true,
         default_missing_value = "all")]
     gate: Option<Gate>,
@@ -118,7 +119,7 @@ pub(super) fn begin(words: &[OsString]) -> Result<Option<EarlySignals>> {
     let after_hook = words.iter().skip_while(|word| *word != "hook");
     let agent = after_hook.filter_map(|word| word.to_str()).find_map(countersign_agents::find);
     let Some(agent) = agent else { return Ok(None) };
-    let is_gate = words.iter().any(|word| word.to_string_lossy().starts_with("--gate"));
+    let is_gate = words.iter().any(|word| HookMode::makes_gate(&word.to_string_lossy()));
     if !is_gate && agent.modes().first() != Some(&HookMode::EveryCall) {
         return Ok(None);
     }

@@ -1,8 +1,11 @@
 //! Our entries in Claude Code's settings file.
 
-use super::super::{
-    agent::{A_DAY_S, HookMode, Hooks},
-    json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
+use super::{
+    super::{
+        agent::{A_DAY_S, HookMode, Hooks},
+        json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
+    },
+    ask_rule,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +21,8 @@ const AHEAD: &str = "--ahead";
 const BLOCKED: &str = "PermissionDenied";
 const WAKE: &str = "--wake";
 /// The modes whose option is part of a hook's command.
-const CHOSEN: [HookMode; 3] = [HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks];
+const CHOSEN: [HookMode; 4] =
+    [HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks, HookMode::Dialogs];
 
 pub(super) const SETTINGS: JsonSettings = JsonSettings {
     name: super::NAME,
@@ -45,8 +49,10 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
     };
     let ahead = with(&[Some(AHEAD)]);
     let of_blocks = mode.option().filter(|_| mode == HookMode::Blocks);
+    let of_dialogs = mode.option().filter(|_| mode == HookMode::Dialogs);
     let told = EVENTS.map(|event| match event {
         "PermissionRequest" if mode == HookMode::Blocks => entry(event, vec![quick(&ahead)]),
+        "PermissionRequest" => entry(event, vec![handler(event, &with(&[of_dialogs]))]),
         _ => entry(event, vec![handler(event, command)]),
     });
     let mut entries = Vec::from(told);
@@ -54,7 +60,21 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
     entries.push(entry(BLOCKED, blocked.to_vec()));
     let before = if mode.is_gate() { gate(&with(&[mode.option()])) } else { quick(&ahead) };
     entries.push(entry(GATE, vec![before]));
-    SETTINGS.connect(text, &entries)
+    let connected = SETTINGS.connect(text, &entries)?;
+    let (had, wants) = (brought_rule(text)?, mode == HookMode::Dialogs);
+    if wants && !(had && ask_rule::is_there(&connected)) {
+        ask_rule::add(&connected)
+    } else if had && !wants {
+        Ok(ask_rule::without(&connected))
+    } else {
+        Ok(connected)
+    }
+}
+
+/// Whether one of the rules that have Claude ask for every call is ours: our hooks say so, because
+/// a person may have written the same.
+fn brought_rule(text: &str) -> Result<bool, String> {
+    Ok(installed(text)?.is_some_and(|hooks| hooks.mode == HookMode::Dialogs))
 }
 
 /// These settings of one run with a hook of every call that runs `command`.
@@ -71,6 +91,9 @@ pub fn gated(text: &str, command: &str) -> Result<String, String> {
 /// # Errors
 /// As [`connect`].
 pub fn disconnect(text: &str) -> Result<String, String> {
+    if brought_rule(text)? {
+        return SETTINGS.disconnect(&ask_rule::without(text));
+    }
     SETTINGS.disconnect(text)
 }
 
@@ -88,6 +111,7 @@ pub fn installed(text: &str) -> Result<Option<Hooks>, String> {
         commands().any(|command| command.split(' ').any(|word| word == option))
     };
     let mode = CHOSEN.into_iter().find(has).unwrap_or_default();
+    let complete = complete && (mode != HookMode::Dialogs || ask_rule::is_there(text));
     Ok(commands().next().map(|command| Hooks { command: bare(command), mode, complete }))
 }
 

@@ -117,12 +117,25 @@ fn says(mode: &str, why: &str, hooks: HookMode, settings: &str) -> AgentStart {
             ),
             true,
         ),
+        ("dontAsk", HookMode::Dialogs) => (
+            named(mode),
+            "Its own rule asks for every call, so this mode denies every call.",
+            "Choose another mode, or `countersign connect claude-code --gate`.".to_owned(),
+            false,
+        ),
+        (_, HookMode::Dialogs) => (
+            named(mode),
+            "Every call is a dialog of Claude's in every mode, and an answer here answers it, \
+             whatever its classifier says.",
+            String::new(),
+            false,
+        ),
         ("auto", HookMode::EveryCall) => (
             "auto mode",
             "Every call comes here first, and a denial holds. An approval goes before its classifier; \
              on protected paths (`.git/hooks`, `.claude`) the classifier can still block.",
-            "Only \"permissions\": {\"ask\": [\"*\"]} makes every approval count, at the price of a \
-             dialog for each call."
+            "With `countersign connect claude-code --gate=dialog` every approval counts, at the price \
+             of a dialog for each call."
                 .to_owned(),
             false,
         ),
@@ -275,10 +288,13 @@ mod tests {
             ("default", HookMode::RuledCalls, false),
             ("auto", HookMode::Blocks, false),
             ("default", HookMode::Blocks, true),
+            ("auto", HookMode::Dialogs, false),
+            ("bypassPermissions", HookMode::Dialogs, false),
         ] {
             let start = says(mode, "by default", hooks, "settings.json");
             assert_eq!(start.unseen, unseen, "{start:?}");
-            assert_eq!(start.advice.contains("--gate"), hooks == HookMode::Prompts, "{start:?}");
+            let advised = start.advice.contains("--gate`");
+            assert_eq!(advised, hooks == HookMode::Prompts, "{start:?}");
         }
     }
 }

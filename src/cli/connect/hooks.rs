@@ -59,6 +59,11 @@ pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<Exit>
             "What your rules ask for or deny is decided here then, in all of its modes; its own \
              judge, or its prompt, has the rest. Without a daemon nothing runs."
         }
+        HookMode::Dialogs => {
+            "Every call is decided here then, in all of its modes. The price: each call, also one \
+             that only reads, is a dialog in the terminal until it is decided. Without a daemon or \
+             an answer that dialog decides."
+        }
         HookMode::Prompts | HookMode::Blocks => {
             "Only what its own judge blocks comes here then; without a daemon or an answer it stays \
              blocked."

@@ -75,6 +75,7 @@ fn hooks(
         HookMode::EveryCall => "has every call decided here",
         HookMode::RuledCalls => "has what rules ask for or deny decided here",
         HookMode::Blocks => "appeals here against what its auto mode blocks",
+        HookMode::Dialogs => "has every call decided here, as a dialog of its own,",
     };
     let program = program(&hooks.command).unwrap_or_default();
     let says = format!("{what} through {program}{}{of_version}", named(context));

@@ -135,6 +135,7 @@ fn each_mode_has_its_own_commands_and_is_known_again_by_them() {
         (HookMode::Prompts, "", ["", "--wake"], "--ahead"),
         (HookMode::EveryCall, "", ["", "--wake"], "--gate"),
         (HookMode::RuledCalls, "", ["", "--wake"], "--gate=ask"),
+        (HookMode::Dialogs, "--gate=dialog", ["", "--wake"], "--ahead"),
         (HookMode::Blocks, "--ahead", ["--appeals", "--appeals --wake"], "--ahead"),
     ] {
         let text = connect(THEIRS, COMMAND, mode).unwrap();
@@ -146,4 +147,41 @@ fn each_mode_has_its_own_commands_and_is_known_again_by_them() {
         assert_eq!(connect(&text, COMMAND, mode), Ok(text.clone()));
         assert_eq!(disconnect(&text), Ok(THEIRS.to_owned()));
     }
+}
+
+#[test]
+fn a_rule_that_asks_for_every_call_comes_and_goes_with_its_mode_and_a_persons_own_stays() {
+    let rules = |text: &str| {
+        let settings: Value = serde_json::from_str(text).unwrap();
+        settings.pointer("/permissions/ask").cloned().unwrap_or_default()
+    };
+    for (theirs, with) in [
+        (THEIRS.to_owned(), json!(["*"])),
+        (THEIRS.replace("allow", "ask"), json!(["*", "Bash(git diff *)"])),
+        (
+            THEIRS.replace("\"allow\": [\"Bash(git diff *)\"]", "\"ask\": [\"*\"]"),
+            json!(["*", "*"]),
+        ),
+    ] {
+        let own = rules(&theirs);
+        let dialogs = connect(&theirs, COMMAND, HookMode::Dialogs).unwrap();
+        assert_eq!(rules(&dialogs), with);
+        assert_eq!(connect(&dialogs, COMMAND, HookMode::Dialogs), Ok(dialogs.clone()));
+        let moved = connect(&dialogs, "/new/countersign hook claude-code", HookMode::Dialogs);
+        assert_eq!(rules(&moved.unwrap()), with);
+        let gated = connect(&dialogs, COMMAND, HookMode::EveryCall).unwrap();
+        assert_eq!((rules(&gated), installed(&gated).unwrap().unwrap().complete), (own, true));
+        let again = connect(&gated, COMMAND, HookMode::Dialogs).unwrap();
+        assert_eq!(rules(&again), with);
+        assert_eq!(disconnect(&dialogs), Ok(theirs));
+    }
+    // A person took it out: `doctor` says so, and `connect` brings it back.
+    let dialogs = connect("", COMMAND, HookMode::Dialogs).unwrap();
+    let without = dialogs.replace("\"*\"]", "]");
+    assert_ne!(without, dialogs);
+    assert!(!installed(&without).unwrap().unwrap().complete);
+    assert_eq!(rules(&connect(&without, COMMAND, HookMode::Dialogs).unwrap()), json!(["*"]));
+    // Without our hooks it is the person's.
+    let alone = r#"{"permissions":{"ask":["*"]}}"#;
+    assert_eq!(disconnect(alone), Ok(alone.to_owned()));
 }
