@@ -329,6 +329,7 @@ the_units_under_systemd() {
     as_user bin/countersign up --yes >"$work/up" 2>&1 || die "up fails: $(cat "$work/up")"
     grep -q 'daemon    runs as a service of this user' "$work/up" || die "up says: $(cat "$work/up")"
     until_says 'store     SQLite, up' as_user bin/countersign status
+    [[ $(as_user systemctl --user is-active countersign.socket) == active ]] || die 'systemd does not hold the port'
     as_user bin/countersign up --yes >"$work/up" 2>&1 || die "up fails when it is repeated: $(cat "$work/up")"
     grep -q 'daemon    runs already' "$work/up" || die "up says: $(cat "$work/up")"
     as_user systemctl --user reload countersign.service || die "the user's service cannot be reloaded"

@@ -42,10 +42,7 @@ impl HookAgent for ClaudeCode {
         AgentTitle {
             name: "Claude Code",
             versions: "2.1.268 or newer",
-            connected: "Its own prompt stays beside it, and decides alone while no daemon runs. \
-                        In auto mode, in which newer versions start, Claude's classifier decides: \
-                        what it blocks comes here, what it lets pass does not, in plan mode too. \
-                        --gate brings every call.",
+            connected: "Its own prompt stays beside it, and decides alone while no daemon runs.",
         }
     }
 

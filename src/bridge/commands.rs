@@ -248,7 +248,7 @@ fn granted(grant: &Grant) -> Vec<ReplyPiece> {
         }
     };
     let about = format!(" · {until} · by {}", line(&grant.by.to_string()));
-    vec![words_of(format!("{} ", grant.id)), literal(&grant.rule.to_string()), words_of(about)]
+    vec![words_of(format!("{} ", grant.id)), literal(&grant.covers()), words_of(about)]
 }
 
 fn switched(outcome: PauseOutcome) -> CommandReply {

@@ -98,12 +98,10 @@ pub(super) fn line(grant: &GrantView) -> String {
 fn show(grant: &GrantView, now_ms: i64) -> String {
     let GrantView { id, rule, created_at, .. } = grant;
     let until = grant.expires_at.as_ref().map(|at| format!(" until {}", until(at, now_ms)));
-    let (scope, session) = match grant.scope {
-        GrantReach::Always => ("always", String::new()),
-        GrantReach::Session => ("session", format!(" in {}", grant.session)),
-        GrantReach::Timed => ("timed", format!(" in {}", grant.session)),
-        GrantReach::Budget => ("once", format!(" in {}", grant.session)),
-        GrantReach::Review => ("asks, a review said", String::new()),
+    let scope = grant.scope.name();
+    let session = match grant.scope {
+        GrantReach::Always | GrantReach::Review => String::new(),
+        _ => format!(" in {}", grant.session),
     };
     let name = match &grant.by {
         By::Person { name, .. } => name,

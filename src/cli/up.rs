@@ -93,7 +93,7 @@ async fn daemon(context: &Context, config: &Config, args: &UpArgs) -> Result<()>
         bail!("this machine has agents only, and no daemon answers at {}", servers.join(", "));
     }
     let how = match Service::of_this_user(context)? {
-        Some(service) => service.start(args.yes)?,
+        Some(service) => service.start(config, args.yes)?,
         None if args.background => start_in_background(context, config)?,
         None => bail!(
             "there is no service manager for this user here. Run `countersign serve` in a terminal \
@@ -155,9 +155,12 @@ async fn phone(context: &Context, installed: &Installed, yes: bool) -> Result<()
 }
 
 const UNIT: &str = include_str!("../../config/service/user/countersign.service");
+const SOCKET_UNIT: &str = include_str!("../../config/service/user/countersign.socket");
 const PLIST: &str = include_str!("../../config/service/launchd/countersign.plist");
-/// The lines of these files that name the program.
+/// The lines of these files that name the program, its address and its socket.
 const UNIT_PROGRAM: &str = "ExecStart=%h/.cargo/bin/countersign serve";
+const SOCKET_ADDRESS: &str = "ListenStream=127.0.0.1:7117\n";
+const SOCKET_PATH: &str = "ListenStream=%t/countersign/countersign.sock\n";
 const PLIST_PROGRAM: &str = "        <string>/Users/USER/.cargo/bin/countersign</string>\n";
 
 /// A service manager of this user, and the file with our service.
@@ -208,8 +211,10 @@ impl Service {
         }))
     }
 
-    /// Writes the service's file, if there is none, and starts it; `None` if nobody agreed.
-    fn start(&self, yes: bool) -> Result<Option<Started>> {
+    /// Writes the service's files, if there are none, and starts it; `None` if nobody agreed.
+    fn start(&self, config: &Config, yes: bool) -> Result<Option<Started>> {
+        // The socket comes first: systemd opens none for a service that runs already.
+        let mut units = vec!["countersign.service"];
         if self.is_there() {
             // A package's, somebody's own, or an earlier version's: it is not ours to change.
             say::out("service   countersign.service is there and stays as it is")?;
@@ -220,12 +225,20 @@ impl Service {
             }
             files::replace(&self.file, &self.text)?;
             say::out(&format!("service   made {}", self.file.display()))?;
+            if let Some(unit) = self.socket_unit(config)? {
+                // With it open pages and sign-ins outlast a restart.
+                let file = self.file.with_extension("socket");
+                files::replace(&file, &unit)?;
+                say::out(&format!("service   made {}", file.display()))?;
+                units.insert(0, "countersign.socket");
+            }
         }
         let file = text(&self.file)?;
         match self.manager {
             ServiceManager::Systemd => {
                 run_program("systemctl", &["--user", "daemon-reload"])?;
-                run_program("systemctl", &["--user", "enable", "--now", "countersign.service"])?;
+                let enable = [&["--user", "enable", "--now"], &units[..]].concat();
+                run_program("systemctl", &enable)?;
             }
             ServiceManager::Launchd => {
                 let domain = format!("gui/{}", output("id", &["-u"])?);
@@ -240,6 +253,18 @@ impl Service {
 }
 
 impl Service {
+    /// The unit by which systemd holds the daemon's port and socket; `None` where it cannot: launchd
+    /// does not, and a free port is another one at each start.
+    fn socket_unit(&self, config: &Config) -> Result<Option<String>> {
+        let daemon = &config.daemon;
+        let holds = matches!(self.manager, ServiceManager::Systemd) && daemon.listen.port() != 0;
+        let file = self.file.with_extension("socket");
+        if !holds || file.exists() || quiet("systemctl", &["--user", "cat", "countersign.socket"]) {
+            return Ok(None);
+        }
+        Ok(Some(socket_unit(&daemon.listen.to_string(), text(&daemon.socket)?)))
+    }
+
     fn is_there(&self) -> bool {
         let cat = ["--user", "cat", "countersign.service"];
         self.file.exists()
@@ -256,6 +281,13 @@ fn unit(words: &[String]) -> String {
     };
     let command: Vec<_> = words.iter().map(quoted).collect();
     UNIT.replace(UNIT_PROGRAM, &format!("ExecStart={}", command.join(" ")))
+}
+
+/// The socket unit with this address and path.
+fn socket_unit(address: &str, path: &str) -> String {
+    let unit = SOCKET_UNIT.replace(SOCKET_ADDRESS, &format!("ListenStream={address}\n"));
+    // systemd expands `%` there.
+    unit.replace(SOCKET_PATH, &format!("ListenStream={}\n", path.replace('%', "%%")))
 }
 
 /// The property list with this command and log.
@@ -340,6 +372,9 @@ mod tests {
         let line = "ExecStart=\"/opt/a b/100%%\\\"$$x\" \"--config\" \"/c.toml\" \"serve\"\n";
         assert!(unit.contains(line), "{unit}");
         assert_eq!(unit.matches("\nExecStart=").count(), 1);
+        let socket = socket_unit("127.0.0.1:7200", "/run/100%/c.sock");
+        let lines: Vec<_> = socket.lines().filter(|it| it.starts_with("Listen")).collect();
+        assert_eq!(lines, ["ListenStream=127.0.0.1:7200", "ListenStream=/run/100%%/c.sock"]);
         let plist = plist(&words(&["/a&b/countersign", "serve"]), "/log");
         let args =
             "        <string>/a&amp;b/countersign</string>\n        <string>serve</string>\n";

@@ -220,12 +220,6 @@ impl Call {
         matches!(self.tool.as_str(), "ExitPlanMode" | "exit_plan_mode")
     }
 
-    /// Whether it creates, replaces or changes a file.
-    #[must_use]
-    pub fn writes_a_file(&self) -> bool {
-        matches!(kind_of(&self.tool), Kind::Write | Kind::Edit)
-    }
-
     /// Converts the ways in which questions can be written (`questions`, `options`, and the
     /// arguments of Claude Code's AskUserQuestion) to `questions`.
     ///

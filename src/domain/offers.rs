@@ -81,12 +81,12 @@ impl Body {
 
     /// Whether an approval of this scope covers more than this very call, so that its button has to
     /// say what.
-    // INVARIANT: a rule on a file that is written covers every text of it, so it is never this call
-    // alone.
+    // INVARIANT: a rule names one thing of a call: a file and no text, an address and not what is to
+    // become of it. Only a command is all that its call does.
     #[must_use]
     pub fn widens(&self, scope: Scope) -> bool {
         let rules = self.remembers(scope);
-        !rules.is_empty() && (rules != self.exact || self.call.writes_a_file())
+        !rules.is_empty() && (rules != self.exact || kind_of(&self.call.tool) != Kind::Shell)
     }
 
     /// What a button of this scope names: its rule, as short as it can be told (`cargo build *`,
@@ -95,9 +95,10 @@ impl Body {
     pub fn pattern(&self, scope: Scope) -> Option<String> {
         let rules = self.remembers(scope);
         let first = rules.first()?;
-        Some(match self.is_told_by_pattern(scope) {
-            true => short(first),
-            false => format!("{} rules", rules.len()),
+        Some(match rules {
+            [_] => short(first),
+            _ if is_one_file(rules) => format!("any edit of {}", first.pattern),
+            _ => format!("{} rules", rules.len()),
         })
     }
 
@@ -105,7 +106,7 @@ impl Body {
     #[must_use]
     pub fn is_told_by_pattern(&self, scope: Scope) -> bool {
         let rules = self.remembers(scope);
-        rules.first().is_some_and(|rule| rules.iter().all(|other| short(other) == short(rule)))
+        rules.len() == 1 || is_one_file(rules)
     }
 
     /// The rules that Always offers, each with the part of the call that it comes from. Asks of
@@ -118,12 +119,20 @@ impl Body {
     }
 }
 
+/// Whether these are rules for the ways to change one file.
+fn is_one_file(rules: &[Rule]) -> bool {
+    let changes = |rule: &Rule| matches!(kind_of(&rule.tool), Kind::Write | Kind::Edit);
+    let Some(first) = rules.first().filter(|it| it.pattern != "*") else { return false };
+    rules.iter().all(|rule| changes(rule) && rule.pattern == first.pattern)
+}
+
 /// A rule as a button names it.
 fn short(rule: &Rule) -> String {
-    let file = matches!(kind_of(&rule.tool), Kind::Write | Kind::Edit);
     match (rule.tool.as_str(), rule.pattern.as_str()) {
-        (_, pattern) if file && pattern != "*" => format!("any edit of {pattern}"),
         (tool, "*") => tool.to_owned(),
+        // Each covers its own kind of tools, and no call of the other.
+        (tool, pattern) if kind_of(tool) == Kind::Write => format!("any write to {pattern}"),
+        (tool, pattern) if kind_of(tool) == Kind::Edit => format!("any edit of {pattern}"),
         ("shell_exec", pattern) => pattern.to_owned(),
         (tool, pattern) => format!("{tool} {pattern}"),
     }
@@ -184,6 +193,16 @@ mod tests {
         assert!(body.offers(TIMED) && body.widens(TIMED));
         assert_eq!(body.pattern(TIMED).as_deref(), Some("mcp__github__list_issues"));
         assert!(!body.offers(Scope::Exact));
+    }
+
+    #[test]
+    fn a_button_names_the_ways_to_change_a_file_that_it_covers() {
+        let [write, edit] = ["write_file", "edit_file"].map(|tool| Rule::allow(tool, "src/a.rs"));
+        let named = |rules: &[Rule]| body(rules, rules).pattern(Scope::Always).unwrap();
+        assert_eq!(named(std::slice::from_ref(&write)), "any write to src/a.rs");
+        assert_eq!(named(std::slice::from_ref(&edit)), "any edit of src/a.rs");
+        assert_eq!(named(&[write, edit.clone()]), "any edit of src/a.rs");
+        assert_eq!(named(&[edit, Rule::allow("edit_file", "b")]), "2 rules");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What an approval covers, and how it is written.
 
+use countersign_tokens::clock;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -19,6 +20,21 @@ pub enum Scope {
     Prefix,
     /// This very call in the same session, for so many seconds.
     Timed(u32),
+}
+
+impl Scope {
+    /// What its button is called, and all that speaks of it.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Once => "Once".to_owned(),
+            Self::Session => "Session".to_owned(),
+            Self::Always => "Always".to_owned(),
+            Self::Exact => "Always exactly this".to_owned(),
+            Self::Prefix => "Always this prefix".to_owned(),
+            Self::Timed(seconds) => clock::brief_span(i64::from(seconds) * 1_000),
+        }
+    }
 }
 
 impl fmt::Display for Scope {

@@ -534,9 +534,8 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
         ) => {
             format!("Approved, and for the rest of this session: {}.", words(ask))
         }
-        (Decision::Approve, Some(Scope::Timed(seconds))) => {
-            let time = clock::span(i64::from(seconds) * 1000);
-            format!("Approved, and for {time} in this session: {}.", words(ask))
+        (Decision::Approve, Some(scope @ Scope::Timed(_))) => {
+            format!("Approved, and for {} in this session: {}.", scope.name(), words(ask))
         }
         (Decision::Approve, _) if answer.reason.is_some() => {
             "Approved once, with your note.".to_owned()

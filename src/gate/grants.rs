@@ -415,6 +415,7 @@ impl Gate {
             agent: MAKER.to_owned(),
             session: String::new(),
             owner: None,
+            folder: None,
             by,
             created_at: clock::now_ms(),
             expires_at: None,
@@ -479,6 +480,8 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By, policy: &Policy) ->
         && scope == GrantScope::Always
         && answer.scope != Some(Scope::Prefix);
     let call = &ask.body.call;
+    let folder = call.cwd.clone().unwrap_or_default();
+    let timed = matches!(answer.scope, Some(Scope::Session | Scope::Timed(_)));
     let grant = |rule: &Rule| Grant {
         id: ids::ask_id(),
         ask: ask.id.clone(),
@@ -487,6 +490,7 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By, policy: &Policy) ->
         agent: call.agent.clone(),
         session: call.session.clone(),
         owner: call.owner.clone(),
+        folder: (timed && is_narrow(rule)).then(|| folder.clone()),
         by: by.clone(),
         created_at: answer.at,
         expires_at,
@@ -501,11 +505,23 @@ pub(super) fn of_prefix(category: &str, text: &str) -> Rule {
     Rule::allow(format!("{CATEGORY}{category}"), text)
 }
 
-/// Whether a grant was made in the session of this call.
+/// Whether a grant was made in the session of this call, and holds in its folder.
 // SECURITY: a caller that names another one's agent and session has another session of the same
 // name.
 pub(super) fn is_of(grant: &Grant, call: &Call) -> bool {
-    grant.agent == call.agent && grant.session == call.session && grant.owner == call.owner
+    let here = call.cwd.as_deref().unwrap_or_default();
+    grant.agent == call.agent
+        && grant.session == call.session
+        && grant.owner == call.owner
+        && grant.folder.as_deref().is_none_or(|folder| folder == here)
+}
+
+/// Whether a rule names one thing: a command with all of its words, a file, an address.
+// SECURITY: `terraform apply` and `src/app.ts` are something else in another folder, and a button
+// that says "this command" was read on a card that named the folder.
+fn is_narrow(rule: &Rule) -> bool {
+    let wide = rule.pattern == "*" || rule.pattern.ends_with(" *");
+    !wide && !rule.pattern.starts_with("domain:") && !rule.tool.starts_with(CATEGORY)
 }
 
 /// Whether a stored grant names one tool, or one category, and nothing else.

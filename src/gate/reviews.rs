@@ -360,6 +360,7 @@ mod tests {
             agent: String::new(),
             session: String::new(),
             owner: None,
+            folder: None,
             by: By::Person { platform: "inbox".into(), id: "1".into(), name: "Ana".into() },
             created_at: 0,
             expires_at: None,

@@ -44,6 +44,9 @@ pub struct Grant {
     /// Whose session that is.
     #[serde(skip)]
     pub owner: Option<Owner>,
+    /// The folder in which alone it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// By whom.
     pub by: By,
     /// Unix milliseconds.
@@ -285,6 +288,17 @@ impl Store {
     }
 }
 
+impl Grant {
+    /// What it covers, as people read it.
+    #[must_use]
+    pub fn covers(&self) -> String {
+        match self.folder.as_deref().filter(|folder| !folder.is_empty()) {
+            Some(folder) => format!("{} in {folder}", self.rule),
+            None => self.rule.to_string(),
+        }
+    }
+}
+
 impl GrantScope {
     fn name(self) -> &'static str {
         match self {
@@ -339,6 +353,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         agent: row.try_get("agent")?,
         session: row.try_get("session")?,
         owner: row.try_get::<Option<String>, _>("owner")?.map(Owner::stored),
+        folder: row.try_get("folder")?,
         by: from_json("granted_by", &by)?,
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
@@ -350,8 +365,8 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
 pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, \
-         created_at, expires_at, written, owner, undo_until, digest) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+         created_at, expires_at, written, owner, undo_until, digest, folder) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
     )
     .bind(&grant.id)
     .bind(&grant.ask)
@@ -367,6 +382,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(grant.owner.as_ref().map(|owner| owner.as_str().to_owned()))
     .bind(grant.created_at + UNDO_MS)
     .bind(&grant.digest)
+    .bind(&grant.folder)
     .execute(&mut **tx)
     .await?;
     Ok(())
@@ -469,6 +485,7 @@ async fn store_review(
         agent: REVIEWER.to_owned(),
         session: String::new(),
         owner: None,
+        folder: None,
         by: answer.by.clone(),
         created_at: answer.at,
         expires_at: None,

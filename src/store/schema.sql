@@ -145,6 +145,7 @@ CREATE TABLE grants (
     scope        TEXT NOT NULL,     -- session | always | timed
     agent        TEXT NOT NULL,
     session      TEXT NOT NULL,     -- covers this session only, unless scope is always
+    folder       TEXT,              -- covers calls in this folder only; NULL: in any
     owner        TEXT,              -- whose session: where its calls come in, and a hash of the secret they bring
     granted_by   TEXT NOT NULL,     -- JSON: who
     created_at   BIGINT NOT NULL,

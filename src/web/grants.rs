@@ -93,7 +93,7 @@ pub(super) fn view(grant: &Grant) -> GrantView {
         by: grant.by.clone(),
         created_at: clock::rfc3339(grant.created_at),
         expires_at: grant.expires_at.map(clock::rfc3339),
-        rule: grant.rule.to_string(),
+        rule: grant.covers(),
         used: None,
         last_used_at: None,
         last_call: None,

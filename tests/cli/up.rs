@@ -37,9 +37,13 @@ impl Machine {
     }
 
     async fn run(&self, args: &[&str]) -> Ended {
+        self.run_at("127.0.0.1:0", args).await
+    }
+
+    async fn run_at(&self, address: &str, args: &[&str]) -> Ended {
         let mut command = at_home(self.home.path(), args);
         command.env("PATH", format!("{}:/usr/bin:/bin", self.file("bin").display()));
-        command.env("COUNTERSIGN__DAEMON__LISTEN", "127.0.0.1:0");
+        command.env("COUNTERSIGN__DAEMON__LISTEN", address);
         Process::start(command).ends().await
     }
 
@@ -148,6 +152,24 @@ async fn up_runs_the_daemon_as_a_service_of_this_user() {
                   --user enable --now countersign.service\n";
     assert_eq!(log, wanted);
     assert!(!machine.file(".claude/settings.json").exists());
+}
+
+#[tokio::test]
+async fn up_lets_systemd_hold_the_port_and_the_socket_of_the_config() {
+    let machine = Machine::new(SERVICES);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let ended = machine.run_at(&free.to_string(), &["up", "--yes", "--no-agents"]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let pid = fs::read_to_string(machine.file("pid")).unwrap();
+    let _daemon = Background(pid.trim().to_owned());
+    let unit = fs::read_to_string(machine.file(".config/systemd/user/countersign.socket")).unwrap();
+    let listens: Vec<_> = unit.lines().filter(|it| it.starts_with("ListenStream=")).collect();
+    assert_eq!(listens[0], format!("ListenStream={free}"));
+    assert!(listens[1].ends_with("/countersign.sock") && listens.len() == 2, "{listens:?}");
+    assert!(!listens[1].contains("%t"), "{listens:?}");
+    let log = fs::read_to_string(machine.file("systemctl.log")).unwrap();
+    let enabled = "--user enable --now countersign.socket countersign.service\n";
+    assert!(log.ends_with(enabled), "{log}");
 }
 
 #[tokio::test]

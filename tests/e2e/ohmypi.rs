@@ -58,7 +58,7 @@ async fn a_prompt_is_answered_in_telegram() {
     let (telegram, _discord, daemon) = start().await;
     let waiting = daemon.waiting(bash("make deploy"));
     let card = telegram_card(&telegram).await;
-    for part in ["Allow tool: bash", "Command: make deploy", "This session stores: bash"] {
+    for part in ["Allow tool: bash", "Command: make deploy", "Session stores: bash"] {
         assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
     }
     assert_eq!(card.buttons, [vec!["Approve", "Deny"], vec!["More…"]]);

@@ -109,8 +109,7 @@ fn says(mode: &str, why: &str, hooks: HookMode, settings: &str) -> AgentStart {
         ("auto", HookMode::Prompts) => (
             "auto mode",
             "There a classifier decides instead of a person: what it approves runs without coming \
-             here, and so do writes in plan mode. What it blocks, questions, plans and what an `ask` \
-             rule names come here.",
+             here, in plan mode too. What it blocks, questions and plans come here.",
             format!(
                 "{GATE} To be asked as before, put \"permissions\": {{\"defaultMode\": \"default\"}} \
                  into {settings}."

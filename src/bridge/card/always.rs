@@ -17,27 +17,25 @@ use countersign_profiles::GrantLifetime;
 /// very call names its rule, and so does Always, where that is short enough.
 pub(super) fn label(ask: &Ask, scope: Scope) -> Option<String> {
     let body = &ask.body;
-    let (_, plain, short) = NAMES.iter().find(|(it, ..)| *it == scope)?;
+    let name = scope.name();
     // Remembering only this very call has to be less than what Always remembers.
     let is_less = scope != Scope::Exact || body.exact != body.always;
     if !(body.offers(scope) && is_less) {
         return None;
     }
-    // Every text of a file is more than exactly this one.
-    let (plain, short) = if scope == Scope::Exact && body.widens(scope) {
-        (&"Always", &"Always")
-    } else {
-        (plain, short)
-    };
+    // What is remembered of a file or an address is more than exactly this.
+    let opens = scope == Scope::Exact && body.widens(scope);
+    let name = if opens { Scope::Always.name() } else { name };
+    let is_whole = scope == Scope::Prefix || scope == Scope::Exact && !opens;
     let names = scope == Scope::Always || body.widens(scope);
-    let pattern = body.pattern(scope).filter(|_| names && !short.is_empty());
-    let full = pattern.map(|pattern| format!("{short}: {}", line(&pattern)));
+    let pattern = body.pattern(scope).filter(|_| names && !is_whole);
+    let full = pattern.map(|pattern| format!("{name}: {}", line(&pattern)));
     Some(match full {
-        None if short.is_empty() => (*plain).to_owned(),
-        None => format!("{short}: this command"),
+        None if is_whole => name,
+        None => format!("{name}: this command"),
         Some(full) if full.chars().count() <= LABEL => full,
-        Some(_) if scope == Scope::Always => format!("{short}…"),
-        Some(_) => format!("{plain}: as named above"),
+        Some(_) if scope == Scope::Always => format!("{name}…"),
+        Some(_) => format!("{name}: as named above"),
     })
 }
 
@@ -55,8 +53,9 @@ pub(super) fn draw_stored(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         GrantLifetime::Durable => "",
     };
     let mut stored: Vec<SameRules> = Vec::new();
-    for (scope, plain, _) in NAMES {
+    for scope in REMEMBER {
         let Some(label) = label(ask, *scope) else { continue };
+        let name = scope.name();
         let rules = ask.body.stores(*scope).into_iter().map(|rule| line(&rule));
         let rules = rules.collect::<Vec<_>>().join(", ");
         let widens = *scope == Scope::Always || ask.body.widens(*scope);
@@ -64,10 +63,10 @@ pub(super) fn draw_stored(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         let unsaid = widens && !(named && (until.is_empty() || *scope != Scope::Always));
         match stored.iter_mut().find(|it| it.rules == rules) {
             Some(same) => {
-                same.buttons.push(plain);
+                same.buttons.push(name);
                 same.named &= named;
             }
-            None => stored.push(SameRules { rules, buttons: vec![plain], unsaid, named }),
+            None => stored.push(SameRules { rules, buttons: vec![name], unsaid, named }),
         }
     }
     let mut facts = Vec::new();
@@ -95,7 +94,7 @@ fn names_all(body: &Body, scope: Scope, label: &str) -> bool {
 /// Rules, and the buttons that store them.
 struct SameRules {
     rules: String,
-    buttons: Vec<&'static str>,
+    buttons: Vec<String>,
     /// Always is among them, and its label does not say them.
     unsaid: bool,
     /// The label of each says them.
@@ -112,14 +111,14 @@ impl SameRules {
     }
 }
 
-/// What each of them is called, and how that begins on a button that names its rule.
-const NAMES: &[(Scope, &str, &str)] = &[
-    (Scope::Always, "Always", "Always"),
-    (Scope::Timed(600), "10 minutes", "10 min"),
-    (Scope::Session, "This session", "Session"),
-    (Scope::Timed(86_400), "24 hours", "24 h"),
-    (Scope::Prefix, "Always this prefix", ""),
-    (Scope::Exact, "Always exactly this", ""),
+/// What buttons remember, in the order in which a card names it.
+const REMEMBER: &[Scope] = &[
+    Scope::Always,
+    Scope::Timed(600),
+    Scope::Session,
+    Scope::Timed(86_400),
+    Scope::Prefix,
+    Scope::Exact,
 ];
 
 /// All of its rules, as a choice has them.

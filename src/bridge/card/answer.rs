@@ -66,7 +66,7 @@ fn votes_line(requirement: &Requirement, votes: &[Vote]) -> String {
 fn voter(vote: &Vote) -> String {
     let name = line(&vote.name());
     match vote.answer.scope.filter(|scope| *scope != Scope::Once) {
-        Some(scope) => format!("{name} ({scope})"),
+        Some(scope) => format!("{name} ({})", scope.name().to_lowercase()),
         None => name,
     }
 }
@@ -203,9 +203,7 @@ fn stored(ask: &Ask, answer: &Answer) -> String {
         ask.body.stored(answer).iter().map(|rule| pattern(rule).to_owned()).collect();
     let rules = brief(&line(&rules.join(", ")), MOST);
     match scope {
-        Scope::Timed(seconds) => {
-            format!(" · for {}: {rules}", clock::span(i64::from(seconds) * 1000))
-        }
+        Scope::Timed(_) => format!(" · for {}: {rules}", scope.name()),
         Scope::Session | Scope::Prefix => format!(" · for this session: {rules}"),
         _ if ask.body.lasts == GrantLifetime::Session => format!(" · for this session: {rules}"),
         _ => format!(" · stored: {rules}"),

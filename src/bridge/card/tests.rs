@@ -216,7 +216,7 @@ fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
         ]
     );
     let text = text(&card);
-    let session = "This session stores=shell: git push *, until the session ends";
+    let session = "Session stores=shell: git push *, until the session ends";
     let prefix = "- Always this prefix stores: commands that begin with `git push `, until";
     assert!(text.contains(session) && text.contains(prefix), "{text}");
 }
@@ -259,7 +259,7 @@ fn always_that_is_too_long_for_its_button_stands_on_the_card() {
     let mut ask = push();
     ask.body.always[0].pattern = "git push origin a-very-long-name-of-a-branch *".into();
     let shown = text(&draw(&ask, CARD));
-    let note = "- Always, 10 minutes, This session and 24 hours store: shell: git push origin \
+    let note = "- Always, 10 min, Session and 24 h store: shell: git push origin \
                 a-very-long-name-of-a-branch *\n";
     assert!(shown.contains(note) && shown.contains("(Always… i1)"), "{shown}");
 }
@@ -282,7 +282,7 @@ fn a_closed_card_says_in_one_line_who_when_and_what_was_stored_and_folds_the_res
     let once = State::Answered(answer(Decision::Approve, Some(Scope::Once), ana()));
     assert_eq!(ended(once), (Tone::Approved, "Ana, T".into()));
     let approved = State::Answered(answer(Decision::Approve, Some(Scope::Timed(600)), ana()));
-    assert_eq!(ended(approved), (Tone::Approved, "Ana, T · for 10 minutes: git push *".into()));
+    assert_eq!(ended(approved), (Tone::Approved, "Ana, T · for 10 min: git push *".into()));
     let denied =
         Answer { reason: Some("use a pull request".into()), ..answer(Decision::Deny, None, ana()) };
     assert_eq!(
@@ -449,7 +449,7 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
     };
     ask.body.exact = vec![rule("git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let fact = "- 10 minutes, 24 hours and Always exactly this store: shell: git push --force \
+    let fact = "- 10 min, 24 h and Always exactly this store: shell: git push --force \
                 origin main\n";
     assert!(shown.contains(fact) && shown.contains("[Always exactly this x]\n"), "{shown}");
     ask.body.exact = ask.body.always.clone();
@@ -466,7 +466,7 @@ fn buttons_that_store_the_same_rules_are_named_together_unless_their_labels_say_
     assert!(!shown.contains("store: shell:"), "no fact twice: {shown}");
     ask.body.exact = vec![Rule::allow("shell_exec", "git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let apart = "  - 10 minutes, 24 hours and Always exactly this store: shell: git push --force \
+    let apart = "  - 10 min, 24 h and Always exactly this store: shell: git push --force \
                  origin main\n";
     assert!(shown.contains(apart), "{shown}");
 }

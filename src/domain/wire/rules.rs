@@ -169,6 +169,20 @@ pub enum GrantReach {
     Review,
 }
 
+impl GrantReach {
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Timed => "for a time",
+            Self::Always => "always",
+            Self::Budget => "once",
+            Self::Review => "asks, a review said",
+        }
+    }
+}
+
 /// The grants in force.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GrantsPage {

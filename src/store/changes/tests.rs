@@ -140,6 +140,7 @@ async fn a_change_of_which_one_part_fails_leaves_the_ask_its_cards_and_the_log_a
             agent: "a".to_owned(),
             session: "s".to_owned(),
             owner: None,
+            folder: None,
             by: ana(),
             created_at: 10,
             expires_at: None,

@@ -53,6 +53,7 @@ async fn granted(store: &Store, id: &str) -> Grant {
         agent: "a".to_owned(),
         session: "s".to_owned(),
         owner: Some(Owner::by("tcp:agent")),
+        folder: None,
         by: By::Timeout,
         created_at: 10,
         expires_at: Some(1_000),

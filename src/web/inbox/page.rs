@@ -249,6 +249,22 @@ mod tests {
     }
 
     #[test]
+    fn the_page_calls_a_scope_as_its_button_and_the_commands_do() {
+        use countersign_domain::{Scope, wire::GrantReach};
+        let [grants, record] = [include_str!("assets/grants.js"), include_str!("assets/record.js")];
+        for reach in ["session", "timed", "always", "budget", "review"] {
+            let known: GrantReach = serde_json::from_value(reach.into()).unwrap();
+            let says = format!("{reach}: \"{}\"", known.name());
+            assert!(grants.contains(&says), "{says}");
+        }
+        for scope in ["once", "session", "always", "exact", "always_prefix", "10m", "24h"] {
+            let says = format!("{scope}: \"{}\"", scope.parse::<Scope>().unwrap().name());
+            let [bare, quoted] = [says.clone(), says.replacen(':', "\":", 1)];
+            assert!(record.contains(&bare) || record.contains(&quoted), "{says}");
+        }
+    }
+
+    #[test]
     fn every_file_that_a_page_names_is_served() {
         for page in [PAGE, DOOR, SIGN_IN] {
             let named = page.split("\"/inbox/").skip(1).filter_map(|rest| rest.split('"').next());

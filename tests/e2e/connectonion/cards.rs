@@ -16,7 +16,7 @@ async fn a_batch_shows_what_waits_and_session_and_skip_go_on_with_it() {
         "2 more wait behind this one",
         "write: config.json",
         "bash: npm run deploy",
-        "This session stores: bash: every call, until the session ends",
+        "Session stores: bash: every call, until the session ends",
     ] {
         assert!(first.text.contains(part), "the card says `{part}`: {}", first.text);
     }

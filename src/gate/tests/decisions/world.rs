@@ -515,6 +515,7 @@ fn grant(rule: PolicyRule, scope: GrantScope, call: &Call) -> Grant {
         agent: call.agent.clone(),
         session: call.session.clone(),
         owner: call.owner.clone(),
+        folder: None,
         by: By::Person { platform: "letters".into(), id: "Ana".into(), name: "Ana".into() },
         created_at: clock::now_ms(),
         expires_at: None,

@@ -91,7 +91,7 @@ function hint(node, key) {
 const LETTERS = { approve: "a", always: "w", deny: "d", submit: "s", open: "r" };
 const MEANINGS = [
   ["Deny with reason", "t"], ["Other", "o"], ["Approve with a note", "n"], ["Edit", "e"],
-  ["10 min", "m"], ["Session", "v"], ["This session", "v"], ["24 h", "h"],
+  ["10 min", "m"], ["Session", "v"], ["24 h", "h"],
   ["Always this prefix", "p"], ["Always", "y"],
   ["Skip", "i"], ["Deny and stop", "z"], ["Deny and explain", "l"],
 ];

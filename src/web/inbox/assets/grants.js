@@ -5,8 +5,7 @@ import { latestReader, revoke } from "./line.js";
 import { byWhom, counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
-const SCOPES = { session: "this session", timed: "for a time", always: "always", budget: "once",
-  review: "asks, a review said" };
+const SCOPES = { session: "session", timed: "for a time", always: "always", budget: "once", review: "asks, a review said" };
 const read = latestReader();
 
 export const grants = { show };

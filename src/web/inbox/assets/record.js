@@ -6,6 +6,9 @@ import { byWhom, facts } from "./parts.js";
 import { exact, when } from "./time.js";
 
 const STATES = { open: "Still open", answered: "Answered", expired: "Timed out", cancelled: "Cancelled" };
+// As their buttons are called.
+const SCOPES = { once: "Once", session: "Session", always: "Always", exact: "Always exactly this",
+  always_prefix: "Always this prefix", "10m": "10 min", "24h": "24 h" };
 const VERDICTS = { allow: "Allowed", deny: "Denied", edited: "Allowed as edited", answered: "Answered" };
 
 /** `record`: an answer of `history/ID`. */
@@ -23,7 +26,7 @@ export function drawRecord(record) {
       ["Through", record.through],
       ["Asked", exactly(record.created)],
       ["Closed", record.closed && exactly(record.closed)],
-      ["Scope", answer.scope],
+      ["Scope", SCOPES[answer.scope] ?? answer.scope],
       ["Reason", record.reason],
       ["Note", answer.reason],
       ["Stored", (record.stored ?? []).join("\n")],

@@ -26,9 +26,9 @@ pub fn command(id: &str, command: &str) -> Card {
                 button(id, "d", "Deny", ButtonStyle::Deny),
             ],
             vec![
-                button(id, "m", "10 minutes", ButtonStyle::Always),
-                button(id, "s", "This session", ButtonStyle::Always),
-                button(id, "y", "24 hours", ButtonStyle::Always),
+                button(id, "m", "10 min", ButtonStyle::Always),
+                button(id, "s", "Session", ButtonStyle::Always),
+                button(id, "y", "24 h", ButtonStyle::Always),
             ],
         ],
         ..empty(id, "claude-code wants to run a command")
