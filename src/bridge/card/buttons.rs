@@ -73,6 +73,7 @@ fn options(ask: &Ask, maker: Maker<'_>) -> Vec<Vec<Button>> {
 
 /// The button of a closed ask: what its answer stored can be revoked for some time; and what nobody
 /// answered in time can be approved for when it comes again.
+// All others go: disabled, they would fill a phone's screen below the line that says how it ended.
 pub(super) fn of_closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     let maker = maker(ask, origin);
     let can = ask.answer().is_some_and(|answer| answer.stored.undo_until.is_some());

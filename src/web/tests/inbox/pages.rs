@@ -86,7 +86,7 @@ async fn a_request_of_the_history_opens_in_whole_and_back_leads_to_the_list() {
         "“Ship it”",
         "By\nAna (telegram)",
         "Through\ntelegram",
-        "Scope\nalways",
+        "Scope\nAlways",
         "Stored\nshell: git push *",
         "Undone by\nAna (telegram)",
         "telegram -1001 · delivered",
