@@ -55,6 +55,25 @@ async fn claude_appeal_a_yes_lets_the_retry_run_and_a_no_leaves_it_blocked() {
 }
 
 #[tokio::test]
+async fn claude_appeal_of_a_background_subagent_is_a_card_and_only_a_yes_runs_it() {
+    for (answer, runs) in [("approve", true), ("deny", false)] {
+        let daemon = Daemon::start("").await;
+        let model = Model::judged_subagent("Bash", bash(), flagged()).await;
+        let Some(claude) = Claude::run(&daemon, model, &Route::Auto(&[])).await else { return };
+        let id = claude.asks(&daemon).await;
+        let ask = daemon.read(&id).await;
+        assert_eq!(
+            (&ask["why"], ask["call"]["meta"]["agent_id"].is_string()),
+            (&json!(BLOCKED), true)
+        );
+        run(&daemon, &[answer, &id]).await;
+        let (ran, told) = claude.ends().await;
+        assert_eq!(ran, runs, "{told}");
+        assert_eq!(asked(&daemon).await.len(), 1, "one card");
+    }
+}
+
+#[tokio::test]
 async fn claude_appeal_nobody_there_leaves_it_blocked() {
     let mut daemon = Daemon::start("[policy]\ntimeout = \"3s\"").await;
     let route = Route::Auto(&[]);
