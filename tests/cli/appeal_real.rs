@@ -55,6 +55,25 @@ async fn claude_appeal_a_yes_lets_the_retry_run_and_a_no_leaves_it_blocked() {
 }
 
 #[tokio::test]
+async fn claude_appeal_of_a_background_subagent_is_a_card_and_only_a_yes_runs_it() {
+    for (answer, runs) in [("approve", true), ("deny", false)] {
+        let daemon = Daemon::start("").await;
+        let model = Model::judged_subagent("Bash", bash(), flagged()).await;
+        let Some(claude) = Claude::run(&daemon, model, &Route::Auto(&[])).await else { return };
+        let id = claude.asks(&daemon).await;
+        let ask = daemon.read(&id).await;
+        assert_eq!(
+            (&ask["why"], ask["call"]["meta"]["agent_id"].is_string()),
+            (&json!(BLOCKED), true)
+        );
+        run(&daemon, &[answer, &id]).await;
+        let (ran, told) = claude.ends().await;
+        assert_eq!(ran, runs, "{told}");
+        assert_eq!(asked(&daemon).await.len(), 1, "one card");
+    }
+}
+
+#[tokio::test]
 async fn claude_appeal_nobody_there_leaves_it_blocked() {
     let mut daemon = Daemon::start("[policy]\ntimeout = \"3s\"").await;
     let route = Route::Auto(&[]);
@@ -164,6 +183,45 @@ async fn claude_gate_an_approval_that_auto_mode_overrules_says_that_it_did_not_r
     let said = "but Claude Code's auto mode blocked it: [Data Exfiltration] scripted";
     assert!(end.starts_with("approved by ") && end.ends_with(said), "{end}");
     assert_eq!(asked(&daemon).await.len(), 1, "nobody is asked again");
+}
+
+#[tokio::test]
+async fn claude_gate_under_the_vendors_flag_tells_approved_from_ran() {
+    for (verdict, option, runs) in [
+        (flagged(), &["--gate"], false),
+        (not_flagged(), &["--gate"], true),
+        (flagged(), &["--gate=dialog"], true),
+    ] {
+        let daemon = Daemon::start("").await;
+        let model = Model::judged("Bash", bash(), verdict, 1).await;
+        let Some(claude) = Claude::run(&daemon, model, &Route::Flag(option)).await else { return };
+        let id = claude.asks(&daemon).await;
+        run(&daemon, &["approve", "--yes", &id]).await;
+        let (ran, told) = claude.ends().await;
+        assert_eq!(ran, runs, "{option:?}: {told}");
+        let (_, ask) = daemon.get(&format!("/v1/asks/{id}"), APPROVER).await;
+        assert_eq!(ask["verdict"], "allow", "{option:?}");
+        assert_eq!(ask["answer"]["overruled"].is_null(), runs, "{option:?}: {ask}");
+        assert_eq!(asked(&daemon).await.len(), 1, "{option:?}: nobody is asked again");
+    }
+}
+
+#[tokio::test]
+async fn claude_gate_of_dialogs_lets_a_yes_count_on_a_protected_path_and_a_no_hold() {
+    for (answer, runs) in [("approve", true), ("deny", false)] {
+        let daemon = Daemon::start("").await;
+        let hook = daemon.dir.path().join("work/.git/hooks/pre-commit");
+        let input = json!({"file_path": hook, "content": "true"});
+        let model = Model::judged("Write", input, flagged(), 1).await;
+        let route = Route::Auto(&["--gate=dialog"]);
+        let Some(claude) = Claude::run(&daemon, model, &route).await else { return };
+        let id = claude.asks(&daemon).await;
+        let words: &[&str] = if runs { &[answer, "--yes", &id] } else { &[answer, &id] };
+        run(&daemon, words).await;
+        claude.ends().await;
+        assert_eq!(hook.exists(), runs, "{answer}");
+        assert_eq!(asked(&daemon).await.len(), 1, "{answer}: one card");
+    }
 }
 
 /// What our hook says before exactly this call, which Claude made already.

@@ -14,6 +14,8 @@ pub enum Route {
     Gate,
     /// In auto mode, connected with these options.
     Auto(&'static [&'static str]),
+    /// The same, where a flag of its vendor has the classifier judge what a hook allows.
+    Flag(&'static [&'static str]),
     /// The tool of this MCP server.
     Mcp(Value),
     /// We are its host.
@@ -47,7 +49,7 @@ impl Claude {
         match route {
             Route::Hooks => connect(daemon, &[]).await,
             Route::Gate => connect(daemon, &["--gate"]).await,
-            Route::Auto(options) => connect(daemon, options).await,
+            Route::Auto(options) | Route::Flag(options) => connect(daemon, options).await,
             Route::Mcp(_) | Route::Host => {}
         }
         let work = daemon.dir.path().join("work");
@@ -72,7 +74,7 @@ impl Claude {
         let mut of_model = MANUAL_MODEL;
         match route {
             Route::Gate => _ = claude.args(["--permission-mode", "bypassPermissions"]),
-            Route::Auto(_) => {
+            Route::Auto(_) | Route::Flag(_) => {
                 claude.args(["--permission-mode", "auto"]);
                 of_model = AUTO_MODEL;
             }
@@ -94,6 +96,17 @@ impl Claude {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true);
+        if let Route::Flag(_) = route {
+            let flags = json!({"cachedFeatureFlags": {"tengu_virtual_knuth": true}});
+            std::fs::write(daemon.dir.path().join(".claude.json"), flags.to_string()).unwrap();
+            // Without telemetry it reads no flags. Its vendor is out of reach.
+            claude
+                .env_remove("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
+                .env_remove("DISABLE_TELEMETRY")
+                .env("HTTPS_PROXY", "http://127.0.0.1:9")
+                .env("HTTP_PROXY", "http://127.0.0.1:9")
+                .env("NO_PROXY", "127.0.0.1");
+        }
         Some(Self { model, work, child: claude.spawn().unwrap() })
     }
 

@@ -30,11 +30,17 @@ struct Script {
     verdict: Option<Value>,
     /// How often it makes the call by itself, whatever it is told.
     tries: usize,
+    /// Whether a subagent of it makes the call.
+    by_subagent: bool,
     results: watch::Sender<Vec<Value>>,
 }
 
 /// What tells the model that its call may be made again: Claude's words after a hook's, and ours.
 const RETRY: [&str; 2] = ["may retry this tool call", "may run once"];
+
+/// The tool that starts a subagent, and what that is told.
+const SUBAGENT: &str = "Agent";
+const SUBTASK: &str = "Do the subtask.";
 
 impl Model {
     /// A model whose first turn calls this tool.
@@ -44,13 +50,18 @@ impl Model {
 
     /// A model whose first turn calls this tool with each of these inputs.
     pub async fn calling_at_once(tool: &'static str, inputs: Vec<Value>) -> Self {
-        Self::scripted(tool, inputs, None, 1).await
+        Self::scripted(tool, inputs, None, 1, false).await
     }
 
     /// A model that makes this call so many times, and again when it is told that it may; of each
     /// its classifier says this.
     pub async fn judged(tool: &'static str, input: Value, verdict: Value, tries: usize) -> Self {
-        Self::scripted(tool, vec![input], Some(verdict), tries).await
+        Self::scripted(tool, vec![input], Some(verdict), tries, false).await
+    }
+
+    /// The same once, by a subagent, whose start the classifier lets pass.
+    pub async fn judged_subagent(tool: &'static str, input: Value, verdict: Value) -> Self {
+        Self::scripted(tool, vec![input], Some(verdict), 1, true).await
     }
 
     async fn scripted(
@@ -58,11 +69,12 @@ impl Model {
         inputs: Vec<Value>,
         verdict: Option<Value>,
         tries: usize,
+        by_subagent: bool,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (told, results) = watch::channel(Vec::new());
-        let script = Arc::new(Script { tool, inputs, verdict, tries, results: told });
+        let script = Arc::new(Script { tool, inputs, verdict, tries, by_subagent, results: told });
         let count = || async { Json(json!({"input_tokens": 100})) };
         let router = Router::new()
             .route("/v1/messages/count_tokens", post(count))
@@ -134,6 +146,14 @@ impl Script {
             return text("ok");
         }
         let messages = request["messages"].as_array().unwrap();
+        let is_subagent = messages.first().is_some_and(|it| it.to_string().contains(SUBTASK));
+        if self.by_subagent && !is_subagent {
+            let input = json!({"description": "Do it", "prompt": SUBTASK,
+                "subagent_type": "general-purpose"});
+            let start = json!({"type": "tool_use", "id": "toolu_sub", "name": SUBAGENT,
+                "input": input});
+            return if messages.len() == 1 { vec![start] } else { text("All done.") };
+        }
         let results: Vec<Value> = messages
             .iter()
             .flat_map(|message| message["content"].as_array().cloned().unwrap_or_default())
@@ -167,7 +187,11 @@ impl Script {
         let verdict = self.verdict.as_ref()?;
         let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
         let verdicts: serde_json::Map<_, _> = calls
-            .filter_map(|call| Some((call["id"].as_str()?.to_owned(), verdict.clone())))
+            .filter_map(|call| {
+                let passes = json!({"type": "evaluated", "outcome": "not_flagged"});
+                let verdict = if call["name"] == SUBAGENT { passes } else { verdict.clone() };
+                Some((call["id"].as_str()?.to_owned(), verdict))
+            })
             .collect();
         let status = json!({"type": "available", "tool_uses": verdicts});
         Some(json!([{"type": "dangerous_tool_use", "status": status}]))

@@ -2,7 +2,7 @@
 
 use crate::{
     codex_server::{FakeCodex, THREAD, TURN, exchange},
-    daemon::Daemon,
+    daemon::{APPROVER, Daemon},
 };
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -15,6 +15,18 @@ async fn connected() -> (Daemon, FakeCodex) {
     let mut codex = FakeCodex::listen(&daemon.dir.path().join("codex"));
     codex.greet(&[]).await;
     (daemon, codex)
+}
+
+#[tokio::test]
+async fn readyz_names_codex_only_while_its_server_is_watched() {
+    let daemon = Daemon::start(CONFIG).await;
+    let is_watched = |ready: &Value| ready["watches"] == json!(["codex"]);
+    assert!(!is_watched(&daemon.get("/readyz", APPROVER).await.1), "there is no server");
+    let mut codex = FakeCodex::listen(&daemon.dir.path().join("codex"));
+    codex.greet(&[]).await;
+    daemon.until("/readyz", is_watched).await;
+    codex.kill();
+    daemon.until("/readyz", |ready| !is_watched(ready)).await;
 }
 
 /// The one open ask, once it is there.
