@@ -20,7 +20,7 @@ use super::{
 };
 use countersign_policy::{
     self as policy, BriefDecision, Call as Facts, DEFAULT_RULES, Layers, Matcher, Mode, Rule,
-    RuleFit, Rules, Verdict, tool_name::CATEGORY, tools::canonical,
+    RuleFit, Rules, Verdict, tools::CATEGORY, tools::canonical,
 };
 use countersign_profiles::{CallEnd, EvaluationContext, rules_of};
 use countersign_store::{AgentScope, Grant, GrantScope, SessionContext, StoreError};

@@ -13,8 +13,8 @@ use super::{
 use countersign_policy::{
     Rule, Rules, Verdict,
     argument_names::{COMMANDS, FILES, URLS},
-    tool_name::{CATEGORY, may_be_granted},
     tools::canonical,
+    tools::{CATEGORY, may_be_granted},
 };
 use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, Grants, Prefix};

@@ -18,7 +18,7 @@ use super::{
     to_the_end,
 };
 use countersign_policy::{
-    self as policy, Decision, Matcher, Rule, RuleFit, Verdict, effects, tool_name::may_be_granted,
+    self as policy, Decision, Matcher, Rule, RuleFit, Verdict, effects, tools::may_be_granted,
 };
 use countersign_store::{AgentScope, Grant, GrantScope, OpenReviews, StoreError};
 use countersign_tokens::{clock, ids};

@@ -10,5 +10,4 @@ pub mod files;
 pub mod guardrail;
 pub mod highlights;
 pub mod matcher;
-pub mod parts;
 mod stack;

@@ -16,7 +16,6 @@ pub mod patch;
 pub mod paths;
 pub(crate) mod programs;
 pub(crate) mod reads;
-pub mod tool_name;
 pub mod tools;
 pub mod values;
 pub(crate) mod working_directory;

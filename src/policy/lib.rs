@@ -16,17 +16,18 @@ pub mod rules;
 pub mod shell;
 
 pub use check as examples;
-pub use engine::decision::{BriefDecision, Decision, Layers, Mode, decide, decide_briefly};
+pub use engine::decision::{
+    BriefDecision, Decision, Layers, Mode, Part, decide, decide_briefly, parts,
+};
 pub use engine::guardrail::{Guardrail, Ours, lookups};
 pub use engine::matcher::{Matcher, RuleFit};
-pub use engine::parts::{Part, parts};
 pub use engine::{agent_mode, always, critical, decision, files, guardrail, highlights, matcher};
 pub use facts::call::{Call, ProfileFacts};
 pub use facts::links::{LinkTarget, Links, Lookups};
 pub use facts::values::follow;
 pub use facts::{
     access, argument_names, argv, builtins, call, edited_files, effects, links, obeyed, options,
-    patch, paths, tool_name, tools, values, wrappers,
+    patch, paths, tools, values, wrappers,
 };
 pub use rules::verdict::{self, Verdict};
 pub use rules::{DEFAULT_RULES, Rule, RuleProblem, Rules, file};

@@ -67,6 +67,11 @@ pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
     scan
 }
 
+/// Returns true when no character of a text is a control or invisible.
+pub(crate) fn is_visible(text: &str) -> bool {
+    cursor::inspect(text).is_none() && !text.contains(cursor::is_joiner)
+}
+
 /// The shells that may read the text. What they read differently is a doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {

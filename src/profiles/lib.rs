@@ -22,8 +22,7 @@ pub use system::{
 };
 
 use countersign_policy::{
-    agent_mode, call::Call, decision::Decision, guardrail::GuardrailHit, tool_name,
-    verdict::Verdict,
+    agent_mode, call::Call, decision::Decision, guardrail::GuardrailHit, tools, verdict::Verdict,
 };
 
 /// Returns the decision of a profile, under the guardrail.
@@ -65,7 +64,7 @@ pub fn decide(
         }
         None => {}
     }
-    if !tool_name::may_be_granted(&call.tool) {
+    if !tools::may_be_granted(&call.tool) {
         forget(&mut decision);
     }
     Ok(decision)

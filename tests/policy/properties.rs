@@ -402,7 +402,7 @@ proptest! {
         let (always, exact) = offered(&call(&name));
         for granted in [always, exact] {
             prop_assert!(
-                granted.is_empty() || countersign_policy::tool_name::may_be_granted(&name),
+                granted.is_empty() || countersign_policy::tools::may_be_granted(&name),
                 "{name:?} stores {granted:?}"
             );
             let others = [other.clone(), like(&name, &like_this), "shell_exec".to_owned(), "x".to_owned()];

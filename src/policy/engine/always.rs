@@ -12,7 +12,7 @@ use crate::facts::programs::own::OperatorProgram;
 use crate::facts::programs::{self, listed, wide};
 use crate::facts::tools::{Kind, canonical};
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
-use crate::facts::{host, options, reads, tool_name};
+use crate::facts::{host, options, reads, tools};
 use crate::glob::escape;
 use crate::rules::Rule;
 use crate::rules::verdict::Verdict;
@@ -89,9 +89,7 @@ pub(crate) fn exact(
 /// Neither what is critical, nor what could not be read, nor a tool whose name no rule can hold is
 /// allowed for longer than once.
 fn may_last(subject: &Subject<'_>, decision: &CallDecision<'_>) -> bool {
-    decision.critical.is_none()
-        && !decision.part.blind
-        && tool_name::may_be_granted(&subject.call.tool)
+    decision.critical.is_none() && !decision.part.blind && tools::may_be_granted(&subject.call.tool)
 }
 
 /// The first of the candidates with which the call is allowed.

@@ -12,7 +12,7 @@ use crate::facts::programs::own::OperatorProgram;
 use crate::facts::programs::{self, base, each, listed};
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
-use crate::shell::{Word, WordKind, environment};
+use crate::shell::{Word, WordKind, environment, is_visible};
 
 /// The name of the class in rules.
 pub const CLASS: &str = "@reads";
@@ -415,7 +415,8 @@ fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
     let cleaned = paths::clean(path, dirs);
     paths::source(path)
         || !paths::outside(path, dirs)
-            && !path.contains('\0')
+            // Some file systems ignore invisible characters, and find a secret without them.
+            && is_visible(path)
             // Cleaning may change the name, so both spellings are checked.
             && !(shows
                 && (paths::secret(&cleaned, dirs)
@@ -545,4 +546,27 @@ pub(super) fn scripts(operands: Operands, words: &SortedWords<'_, '_>) -> Option
     let first = || words.operands.first().and_then(|(word, _)| word.literal());
     let all = if from == 1 { vec![first()?] } else { given };
     all.into_iter().all(reads).then_some(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::reads::*;
+
+    #[test]
+    fn a_name_with_invisible_characters_is_not_read() {
+        let dirs = Directories { cwd: Some("/home/u/w"), home: Some("/home/u") };
+        let is_read = |text: &str| {
+            let value =
+                Value { text: text.to_owned(), is_path: true, is_leaf: false, access: None };
+            super::value(Kind::Read, &value, dirs)
+        };
+        for path in
+            [".\u{200b}env", "id\u{200d}_rsa", "auth\u{fe0f}.json", "a\u{202e}txt", "a\u{1}"]
+        {
+            assert!(!is_read(path), "{path:?}");
+        }
+        for path in ["src/a.rs", "docs/übersicht.md", "メモ.txt"] {
+            assert!(is_read(path), "{path}");
+        }
+    }
 }

@@ -391,7 +391,7 @@ fn doubtful(c: char) -> Option<Doubt> {
 /// Returns true for the two characters that join emoji: harmless in quoted data, a disguise in a
 /// bare word.
 // Refusing them everywhere made about ten of 2,065 recorded agent commands ask (`echo "⚠️"`).
-fn is_joiner(c: char) -> bool {
+pub(super) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200d}' | '\u{fe0f}')
 }
 

@@ -6,8 +6,8 @@ use crate::facts::programs::condition::When::{
 };
 use crate::facts::programs::condition::{Case, case, drops, options};
 use crate::facts::programs::description::{AlwaysRule, Operands, Program, Role, reading};
-use crate::facts::programs::known::common::{
-    FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES,
+use crate::facts::programs::known::{
+    FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES, names_outside,
 };
 use crate::facts::programs::{Words, listed};
 
@@ -195,11 +195,6 @@ fn go_leaves(args: &Arguments<'_, '_>) -> bool {
     let separate = args.texts().zip(args.texts().skip(1));
     builds && args.named().get(1).is_some_and(|package| args.outside(package))
         || attached.chain(separate).any(|(name, path)| option(name) && args.path_outside(path))
-}
-
-/// Returns true when an operand is outside the project.
-pub(super) fn names_outside(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| args.outside(word))
 }
 
 /// Returns true when pytest loads a plug-in.

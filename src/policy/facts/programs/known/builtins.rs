@@ -5,7 +5,7 @@ use crate::facts::programs::condition::{case, critical, options};
 use crate::facts::programs::description::{
     AlwaysRule, Depth, Operands, Pipe, Program, Role, reading,
 };
-use crate::facts::programs::known::common::READS;
+use crate::facts::programs::known::READS;
 use crate::facts::programs::known::syntax;
 
 pub(crate) static ALL: &[Program] = &[

@@ -8,9 +8,7 @@ use crate::facts::programs::condition::When::{
 };
 use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{AlwaysRule, Pipe, Program, Reach, Role, Title, To};
-use crate::facts::programs::known::common::{
-    DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE,
-};
+use crate::facts::programs::known::{DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE};
 use crate::facts::programs::{LEAKS, Words, listed};
 
 pub(crate) static ALL: &[Program] = &[

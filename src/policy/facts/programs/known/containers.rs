@@ -9,7 +9,7 @@ use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{
     AlwaysRule, Pipe, Program, Reach, Role, Runs, Title, To,
 };
-use crate::facts::programs::known::common::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
+use crate::facts::programs::known::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
 use crate::facts::programs::{Words, listed};
 use crate::shell::WordKind;
 

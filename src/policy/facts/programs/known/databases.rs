@@ -7,7 +7,7 @@ use crate::facts::programs::condition::When::{
 };
 use crate::facts::programs::condition::{case, drops, options};
 use crate::facts::programs::description::{AlwaysRule, Program, Role};
-use crate::facts::programs::known::common::STARTS_ANOTHER;
+use crate::facts::programs::known::STARTS_ANOTHER;
 use crate::facts::programs::{Words, listed};
 use crate::shell::Word;
 

@@ -5,7 +5,7 @@ use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{Always, Any, Bare, Device, Not, Test, Uncertain};
 use crate::facts::programs::condition::{case, critical, judge, options};
 use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Role};
-use crate::facts::programs::known::common::{self, RAW, TEXT_VALUES, WRITE_VALUES, WRITES};
+use crate::facts::programs::known::{RAW, RUNS, TEXT_VALUES, WRITE_VALUES, WRITES};
 use crate::facts::programs::known::{network, syntax, system};
 use crate::facts::programs::sensitive::{cleaned, everything, vast};
 use crate::facts::programs::{LEAKS, Words, base};
@@ -130,7 +130,7 @@ pub(super) static ALL: &[Program] = &[
     Program::named("rsync")
         .beyond(&[
             // `-e` and `--rsync-path` name programs to run.
-            case(Any(&[options(RSYNC_OPTIONS, "eM", "fTB"), Uncertain]), common::RUNS),
+            case(Any(&[options(RSYNC_OPTIONS, "eM", "fTB"), Uncertain]), RUNS),
             judge(network::copy),
         ])
         .critical(&[
@@ -159,24 +159,24 @@ pub(super) static ARCHIVES: &[Program] = &[
     Program::named("tar")
         .options(syntax::TAR)
         .beyond(&[
-            case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), common::RUNS),
+            case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), RUNS),
             judge(tar),
         ])
         .files(Files::Archive),
     Program::named("gtar bsdtar").options(syntax::TAR).beyond(&[
-        case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), common::RUNS),
+        case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), RUNS),
         judge(tar),
     ]),
     Program::named("zip")
         .beyond(&[
-            case(options("--unzip-command --output-file --out", "O", "nxitbPmZ"), common::RUNS),
+            case(options("--unzip-command --output-file --out", "O", "nxitbPmZ"), RUNS),
             judge(archive),
         ])
         .files(Files::Archive),
     Program::named("unzip").roles(&[Role::Overwrites]).beyond(&[judge(unzip)]),
     Program::named("7z").beyond(&[judge(seven_zip)]).files(Files::Archive),
     Program::named("cpio")
-        .beyond(&[case(options(CPIO_OPTIONS, "FI", "HCEM"), common::RUNS), judge(cpio)])
+        .beyond(&[case(options(CPIO_OPTIONS, "FI", "HCEM"), RUNS), judge(cpio)])
         .files(Files::Archive),
     Program::named("ar").beyond(&[judge(archive)]),
     Program::named("gzip bzip2 xz").files(Files::Each {
@@ -448,8 +448,6 @@ fn home_variable(word: &Word<'_>) -> bool {
 }
 
 // tar, unzip and the like: the folder they unpack to, and programs they run.
-
-const RUNS: &str = "an option of it runs another program";
 
 /// Checks tar, whose first word may be a cluster of options without a dash (`tar xPf`).
 fn tar(args: &Arguments<'_, '_>) -> Option<&'static str> {

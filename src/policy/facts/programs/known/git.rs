@@ -9,7 +9,7 @@ use crate::facts::programs::condition::{case, options, sub};
 use crate::facts::programs::description::{
     AlwaysRule, Depth, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
 };
-use crate::facts::programs::known::build::names_outside;
+use crate::facts::programs::known::names_outside;
 use crate::facts::programs::{Words, listed};
 
 pub(super) static ALL: &[Program] = &[Program::named("git")

@@ -4,7 +4,7 @@ use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{self, All, Any, Nth, Operand, OperandEnds, Test};
 use crate::facts::programs::condition::{Case, case, drops, judge};
 use crate::facts::programs::description::{Access, AlwaysRule, Files, Program, Role, Runs};
-use crate::facts::programs::known::common::{RUNS_A_FETCH, RUNS_ANYTHING};
+use crate::facts::programs::known::{RUNS_A_FETCH, RUNS_ANYTHING};
 use crate::facts::programs::{FETCHED, REMOTE, Words};
 use crate::shell::WordKind;
 

@@ -3,8 +3,8 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::{case, judge, options};
 use crate::facts::programs::description::{Access, Depth, Files, Operands, Program, Runs, reading};
-use crate::facts::programs::known::common::{FREE, READS, RUNS, TEXT_VALUES, WRITES};
 use crate::facts::programs::known::syntax;
+use crate::facts::programs::known::{FREE, READS, RUNS, TEXT_VALUES, WRITES};
 use crate::facts::programs::sensitive::{everything, vast};
 use crate::facts::programs::{Words, base, listed};
 use crate::shell::{Word, WordKind};

@@ -7,7 +7,7 @@ use crate::facts::programs::condition::{case, judge, options};
 use crate::facts::programs::description::{
     Access, AlwaysRule, Files, Operands, Pipe, Program, Reach, Role, Runs, reading,
 };
-use crate::facts::programs::known::common::{RUNS, WRITES};
+use crate::facts::programs::known::{RUNS, WRITES};
 use crate::facts::programs::sensitive::{expand, guarded, secret_word};
 use crate::facts::programs::{LEAKS, REMOTE, Words};
 use crate::shell::WordKind;

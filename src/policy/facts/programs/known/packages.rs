@@ -9,11 +9,11 @@ use crate::facts::programs::condition::{Case, case, critical, destroys, drops, o
 use crate::facts::programs::description::{
     AlwaysRule, Operands, Program, Reach, Role, Runs, Title, To, form,
 };
-use crate::facts::programs::known::build::names_outside;
-use crate::facts::programs::known::common::{
+use crate::facts::programs::known::names_outside;
+use crate::facts::programs::known::system;
+use crate::facts::programs::known::{
     FROM_ITS_REGISTRY, INSTALLS, NEEDED, OUTSIDE, PUBLISHES, RUNS, RUNS_A_FETCH, STARTS_ANOTHER,
 };
-use crate::facts::programs::known::system;
 
 pub(super) static ALL: &[Program] = &[
     Program::named("cargo")

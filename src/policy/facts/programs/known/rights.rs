@@ -6,7 +6,7 @@ use crate::facts::programs::condition::{case, critical, destroys, options};
 use crate::facts::programs::description::{
     AlwaysRule, Passage, Pipe, Program, Role, Runs, Wrapper,
 };
-use crate::facts::programs::known::common::STARTS_ANOTHER;
+use crate::facts::programs::known::STARTS_ANOTHER;
 use crate::facts::programs::known::syntax;
 
 pub(crate) static ALL: &[Program] = &[

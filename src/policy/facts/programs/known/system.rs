@@ -9,7 +9,7 @@ use crate::facts::programs::condition::{Case, case, critical, options};
 use crate::facts::programs::description::{
     AlwaysRule, Depth, Operands, Program, Role, Runs, form, reading,
 };
-use crate::facts::programs::known::common::{FREE, RAW, RUNS};
+use crate::facts::programs::known::{FREE, RAW, RUNS};
 use crate::facts::programs::{Words, listed};
 
 pub(super) static ALL: &[Program] = &[

@@ -7,7 +7,7 @@ use crate::facts::programs::condition::{Case, case, judge, options};
 use crate::facts::programs::description::{
     Access, AlwaysRule, Depth, Files, Operands, Pipe, Program, Reading, Role, reading,
 };
-use crate::facts::programs::known::common::{
+use crate::facts::programs::known::{
     READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITE_VALUES, WRITES,
 };
 use crate::facts::programs::known::{files, syntax};

@@ -6,7 +6,7 @@ use crate::facts::programs::condition::case;
 use crate::facts::programs::description::{
     AlwaysRule, Passage, Pipe, Program, Role, Runs, Wrapper,
 };
-use crate::facts::programs::known::common::RUNS_A_FETCH;
+use crate::facts::programs::known::RUNS_A_FETCH;
 use crate::facts::programs::known::syntax;
 
 pub(crate) static ALL: &[Program] = &[
