@@ -30,6 +30,7 @@ pub use log::{LogSettings, LogWebhook, SyslogAddress};
 pub(crate) use read::SOCKET;
 
 use crate::platforms::Registered;
+use countersign_gate::OnTimeout;
 use countersign_people::{
     approvers::{Members, People},
     routes::Routes,
@@ -167,18 +168,7 @@ pub struct PolicySettings {
     /// For how long a late yes holds; `None` is a day.
     pub late_yes: Option<Duration>,
     /// The effect of the deadline; `None` is that of the profile's system.
-    pub on_timeout: Option<TimeoutAnswer>,
-}
-
-/// The effect of a deadline that passes without an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TimeoutAnswer {
-    /// The ask is denied.
-    Deny,
-    /// The ask stays open.
-    Wait,
-    /// The ask is approved if its tool is listed, and denied otherwise.
-    Approve(Vec<String>),
+    pub on_timeout: Option<OnTimeout>,
 }
 
 /// An account on a chat platform, with the targets of its cards.

@@ -18,7 +18,7 @@ use crate::{
         TRIAL, TRIAL_SAYS,
     },
     codex::request::NAME,
-    hook_call::{self, HookCall, ToolDecision},
+    hook_call::{self, ToolDecision, ToolEvent},
     hook_files,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
@@ -188,16 +188,6 @@ const TELLING: &[&str] = &[
     "UserPromptSubmit",
 ];
 
-#[derive(Deserialize)]
-struct HookInput {
-    session_id: String,
-    #[serde(default)]
-    cwd: Option<String>,
-    tool_name: String,
-    #[serde(default)]
-    tool_input: Value,
-}
-
 /// Decodes the JSON that Codex writes to a hook's stdin.
 ///
 /// # Errors
@@ -229,25 +219,17 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         }
         None => return Err("stdin is not a hook's JSON: it names no event".to_owned()),
     }
-    let input = HookInput::deserialize(&whole).map_err(unreadable)?;
+    let input = ToolEvent::deserialize(&whole).map_err(unreadable)?;
     // It only asks the person at the terminal.
     if input.tool_name == "request_user_input" {
         return Ok(HookEvent::Notice);
     }
-    Ok(HookEvent::Wants(Box::new(HookCall {
-        agent: NAME,
-        session: input.session_id,
-        cwd: input.cwd,
-        tool: input.tool_name,
-        args: input.tool_input,
-        // `interrupt` makes the whole reply invalid.
-        accepts: Vec::new(),
-        journal: None,
-        encode: match mode {
-            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => hook_call::answer_prompt,
-            HookMode::EveryCall | HookMode::RuledCalls => encode_gate,
-        },
-    })))
+    let encode = match mode {
+        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => hook_call::answer_prompt,
+        HookMode::EveryCall | HookMode::RuledCalls => encode_gate,
+    };
+    // `interrupt` makes the whole reply invalid.
+    Ok(HookEvent::Wants(Box::new(input.wanted(NAME, encode))))
 }
 
 /// There a hook can only deny: an approval says nothing, and Codex goes on as without it.

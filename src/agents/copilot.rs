@@ -6,12 +6,11 @@ use crate::{
         TRIAL_SAYS,
     },
     description::{AgentDescription, HookText, Silence},
-    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
+    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision, ToolEvent},
     hook_files::{self, OwnFile},
     journal::Journal,
 };
 use countersign_domain::call::Accepts;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -59,36 +58,18 @@ fn home() -> Result<PathBuf, String> {
     hook_files::folder("COPILOT_HOME", ".copilot")
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CopilotRequest {
-    session_id: String,
-    #[serde(default)]
-    cwd: Option<String>,
-    tool_name: String,
-    #[serde(default)]
-    tool_input: Value,
-}
-
 // FAIL-CLOSED: under `preToolUse` there may be no prompt behind silence, so any other event is
 // blocked.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let request = match NAMES.read::<CopilotRequest>(stdin)? {
+    let request = match NAMES.read::<ToolEvent>(stdin)? {
         HookEventRead::Ours(_, request) => request,
         HookEventRead::Other(misplaced) => return Ok(misplaced),
     };
     // Escape leaves the hook alone.
     let journal = journal(&request.session_id);
-    Ok(HookEvent::Wants(Box::new(HookCall {
-        agent: NAME,
-        session: request.session_id,
-        cwd: request.cwd,
-        tool: request.tool_name,
-        args: request.tool_input,
-        accepts: vec![Accepts::Stop],
-        journal,
-        encode,
-    })))
+    let accepts = vec![Accepts::Stop];
+    let wanted = HookCall { accepts, journal, ..request.wanted(NAME, encode) };
+    Ok(HookEvent::Wants(Box::new(wanted)))
 }
 
 /// The events of a session, where Copilot keeps them.

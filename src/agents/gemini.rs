@@ -5,14 +5,12 @@ use crate::{
         A_DAY_S, AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL, TRIAL_SAYS,
     },
     description::{AgentDescription, HookText, Silence},
-    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
+    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision, ToolEvent},
     hook_files,
     journal::Journal,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 
 const NAME: &str = "gemini";
 
@@ -66,21 +64,9 @@ fn entries(command: &str, _mode: HookMode) -> Vec<HookEntry> {
     vec![HookEntry { event: EVENT, matcher: Some(".*"), handlers: vec![handler] }]
 }
 
-#[derive(Deserialize)]
-struct GeminiRequest {
-    session_id: String,
-    #[serde(default)]
-    cwd: Option<String>,
-    #[serde(default)]
-    transcript_path: Option<PathBuf>,
-    tool_name: String,
-    #[serde(default)]
-    tool_input: Value,
-}
-
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let request = match NAMES.read::<GeminiRequest>(stdin)? {
+    let request = match NAMES.read::<ToolEvent>(stdin)? {
         HookEventRead::Ours(_, request) => request,
         HookEventRead::Other(misplaced) => return Ok(misplaced),
     };
@@ -89,22 +75,13 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         return Ok(HookEvent::Notice);
     }
     // Escape leaves the hook alone, and Gemini waits for it on.
-    let journal = request.transcript_path.map(|file| {
+    let journal = request.transcript_path.clone().map(|file| {
         Journal::new(file, |line| {
             let is = |key: &str, text: &str| line.get(key).and_then(Value::as_str) == Some(text);
             is("type", "info") && is("content", "Request cancelled.")
         })
     });
-    Ok(HookEvent::Wants(Box::new(HookCall {
-        agent: NAME,
-        session: request.session_id,
-        cwd: request.cwd,
-        tool: request.tool_name,
-        args: request.tool_input,
-        accepts: Vec::new(),
-        journal,
-        encode,
-    })))
+    Ok(HookEvent::Wants(Box::new(HookCall { journal, ..request.wanted(NAME, encode) })))
 }
 
 fn encode(decision: &ToolDecision) -> HookReply {

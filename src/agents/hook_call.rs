@@ -12,9 +12,9 @@ use countersign_domain::{
     exact_json,
 };
 use countersign_port::line;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 /// A request for one tool call.
 pub(super) struct HookCall {
@@ -34,6 +34,41 @@ pub(super) struct HookCall {
     pub journal: Option<Journal>,
     /// The reply in the agent's words.
     pub encode: fn(&ToolDecision) -> HookReply,
+}
+
+/// The event of one tool call, as most agents write it; some spell its fields otherwise.
+#[derive(Deserialize)]
+pub(super) struct ToolEvent {
+    #[serde(alias = "sessionId")]
+    pub session_id: String,
+    #[serde(default)]
+    cwd: Option<String>,
+    #[serde(default)]
+    pub transcript_path: Option<PathBuf>,
+    #[serde(alias = "toolName")]
+    pub tool_name: String,
+    #[serde(default, alias = "toolInput")]
+    tool_input: Value,
+}
+
+impl ToolEvent {
+    /// The request of this agent's, to which it takes nothing but a yes or a no.
+    pub(super) fn wanted(
+        self,
+        agent: &'static str,
+        encode: fn(&ToolDecision) -> HookReply,
+    ) -> HookCall {
+        HookCall {
+            agent,
+            session: self.session_id,
+            cwd: self.cwd,
+            tool: self.tool_name,
+            args: self.tool_input,
+            accepts: Vec::new(),
+            journal: None,
+            encode,
+        }
+    }
 }
 
 /// A decision on a tool call.

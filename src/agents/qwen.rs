@@ -3,12 +3,11 @@
 use crate::{
     agent::{AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL, TRIAL_SAYS},
     description::{AgentDescription, HookText, Silence},
-    hook_call::{self, EventNames, HookCall, HookEventRead, ToolDecision},
+    hook_call::{self, EventNames, HookEventRead, ToolDecision, ToolEvent},
     hook_files,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 
 const NAME: &str = "qwen";
@@ -83,39 +82,20 @@ fn entries(command: &str, mode: HookMode) -> Vec<HookEntry> {
     [entry(PROMPT, "")].into_iter().chain(gate).collect()
 }
 
-#[derive(Deserialize)]
-struct QwenRequest {
-    session_id: String,
-    #[serde(default)]
-    cwd: Option<String>,
-    tool_name: String,
-    #[serde(default)]
-    tool_input: Value,
-}
-
 // FAIL-CLOSED: whatever is not understood is an error or misplaced: a gate blocks it, and its dialog
 // decides on a prompt.
 fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     let events: &'static [&'static str] = if mode.is_gate() { &[GATE] } else { &[PROMPT] };
     let names = EventNames { agent: NAME, fields: &["hook_event_name"], events };
-    let request = match names.read::<QwenRequest>(stdin)? {
+    let request = match names.read::<ToolEvent>(stdin)? {
         HookEventRead::Ours(_, request) => request,
         HookEventRead::Other(misplaced) => return Ok(misplaced),
     };
     if ASKING.contains(&request.tool_name.as_str()) {
         return Ok(HookEvent::Notice);
     }
-    Ok(HookEvent::Wants(Box::new(HookCall {
-        agent: NAME,
-        session: request.session_id,
-        cwd: request.cwd,
-        tool: request.tool_name,
-        args: request.tool_input,
-        // It reads `interrupt` and does nothing with it.
-        accepts: Vec::new(),
-        journal: None,
-        encode: (QWEN.encode)(mode),
-    })))
+    // It reads `interrupt` and does nothing with it.
+    Ok(HookEvent::Wants(Box::new(request.wanted(NAME, (QWEN.encode)(mode)))))
 }
 
 /// There a hook can only deny: Qwen has asked already.
@@ -157,7 +137,7 @@ mod tests {
         };
         for (mode, gates) in [(HookMode::Prompts, 0), (HookMode::EveryCall, 1)] {
             let connected = QWEN.connect(theirs, COMMAND, mode).unwrap();
-            let settings: Value = jsonc_parser::parse_to_serde_value(
+            let settings: serde_json::Value = jsonc_parser::parse_to_serde_value(
                 &connected,
                 &jsonc_parser::ParseOptions::default(),
             )

@@ -9,7 +9,7 @@ use crate::{
 use countersign_gate::{
     Gate, NotNamed, PauseOutcome, Reply, SubmitError,
     ask::{Ask, Scope, deadline::PauseMode},
-    digests::{self, DigestScope},
+    digests::DigestScope,
     pause_sentence,
 };
 use countersign_people::{
@@ -589,9 +589,7 @@ impl CommandRun<'_> {
         let tells = |ask: &Ask| is_shown(ask, self.who.platform, call);
         let scope = DigestScope { since: until - length, until, tells: &tells, title: card::title };
         match self.gate.digest(scope).await {
-            Ok(digest) => {
-                Ok(CommandReply { outcome: Outcome::Noted, lines: digests::lines(&digest) })
-            }
+            Ok(digest) => Ok(CommandReply { outcome: Outcome::Noted, lines: digest.lines }),
             Err(SubmitError::Store(error)) => Err(error),
             Err(error) => {
                 let lines = vec![vec![words_of(format!("There is no digest: {error}"))]];

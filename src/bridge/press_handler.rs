@@ -10,8 +10,9 @@ use crate::{
     token::{ButtonToken, Pressed},
     words::{reads_like_yes, reply_action},
 };
+use countersign_domain::wire::PairingSender;
 use countersign_gate::{
-    CodeOutcome, CodeSender, Gate, Reply, Told,
+    CodeOutcome, Gate, Reply, Told,
     ask::{Ask, edit::editable},
     fault_sentence,
 };
@@ -370,7 +371,7 @@ fn take_pairing_code(gate: &Gate, who: Who, sent: PairingMessage) -> (Outcome, &
     let PairingMessage { target, place, code, .. } = sent;
     let Who { platform, id, name, .. } = who;
     let place = line(&place).chars().take(PLACE).collect();
-    let by = CodeSender { id: id.clone(), name, target: target.0, place };
+    let by = PairingSender { id: id.clone(), name, target: target.0, place };
     match gate.pairings.take_code(platform, &code, by) {
         CodeOutcome::Bound => {
             tracing::info!(platform, presser = id, "somebody sent a pairing code");

@@ -8,10 +8,13 @@ use super::{
 };
 use crate::{config::Config, daemon};
 use anyhow::{Context as _, Result};
-use countersign_domain::{exact_json, wire::PasskeyView};
+use countersign_domain::{
+    exact_json,
+    wire::{CountsView, PasskeyView, PossibleAnswererView},
+};
 use countersign_gate::{call::Call, links};
 use countersign_people::{
-    answerers::{AnswerCounts, Answerers, PossibleAnswerer},
+    answerers::Answerers,
     routes::Moment,
     rules::{SeenCall, requirements},
 };
@@ -131,11 +134,11 @@ fn decide(
 /// As lines, people marked by whether they could answer.
 fn lines(answerers: &Answerers) -> String {
     let Answerers { required, people, problems, shown } = answerers;
-    let person = |it: &PossibleAnswerer| {
+    let person = |it: &PossibleAnswererView| {
         let mark = match it.counts {
-            AnswerCounts::Yes => "✓",
-            AnswerCounts::No => "✗",
-            AnswerCounts::ByRole => "·",
+            CountsView::Yes => "✓",
+            CountsView::No => "✗",
+            CountsView::ByRole => "·",
         };
         let why = if it.why.is_empty() { String::new() } else { format!(": {}", it.why) };
         format!("{mark} {}{why}", it.who)

@@ -75,9 +75,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn revoke(&self, id: &str) -> Result<GrantView, ClientError> {
-        let path = ["v1", "grants", id];
-        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
-        let RevokeReply { revoked } = self.transport.read(reply)?;
+        let RevokeReply { revoked } = self.delete(&["v1", "grants", id]).await?;
         Ok(revoked)
     }
 
@@ -173,9 +171,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn revoke_token(&self, name: &str) -> Result<TokenView, ClientError> {
-        let path = ["v1", "tokens", name];
-        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
-        let RevokedTokenReply { revoked } = self.transport.read(reply)?;
+        let RevokedTokenReply { revoked } = self.delete(&["v1", "tokens", name]).await?;
         Ok(revoked)
     }
 }
@@ -195,9 +191,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn remove_passkey(&self, id: &str) -> Result<PasskeyView, ClientError> {
-        let path = ["v1", "passkeys", id];
-        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
-        let RemovedPasskeyReply { removed } = self.transport.read(reply)?;
+        let RemovedPasskeyReply { removed } = self.delete(&["v1", "passkeys", id]).await?;
         Ok(removed)
     }
 }

@@ -259,6 +259,12 @@ impl Client {
         self.transport.read(reply)
     }
 
+    /// Deletes in the API.
+    async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, ClientError> {
+        let reply = self.transport.send(Method::DELETE, path, &[], None, PATIENCE).await?;
+        self.transport.read(reply)
+    }
+
     /// Sends to the API.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,

@@ -12,23 +12,9 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, ClientError> {
-        let HistoryQuery { agent, session, folder, tool, person, verdict, rule, text, .. } = query;
-        let HistoryQuery { since, until, before, limit, .. } = query;
-        let fields = [
-            ("agent", agent),
-            ("session", session),
-            ("folder", folder),
-            ("tool", tool),
-            ("person", person),
-            ("verdict", verdict),
-            ("rule", rule),
-            ("text", text),
-            ("since", since),
-            ("until", until),
-            ("before", before),
-            ("limit", limit),
-        ];
-        let given = fields.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+        let fields = serde_json::to_value(query).map_err(|why| self.transport.unreadable(why))?;
+        let fields = fields.as_object().into_iter().flatten();
+        let given = fields.filter_map(|(name, it)| Some((name.as_str(), it.as_str()?.to_owned())));
         self.get(&["v1", "history"], &given.collect::<Vec<_>>()).await
     }
 

@@ -72,29 +72,17 @@ impl Transport {
     ) -> Result<Response, ClientError> {
         let (method, timeout) = (Method::GET, Duration::MAX);
         let request = ApiRequest { method, path, query, body: None, timeout };
-        let first = self.current.load(Ordering::Relaxed);
-        let mut failed = None;
-        let count = self.connections.len();
-        for turn in first..first + count {
-            let Some(connection) = self.connections.get(turn % count) else { break };
-            match connection.stream(&request, self.token.as_ref(), after).await {
-                Err(away @ ClientError::Unreachable { .. }) => failed = Some(away),
-                Err(error) => return Err(error),
-                Ok(reply) if reply.status().is_success() => {
-                    self.current.store(turn % count, Ordering::Relaxed);
-                    return Ok(reply);
-                }
-                Ok(reply) => {
-                    let status = reply.status();
-                    return Err(self.refusal(
-                        turn,
-                        status,
-                        &reply.text().await.unwrap_or_default(),
-                    ));
-                }
+        let mut away = None;
+        for (turn, connection) in self.in_turn() {
+            let reply = connection.stream(&request, self.token.as_ref(), after).await;
+            let Some(reply) = self.reached(turn, reply, &mut away)? else { continue };
+            let status = reply.status();
+            if status.is_success() {
+                return Ok(reply);
             }
+            return Err(self.refusal(turn, status, &reply.text().await.unwrap_or_default()));
         }
-        Err(failed.unwrap_or_else(|| ClientError::SetUp("[client] url names no daemon".into())))
+        Err(away.unwrap_or_else(no_daemon))
     }
 
     /// The error of a stream that broke.
@@ -129,38 +117,55 @@ impl Transport {
         serde_json::from_str(&text).map_err(|error| self.unreadable(error))
     }
 
-    /// Sends the request to the daemon that answered last, then to the others. Another one is tried
-    /// only if no connection could be made: a daemon that received the request may have acted on
-    /// it.
     async fn exchange(
         &self,
         request: &ApiRequest<'_>,
         shows: Shows,
     ) -> Result<(usize, StatusCode, String), ClientError> {
-        let first = self.current.load(Ordering::Relaxed);
-        let mut failed = None;
-        let count = self.connections.len();
-        for turn in first..first + count {
-            let Some(connection) = self.connections.get(turn % count) else { break };
+        let mut away = None;
+        for (turn, connection) in self.in_turn() {
             let reply = match shows {
                 Shows::Token => connection.authorized(request, self.token.as_ref()).await,
                 Shows::Nothing => connection.plain(request).await,
             };
-            match reply {
-                Err(away @ ClientError::Unreachable { .. }) => failed = Some(away),
-                // The daemon may have received this request, so only its caller can decide to
-                // repeat it.
-                Err(lost) => {
-                    self.turn_from(turn);
-                    return Err(lost);
-                }
-                Ok((status, text)) => {
-                    self.current.store(turn % count, Ordering::Relaxed);
-                    return Ok((turn, status, text));
-                }
+            if let Some((status, text)) = self.reached(turn, reply, &mut away)? {
+                return Ok((turn, status, text));
             }
         }
-        Err(failed.unwrap_or_else(|| ClientError::SetUp("[client] url names no daemon".into())))
+        Err(away.unwrap_or_else(no_daemon))
+    }
+
+    /// The daemon that answered last, then the others.
+    fn in_turn(&self) -> impl Iterator<Item = (usize, &DaemonConnection)> {
+        let (first, count) = (self.current.load(Ordering::Relaxed), self.connections.len());
+        let of = move |turn: usize| Some((turn, self.connections.get(turn % count)?));
+        (first..first + count).filter_map(of)
+    }
+
+    /// The reply of a daemon, which is the current one then; `None` if no connection to it could be
+    /// made, and only then another one is tried: a daemon that received the request may have acted
+    /// on it.
+    fn reached<T>(
+        &self,
+        turn: usize,
+        reply: Result<T, ClientError>,
+        away: &mut Option<ClientError>,
+    ) -> Result<Option<T>, ClientError> {
+        match reply {
+            Err(error @ ClientError::Unreachable { .. }) => {
+                *away = Some(error);
+                Ok(None)
+            }
+            // Only its caller can decide to repeat the request.
+            Err(lost) => {
+                self.turn_from(turn);
+                Err(lost)
+            }
+            Ok(reply) => {
+                self.current.store(turn % self.connections.len(), Ordering::Relaxed);
+                Ok(Some(reply))
+            }
+        }
     }
 
     /// Makes the next daemon the current one.
@@ -190,6 +195,10 @@ impl Transport {
         ClientError::Unreadable { server: self.server(), why: why.to_string() }
     }
 }
+fn no_daemon() -> ClientError {
+    ClientError::SetUp("[client] url names no daemon".into())
+}
+
 /// The daemon gave no answer. None of these errors ever permits a call.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {

@@ -325,7 +325,7 @@ fn everything_can_be_set() {
             compat: true,
             timeout: Some(Duration::from_secs(5400)),
             late_yes: Some(Duration::from_secs(7200)),
-            on_timeout: Some(TimeoutAnswer::Approve(vec!["read_file".into()])),
+            on_timeout: Some(OnTimeout::Approve(vec!["read_file".into()])),
         },
         chats: vec![
             account("telegram", "1:a", "http://127.0.0.1:81", &["-100/7", "5"]),

@@ -1,9 +1,9 @@
 //! Parses single values of a config.
 
-use super::TimeoutAnswer;
 use super::section::{ConfigNode, ConfigValue};
 use super::section::{list, text};
 use countersign_client::Server;
+use countersign_gate::OnTimeout;
 use countersign_profiles::Profile;
 use countersign_tokens::secret::Token;
 use countersign_web::{PublicUrl, PushShows};
@@ -150,15 +150,15 @@ pub(super) fn profile(node: &ConfigNode) -> Result<Profile, String> {
     })
 }
 
-pub(super) fn on_timeout(node: &ConfigNode, tools: Vec<String>) -> Result<TimeoutAnswer, String> {
+pub(super) fn on_timeout(node: &ConfigNode, tools: Vec<String>) -> Result<OnTimeout, String> {
     match text(node)?.as_str() {
-        "deny" => Ok(TimeoutAnswer::Deny),
-        "wait" => Ok(TimeoutAnswer::Wait),
+        "deny" => Ok(OnTimeout::Deny),
+        "wait" => Ok(OnTimeout::Wait),
         "approve" if tools.is_empty() => {
             Err("\"approve\" needs the tools by name, as approve_on_timeout = [\"read_file\"]"
                 .into())
         }
-        "approve" => Ok(TimeoutAnswer::Approve(tools)),
+        "approve" => Ok(OnTimeout::Approve(tools)),
         other => Err(format!("\"{other}\" is unknown; use \"deny\", \"wait\" or \"approve\"")),
     }
 }

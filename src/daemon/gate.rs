@@ -1,7 +1,7 @@
 //! Builds the gate from the config.
 
 use super::{guardrail::guardrail, listen};
-use crate::config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout};
+use crate::config::{self, ApproverSettings, Config, Profile};
 use anyhow::{Result, bail};
 use countersign_domain::LATE_YES_S;
 use countersign_gate::{Audience, Choices, Gate, GateSettings, OnTimeout, Policy};
@@ -130,9 +130,7 @@ fn patience(wanted: &config::PolicySettings, system: DefaultTimeout) -> (i64, On
             }
             on_timeout
         }
-        Some(Timeout::Deny) => OnTimeout::Deny,
-        Some(Timeout::Wait) => OnTimeout::Wait,
-        Some(Timeout::Approve(tools)) => OnTimeout::Approve(tools.clone()),
+        Some(chosen) => chosen.clone(),
     };
     (i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2), on_timeout)
 }

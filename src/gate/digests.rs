@@ -3,7 +3,7 @@
 
 mod saving;
 
-pub use saving::{CoveredCall, RuleSuggestion};
+pub use saving::rule_line;
 
 use super::{
     Gate, SubmitError,
@@ -12,6 +12,7 @@ use super::{
     evaluate::bytes,
     routes::{Moment, ScheduledDigest},
 };
+use countersign_domain::wire::{DigestKind, DigestPerson, DigestReply};
 use countersign_policy::{Rule, tools::canonical};
 use countersign_port::{ReplyPiece, brief, line};
 use countersign_store::{HistoryRange, NewDigest};
@@ -42,29 +43,10 @@ const SHORT: usize = 60;
 /// What was asked in a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskDigest {
-    /// Its beginning; Unix milliseconds.
-    pub since: i64,
-    /// Its end, which belongs to the next one; Unix milliseconds.
-    pub until: i64,
-    /// Whether it looked at all asks of the time. If not, at the latest.
-    pub is_complete: bool,
-    /// In figures.
-    pub summary: AskSummary,
-    /// Which were most, those first.
-    pub kinds: Vec<AskKind>,
-}
-
-/// Asks of one kind: one rule asked, and one Always would cover them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskKind {
-    /// The rule that asked; `None` where none did.
-    pub rule: Option<String>,
-    /// What the calls have in common: what Always covers, or the tool.
-    pub calls: String,
-    /// How many there were.
-    pub asks: usize,
-    /// The narrowest rule that would have saved them, or a sentence why there is none.
-    pub saving: Result<RuleSuggestion, String>,
+    /// In figures, and which were most.
+    pub reply: DigestReply,
+    /// The same as people read it in a chat.
+    pub lines: Vec<Vec<ReplyPiece>>,
 }
 
 /// Whose asks a digest is about, and how they are titled.
@@ -98,57 +80,41 @@ pub enum AskEnd {
     Cancelled,
 }
 
-/// The asks of a time in figures.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AskSummary {
-    /// All of them.
-    pub asks: usize,
-    /// Approved by people, with another command too.
-    pub approved: usize,
-    /// Questions that people answered.
-    pub answered: usize,
-    /// Denied by people.
-    pub denied: usize,
-    /// Closed by their deadlines.
-    pub timed_out: usize,
-    /// Closed by a rule or grant that came to cover them.
-    pub by_rule: usize,
-    /// Cancelled by their callers.
-    pub cancelled: usize,
-    /// Half of what people answered took at most so long; milliseconds.
-    pub median_ms: Option<i64>,
-    /// Nine of ten took at most so long; milliseconds.
-    pub p90_ms: Option<i64>,
-    /// Who answered how many, those who answered most first. Of several people who agree each
-    /// counts.
-    pub people: Vec<(String, usize)>,
-}
-
-impl AskSummary {
-    /// Counts these asks.
-    fn of(asks: &[&ClosedAsk]) -> Self {
-        let ended = |ends: &[AskEnd]| asks.iter().filter(|ask| ends.contains(&ask.end)).count();
-        let by_people = asks.iter().filter(|ask| ask.is_by_people());
-        let mut times: Vec<i64> = by_people.map(|ask| ask.open_ms).collect();
-        times.sort_unstable();
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for name in asks.iter().flat_map(|ask| &ask.people) {
-            *counts.entry(name).or_default() += 1;
-        }
-        let mut people: Vec<_> = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
-        people.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        Self {
-            asks: asks.len(),
-            approved: ended(&[AskEnd::Approved, AskEnd::Edited]),
-            answered: ended(&[AskEnd::Answered]),
-            denied: ended(&[AskEnd::Denied]),
-            timed_out: ended(&[AskEnd::TimedOut]),
-            by_rule: ended(&[AskEnd::ByRule]),
-            cancelled: ended(&[AskEnd::Cancelled]),
-            median_ms: nearest_rank(&times, 50),
-            p90_ms: nearest_rank(&times, 90),
-            people,
-        }
+/// These asks in figures.
+fn figures(
+    scope: &DigestScope<'_>,
+    complete: bool,
+    asks: &[&ClosedAsk],
+    kinds: Vec<DigestKind>,
+) -> DigestReply {
+    let ended = |ends: &[AskEnd]| asks.iter().filter(|ask| ends.contains(&ask.end)).count();
+    let by_people = asks.iter().filter(|ask| ask.is_by_people());
+    let mut times: Vec<i64> = by_people.map(|ask| ask.open_ms).collect();
+    times.sort_unstable();
+    // Of several people who agree each counts.
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in asks.iter().flat_map(|ask| &ask.people) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let person = |(name, answers): (&str, _)| DigestPerson { name: name.to_owned(), answers };
+    let mut people: Vec<_> = counts.into_iter().map(person).collect();
+    people.sort_by_key(|person| std::cmp::Reverse(person.answers));
+    DigestReply {
+        since: clock::rfc3339(scope.since),
+        until: clock::rfc3339(scope.until),
+        complete,
+        asks: asks.len(),
+        approved: ended(&[AskEnd::Approved, AskEnd::Edited]),
+        answered: ended(&[AskEnd::Answered]),
+        denied: ended(&[AskEnd::Denied]),
+        timed_out: ended(&[AskEnd::TimedOut]),
+        by_rule: ended(&[AskEnd::ByRule]),
+        cancelled: ended(&[AskEnd::Cancelled]),
+        median_ms: nearest_rank(&times, 50),
+        p90_ms: nearest_rank(&times, 90),
+        people,
+        kinds,
+        lines: Vec::new(),
     }
 }
 
@@ -172,11 +138,19 @@ impl Gate {
         groups.sort_by_key(|(_, asks)| std::cmp::Reverse(asks.len()));
         let mut kinds = Vec::new();
         for ((rule, calls, _), asks) in groups.into_iter().take(KINDS) {
-            let saving = self.suggest(&all, &asks).await?;
-            kinds.push(AskKind { rule, calls, asks: asks.len(), saving });
+            let (suggestion, why_not) = match self.suggest(&all, &asks).await? {
+                Ok(suggestion) => (Some(suggestion), None),
+                Err(why) => (None, Some(why)),
+            };
+            kinds.push(DigestKind { rule, calls, asks: asks.len(), suggestion, why_not });
         }
-        let (since, until) = (scope.since, scope.until);
-        Ok(AskDigest { since, until, is_complete, summary: AskSummary::of(&told), kinds })
+        let reply = figures(&scope, is_complete, &told, kinds);
+        let lines = lines(&reply, scope.until.saturating_sub(scope.since));
+        let plain = |line: &Vec<ReplyPiece>| line.iter().map(ReplyPiece::plain).collect();
+        Ok(AskDigest {
+            reply: DigestReply { lines: lines.iter().map(plain).collect(), ..reply },
+            lines,
+        })
     }
 
     /// The latest asks of the time, and whether these are all.
@@ -247,7 +221,7 @@ impl Gate {
                         routes.direct.values().flatten().any(|it| it.is(adapter, place));
                     let tells = |ask: &Ask| is_direct || is_shown_at(ask, &target);
                     let scope = DigestScope { since, until, tells: &tells, title };
-                    let content = written(&lines(&self.digest(scope).await?));
+                    let content = json!(self.digest(scope).await?.lines).to_string();
                     let (adapter, target) = (adapter.clone(), place.clone());
                     new.push(NewDigest { adapter, target, content });
                 }
@@ -272,10 +246,6 @@ fn key(ask: &ClosedAsk) -> KindKey {
         rules => rules.join(" and "),
     };
     (ask.rule.clone(), calls, ask.never)
-}
-
-fn written(lines: &[Vec<ReplyPiece>]) -> String {
-    json!(lines).to_string()
 }
 
 /// Whether the ask was shown at this target.
@@ -381,51 +351,49 @@ fn nearest_rank(sorted: &[i64], percent: usize) -> Option<i64> {
 
 /// The digest in lines.
 // SECURITY: what agents and people wrote is literal, and short.
-#[must_use]
-pub fn lines(digest: &AskDigest) -> Vec<Vec<ReplyPiece>> {
-    let AskDigest { summary, kinds, .. } = digest;
-    let span = clock::span(digest.until.saturating_sub(digest.since));
-    let mut lines = vec![words(match summary.asks {
+fn lines(digest: &DigestReply, length_ms: i64) -> Vec<Vec<ReplyPiece>> {
+    let span = clock::span(length_ms);
+    let mut lines = vec![words(match digest.asks {
         0 => format!("Digest of {span}: nothing was asked."),
         1 => format!("Digest of {span}: 1 request."),
         many => format!("Digest of {span}: {many} requests."),
     })];
-    if summary.asks == 0 {
+    if digest.asks == 0 {
         return lines;
     }
-    if !digest.is_complete {
+    if !digest.complete {
         lines.push(words("These are the latest; there were more."));
     }
-    lines.push(words(ends(summary)));
-    if let (Some(median), Some(p90)) = (summary.median_ms, summary.p90_ms) {
+    lines.push(words(ends(digest)));
+    if let (Some(median), Some(p90)) = (digest.median_ms, digest.p90_ms) {
         let (median, p90) = (clock::brief_span(median), clock::brief_span(p90));
         let fast = format!("People answered half within {median} and 9 of 10 within {p90}.");
         lines.push(words(fast));
     }
-    if !summary.people.is_empty() {
-        lines.push(people(summary));
+    if !digest.people.is_empty() {
+        lines.push(people(digest));
     }
-    let most = kinds.iter().take(MOST_ASKED).filter(|kind| kind.asks > 1);
+    let most = digest.kinds.iter().take(MOST_ASKED).filter(|kind| kind.asks > 1);
     let most: Vec<_> = most.flat_map(kind).collect();
     if !most.is_empty() {
         lines.push(words("Asked most:"));
         lines.extend(most);
     }
-    if kinds.iter().any(|kind| kind.saving.is_ok()) {
+    if digest.kinds.iter().any(|kind| kind.suggestion.is_some()) {
         lines.push(words("`countersign suggest` says which calls such a rule covers."));
     }
     lines
 }
 
 /// `40 approved, 2 denied, 1 not answered in time.`
-fn ends(summary: &AskSummary) -> String {
+fn ends(digest: &DigestReply) -> String {
     let counts = [
-        (summary.approved, "approved"),
-        (summary.answered, "answered"),
-        (summary.denied, "denied"),
-        (summary.timed_out, "not answered in time"),
-        (summary.by_rule, "covered by a rule meanwhile"),
-        (summary.cancelled, "cancelled"),
+        (digest.approved, "approved"),
+        (digest.answered, "answered"),
+        (digest.denied, "denied"),
+        (digest.timed_out, "not answered in time"),
+        (digest.by_rule, "covered by a rule meanwhile"),
+        (digest.cancelled, "cancelled"),
     ];
     let some = counts.into_iter().filter(|(count, _)| *count > 0);
     let some: Vec<String> = some.map(|(count, how)| format!("{count} {how}")).collect();
@@ -433,15 +401,15 @@ fn ends(summary: &AskSummary) -> String {
 }
 
 /// `Answers: Ana 30, Ben 8.`
-fn people(summary: &AskSummary) -> Vec<ReplyPiece> {
+fn people(digest: &DigestReply) -> Vec<ReplyPiece> {
     let mut pieces = vec![ReplyPiece::Words("Answers: ".to_owned())];
-    for (at, (name, count)) in summary.people.iter().take(PEOPLE).enumerate() {
+    for (at, DigestPerson { name, answers }) in digest.people.iter().take(PEOPLE).enumerate() {
         let before = if at == 0 { "" } else { ", " };
         pieces.push(ReplyPiece::Words(before.to_owned()));
         pieces.push(literal(name));
-        pieces.push(ReplyPiece::Words(format!(" {count}")));
+        pieces.push(ReplyPiece::Words(format!(" {answers}")));
     }
-    let end = match summary.people.len().checked_sub(PEOPLE) {
+    let end = match digest.people.len().checked_sub(PEOPLE) {
         None | Some(0) => ".".to_owned(),
         Some(more) => format!(" and {more} more."),
     };
@@ -449,11 +417,11 @@ fn people(summary: &AskSummary) -> Vec<ReplyPiece> {
     pieces
 }
 
-fn kind(kind: &AskKind) -> Vec<Vec<ReplyPiece>> {
+fn kind(kind: &DigestKind) -> Vec<Vec<ReplyPiece>> {
     let mut lines =
         vec![vec![ReplyPiece::Words(format!("{} × ", kind.asks)), literal(&kind.calls)]];
-    if let Ok(found) = &kind.saving {
-        let rules: Vec<String> = found.rules.iter().map(ToString::to_string).collect();
+    if let Some(found) = &kind.suggestion {
+        let rules = saving::rules_of(found);
         let rule = &rules.join(" and ");
         let rule = if *rule == kind.calls {
             vec![]

@@ -13,7 +13,7 @@ use super::{
     call::{Batch, Call, Malformed},
     grants::{self, is_of},
     links,
-    policy::Loaded,
+    policy::{LastGood, Loaded},
     reviews,
     routes::{Moment, Routes},
     rules::{AnswerRule, SeenCall, requirements, unexplained},
@@ -73,7 +73,7 @@ pub enum TrialError {
 #[derive(Debug)]
 pub struct RuleTrial {
     gate: Arc<Gate>,
-    before: Arc<Loaded>,
+    before: Arc<LastGood<Loaded>>,
     after: Loaded,
     grants: Rules,
 }

@@ -42,7 +42,7 @@ pub use evaluate::{Explained, RuleTrial, TrialError, TriedCall};
 pub use executions::{ExecutionNoted, token as execution_token};
 pub use grants::{Revoked, RuleSaved};
 pub use load::{Limits, TooMuch};
-pub use pairing::{ByPasskey, CodeOutcome, CodeSender, NoSignIn, PairingState, PasskeyRemoval};
+pub use pairing::{ByPasskey, CodeOutcome, NoSignIn, PairingState, PasskeyRemoval};
 pub use parked::{ParkedRunOutcome, RunResumption, TakenAnswer};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::{Policy, RulesFile, Workers};

@@ -8,6 +8,7 @@ use super::{
     ask::By,
     choices::INBOX,
 };
+use countersign_domain::wire::PairingSender;
 use countersign_port::Presser;
 use countersign_store::{PasskeyStored, PasskeyUse, StoreError, StoredPasskey};
 use countersign_tokens::{clock, secret::TokenHash};
@@ -50,7 +51,7 @@ impl PairingCodes {
 
     /// Takes a pairing code that somebody sent on a platform. It grants nothing.
     #[must_use]
-    pub fn take_code(&self, platform: &str, code: &str, by: CodeSender) -> CodeOutcome {
+    pub fn take_code(&self, platform: &str, code: &str, by: PairingSender) -> CodeOutcome {
         let outcome = self.now().take_code(platform, code, by, clock::now_ms());
         self.changes.send_replace(());
         outcome
@@ -74,26 +75,13 @@ impl PairingCodes {
     }
 }
 
-/// Who sent the code of a pairing, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeSender {
-    /// The platform's lasting id.
-    pub id: String,
-    /// For people to read.
-    pub name: String,
-    /// The target that cards in that place would have.
-    pub target: String,
-    /// The place for people to read.
-    pub place: String,
-}
-
 /// What is known of a pairing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairingState {
     /// Nobody has sent its code yet.
     Waiting,
     /// Somebody has.
-    Claimed(CodeSender),
+    Claimed(PairingSender),
     /// Nobody did in time.
     Expired,
 }
@@ -344,7 +332,7 @@ struct OnePairing {
     /// Only the hash is kept: nothing that reads this memory learns the code.
     code: TokenHash,
     until: i64,
-    by: Option<CodeSender>,
+    by: Option<PairingSender>,
 }
 
 impl Pairings {
@@ -363,7 +351,7 @@ impl Pairings {
         &mut self,
         platform: &str,
         code: &str,
-        by: CodeSender,
+        by: PairingSender,
         now_ms: i64,
     ) -> CodeOutcome {
         let found = self.0.get_mut(platform).filter(|it| it.code.matches(code));
@@ -450,9 +438,9 @@ fn by(presser: Presser) -> By {
 mod tests {
     use super::*;
 
-    fn ana() -> CodeSender {
+    fn ana() -> PairingSender {
         let [id, name, target, place] = ["42", "Ana", "42", "a private chat"].map(str::to_owned);
-        CodeSender { id, name, target, place }
+        PairingSender { id, name, target, place }
     }
 
     #[tokio::test(start_paused = true)]
@@ -478,9 +466,9 @@ mod tests {
         assert_eq!(codes.take_code("chat", "pair-a", ana()), CodeOutcome::Refused);
     }
 
-    fn by(id: &str) -> CodeSender {
+    fn by(id: &str) -> PairingSender {
         let [id, name, target, place] = [id, "Ana", "42", "a private chat"].map(str::to_owned);
-        CodeSender { id, name, target, place }
+        PairingSender { id, name, target, place }
     }
 
     fn begun() -> Pairings {

@@ -12,6 +12,7 @@ use countersign_tokens::file::{Replacement, Rights, read};
 use std::{
     collections::HashMap,
     fs, io,
+    ops::Deref,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -36,17 +37,63 @@ pub struct NativeFile {
     path: Option<PathBuf>,
     compat: bool,
     guardrail: Guardrail,
-    last: Mutex<Arc<Native>>,
+    last: Mutex<Arc<LastGood<Arc<dyn System>>>>,
 }
 
-/// A configuration in force.
+/// What a file holds, or held when it was last good.
 #[derive(Debug)]
-pub struct Native {
-    /// What rules.
-    pub system: Arc<dyn System>,
+pub struct LastGood<T> {
+    held: T,
     /// What is wrong with the file, when this is older than it.
     pub problem: Option<String>,
     stamp: Stamp,
+}
+
+impl<T> Deref for LastGood<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.held
+    }
+}
+
+impl<T: Clone> LastGood<T> {
+    /// Reads a file that was never read.
+    fn open(path: &Path, load: impl FnOnce(&Stamp) -> Result<T, String>) -> Result<Self, String> {
+        let stamp = stamp(path).map_err(|error| cannot_read(path, &error))?;
+        Ok(Self { held: load(&stamp)?, problem: None, stamp })
+    }
+
+    /// What is in force now: what the file holds, which is read where it changed, or where what was
+    /// read of it is `outdated`; or what it held when it was last good, with what is wrong.
+    // FAIL-CLOSED: a broken file never loosens anything; what was last good stays, and every card
+    // says so.
+    fn now(
+        self: &Arc<Self>,
+        path: &Path,
+        outdated: bool,
+        load: impl FnOnce(&Stamp) -> Result<T, String>,
+    ) -> Arc<Self> {
+        let found = match stamp(path) {
+            Ok(found) if found == self.stamp && self.problem.is_none() && !outdated => {
+                return self.clone();
+            }
+            // The defaults may allow more than the file did.
+            Ok(Stamp::Missing) if self.stamp != Stamp::Missing => {
+                Err(format!("{} is gone", path.display()))
+            }
+            Ok(stamp) => load(&stamp).map(|held| Self { held, problem: None, stamp }),
+            Err(error) => Err(cannot_read(path, &error)),
+        };
+        Arc::new(found.unwrap_or_else(|problem| {
+            if self.problem.as_ref() != Some(&problem) {
+                tracing::error!(problem, "the last good rules stay in force");
+            }
+            // The old stamp stays, so that the file is looked at again.
+            let (held, stamp) = (self.held.clone(), self.stamp.clone());
+            Self { held, problem: Some(problem), stamp }
+        }))
+    }
 }
 
 impl Policy {
@@ -84,7 +131,7 @@ impl Policy {
     pub fn system(&self) -> Arc<dyn System> {
         match self {
             Self::Rules(_, system) | Self::Workers(_, system) => system.clone(),
-            Self::Native(native) => native.current().system.clone(),
+            Self::Native(native) => native.current().held.clone(),
         }
     }
 
@@ -93,7 +140,7 @@ impl Policy {
     pub fn profile(&self) -> Profile {
         match self {
             Self::Rules(..) => Profile::Standard,
-            Self::Workers(workers, _) => workers.profile(),
+            Self::Workers(workers, _) => workers.profile,
             Self::Native(native) => native.profile,
         }
     }
@@ -103,7 +150,7 @@ impl Policy {
     pub fn is_compat(&self) -> bool {
         match self {
             Self::Rules(..) => false,
-            Self::Workers(workers, _) => workers.is_compat(),
+            Self::Workers(workers, _) => workers.compat,
             Self::Native(native) => native.compat,
         }
     }
@@ -112,7 +159,7 @@ impl Policy {
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         match self {
-            Self::Rules(rules, _) => rules.problem(),
+            Self::Rules(file, _) => file.current().problem.clone(),
             Self::Workers(workers, _) => workers.problem(),
             Self::Native(native) => native.current().problem.clone(),
         }
@@ -123,7 +170,9 @@ impl Policy {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         match self {
-            Self::Rules(file, _) => file.warnings(),
+            Self::Rules(file, _) => {
+                file.current().rules.warnings().iter().map(ToString::to_string).collect()
+            }
             Self::Workers(..) | Self::Native(_) => Vec::new(),
         }
     }
@@ -163,51 +212,24 @@ impl NativeFile {
         guardrail: Guardrail,
         compat: bool,
     ) -> Result<Self, String> {
-        let mut native = Self {
-            profile,
-            path: path.map(Path::to_owned),
-            compat,
-            guardrail,
-            last: Mutex::new(Arc::new(Native {
-                system: profile.open(None, profile.name(), None, compat)?.into(),
-                problem: None,
-                stamp: Stamp::Missing,
-            })),
-        };
-        if let Some(path) = path {
-            let stamp = stamp(path).map_err(|why| cannot_read(path, &why))?;
-            native.last = Mutex::new(Arc::new(native.load(stamp)?));
-        }
-        Ok(native)
-    }
-
-    /// The configuration in force now: that of the file, or the last good one with what is wrong.
-    // FAIL-CLOSED: a broken file never loosens anything; the last good one stays, and every card
-    // says so.
-    fn current(&self) -> Arc<Native> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(path) = &self.path else { return last.clone() };
-        let found = match stamp(path) {
-            Ok(found) if found == last.stamp && last.problem.is_none() => return last.clone(),
-            Ok(Stamp::Missing) => Err(format!("{} is gone", path.display())),
-            Ok(found) => self.load(found),
-            Err(error) => Err(cannot_read(path, &error)),
-        };
-        *last = Arc::new(found.unwrap_or_else(|problem| {
-            if last.problem.as_ref() != Some(&problem) {
-                tracing::error!(problem, "the last good policy stays in force");
+        let read = |path: &Path, stamp: &Stamp| native(profile, compat, path, stamp);
+        let last = match path {
+            Some(path) => LastGood::open(path, |stamp| read(path, stamp))?,
+            None => {
+                let held = profile.open(None, profile.name(), None, compat)?.into();
+                LastGood { held, problem: None, stamp: Stamp::Missing }
             }
-            let (system, stamp) = (last.system.clone(), last.stamp.clone());
-            Native { system, problem: Some(problem), stamp }
-        }));
-        last.clone()
+        };
+        let (path, last) = (path.map(Path::to_owned), Mutex::new(Arc::new(last)));
+        Ok(Self { profile, path, compat, guardrail, last })
     }
 
-    fn load(&self, stamp: Stamp) -> Result<Native, String> {
-        let Some(path) = &self.path else { return Err("there is no file to read".to_owned()) };
-        let text = guarded(path, &stamp)?;
-        let system = self.profile.open(Some(&text), &name(path), None, self.compat)?;
-        Ok(Native { system: system.into(), problem: None, stamp })
+    fn current(&self) -> Arc<LastGood<Arc<dyn System>>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = &self.path {
+            *last = last.now(path, false, |stamp| native(self.profile, self.compat, path, stamp));
+        }
+        last.clone()
     }
 
     /// Whether the built-in rules decide, because no file is named.
@@ -227,8 +249,18 @@ impl NativeFile {
         context: &EvaluationContext<'_>,
     ) -> Result<(Decision, Option<String>), String> {
         let now = self.current();
-        Ok((countersign_profiles::decide(&*now.system, call, context)?, now.problem.clone()))
+        Ok((countersign_profiles::decide(&*now.held, call, context)?, now.problem.clone()))
     }
+}
+
+/// Reads another system's own configuration.
+fn native(
+    profile: Profile,
+    compat: bool,
+    path: &Path,
+    stamp: &Stamp,
+) -> Result<Arc<dyn System>, String> {
+    Ok(profile.open(Some(&guarded(path, stamp)?), &name(path), None, compat)?.into())
 }
 
 /// The operator's rules.
@@ -237,21 +269,18 @@ pub struct RulesFile {
     path: PathBuf,
     home: Option<String>,
     guardrail: Guardrail,
-    last: Mutex<Arc<Loaded>>,
+    last: Mutex<Arc<LastGood<Loaded>>>,
 }
 
 /// The rules in force.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Loaded {
     /// The rules.
     pub rules: Rules,
     /// What nothing lifts: the bridge's own, and the denies that a person wrote.
     pub guardrail: Guardrail,
-    /// What is wrong with the file, when these are older than it.
-    pub problem: Option<String>,
     /// The denies among the rules, in force or outranked by a later line.
     denies: Vec<Rule>,
-    stamp: Stamp,
 }
 
 impl Loaded {
@@ -281,56 +310,20 @@ impl RulesFile {
     /// # Errors
     /// When the file is there and cannot be read, is open to others, or holds an error.
     pub fn open(path: &Path, home: Option<String>, guardrail: Guardrail) -> Result<Self, String> {
-        let stamp = stamp(path).map_err(|error| cannot_read(path, &error))?;
-        let loaded = load(path, home.as_deref(), stamp, guardrail.clone())?;
+        let loaded =
+            LastGood::open(path, |stamp| load(path, home.as_deref(), stamp, guardrail.clone()))?;
         let last = Mutex::new(Arc::new(loaded));
         Ok(Self { path: path.to_owned(), home, guardrail, last })
     }
 
-    /// The rules in force now: those of the file, or the last good ones with what is wrong.
+    /// The rules in force now.
     #[must_use]
-    // FAIL-CLOSED: a broken file never loosens anything; the last good rules stay, and every card
-    // says so.
-    pub fn current(&self) -> Arc<Loaded> {
+    pub fn current(&self) -> Arc<LastGood<Loaded>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = match stamp(&self.path) {
-            Ok(found) if found == last.stamp && last.problem.is_none() => return last.clone(),
-            // The defaults may allow more than the file did.
-            Ok(Stamp::Missing) if last.stamp != Stamp::Missing => {
-                Err(format!("{} is gone", self.path.display()))
-            }
-            Ok(found) => load(&self.path, self.home.as_deref(), found, self.guardrail.clone()),
-            Err(error) => Err(cannot_read(&self.path, &error)),
-        };
-        *last = Arc::new(match found {
-            Ok(loaded) => loaded,
-            Err(problem) => {
-                if last.problem.as_ref() != Some(&problem) {
-                    tracing::error!(problem, "the last good rules stay in force");
-                }
-                // The old stamp stays, so that the file is looked at again.
-                Loaded {
-                    rules: last.rules.clone(),
-                    guardrail: last.guardrail.clone(),
-                    problem: Some(problem),
-                    denies: last.denies.clone(),
-                    stamp: last.stamp.clone(),
-                }
-            }
+        *last = last.now(&self.path, false, |stamp| {
+            load(&self.path, self.home.as_deref(), stamp, self.guardrail.clone())
         });
         last.clone()
-    }
-
-    /// What is wrong with the file, if something is.
-    #[must_use]
-    pub fn problem(&self) -> Option<String> {
-        self.current().problem.clone()
-    }
-
-    /// The rules of the file that a person should look at.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.current().rules.warnings().iter().map(ToString::to_string).collect()
     }
 
     /// The rules as they would be with these too, written by hand at the end of their tools.
@@ -339,37 +332,30 @@ impl RulesFile {
     /// # Errors
     /// A sentence that says why a rule cannot be in the file.
     pub fn with(&self, rules: &[Rule]) -> Result<Loaded, String> {
-        let stamp = stamp(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
-        let text = self.text()?;
+        let text = read(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
+        let text = text.unwrap_or_else(|| countersign_policy::DEFAULT_RULES.to_owned());
         let text = file::append(&text, rules).map_err(|it| it.to_string())?;
         parsed(&text, &name(&self.path), self.home.as_deref(), self.guardrail.clone())
-            .map(|loaded| Loaded { stamp, ..loaded })
-    }
-
-    /// The text of the file; that of the defaults where there is none.
-    fn text(&self) -> Result<String, String> {
-        let text = read(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
-        Ok(text.unwrap_or_else(|| countersign_policy::DEFAULT_RULES.to_owned()))
     }
 }
 
 fn load(
     path: &Path,
     home: Option<&str>,
-    stamp: Stamp,
+    stamp: &Stamp,
     guardrail: Guardrail,
 ) -> Result<Loaded, String> {
-    let (text, name) = match &stamp {
+    let (text, name) = match stamp {
         Stamp::Missing => {
             (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into())
         }
-        Stamp::File { .. } => (guarded(path, &stamp)?, name(path)),
+        Stamp::File { .. } => (guarded(path, stamp)?, name(path)),
     };
     let loaded = parsed(&text, &name, home, guardrail)?;
     for warning in loaded.rules.warnings() {
         tracing::warn!("{warning}");
     }
-    Ok(Loaded { stamp, ..loaded })
+    Ok(loaded)
 }
 
 fn parsed(
@@ -382,7 +368,7 @@ fn parsed(
     // SECURITY: the file is evaluated alone too, so that no grant lifts a deny of it.
     let guardrail = guardrail.with_denies(rules.clone());
     let denies = rules.iter().filter(|rule| rule.verdict == Verdict::Deny).cloned().collect();
-    Ok(Loaded { rules, guardrail, problem: None, denies, stamp: Stamp::Missing })
+    Ok(Loaded { rules, guardrail, denies })
 }
 
 /// Whether two rules are about the same calls of the same tool.
@@ -452,25 +438,22 @@ pub struct Workers {
     home: Option<String>,
     guardrail: Guardrail,
     compat: bool,
-    last: Mutex<KnownWorkers<Worker>>,
+    last: Mutex<KnownWorkers<LastGood<Worker>>>,
     /// Two Always at once are written one after the other.
     writing: Mutex<()>,
 }
 
 /// A worker's rules in force.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Worker {
     system: Arc<dyn System>,
     /// What nothing lifts: the bridge's own, and the denies that a person wrote.
     guardrail: Guardrail,
-    /// What is wrong with the file, when these are older than it.
-    problem: Option<String>,
     /// Rules in the text that grants have put there.
     granted: Vec<Rule>,
-    stamp: Stamp,
 }
 
-impl Worker {
+impl LastGood<Worker> {
     /// What nothing lifts.
     pub(super) fn guardrail(&self) -> &Guardrail {
         &self.guardrail
@@ -510,7 +493,7 @@ impl Workers {
             last: Mutex::default(),
             writing: Mutex::default(),
         };
-        let worker = workers.seeded(main).and_then(|stamp| workers.load(main, stamp, &[]))?;
+        let worker = workers.first(main, &[])?;
         let mut last = workers.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.put(main, Arc::new(worker), Instant::now());
         drop(last);
@@ -522,20 +505,8 @@ impl Workers {
         &self,
         worker: Option<&str>,
         granted: &[Rule],
-    ) -> Result<Arc<Worker>, String> {
+    ) -> Result<Arc<LastGood<Worker>>, String> {
         self.current(&self.path(worker)?, granted)
-    }
-
-    /// The profile whose files these are.
-    #[must_use]
-    pub(super) fn profile(&self) -> Profile {
-        self.profile
-    }
-
-    /// Whether they rule as the profile's system does, where that is unsafe too.
-    #[must_use]
-    pub fn is_compat(&self) -> bool {
-        self.compat
     }
 
     /// What is wrong with any of the files at the moment.
@@ -589,61 +560,36 @@ impl Workers {
         Ok(folder.join("workers").join(worker).join("permissions.jsonc"))
     }
 
-    /// The rules in force now: those of the file, or the last good ones with what is wrong.
-    // FAIL-CLOSED: a broken file never loosens anything; a worker whose file never could be read
-    // has no rules, and its calls are refused with the reason.
-    fn current(&self, path: &Path, granted: &[Rule]) -> Result<Arc<Worker>, String> {
+    /// The rules in force now.
+    // FAIL-CLOSED: a worker whose file never could be read has no rules, and its calls are refused
+    // with the reason.
+    fn current(&self, path: &Path, granted: &[Rule]) -> Result<Arc<LastGood<Worker>>, String> {
         let mut all = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let (before, now) = (all.get(path), Instant::now());
-        if before.is_none() {
-            all.make_room(&self.main, now).iter().for_each(|forgotten| self.clear_away(forgotten));
-        }
-        let found = match &before {
-            None => self.seeded(path),
-            Some(_) => stamp(path).map_err(|why| cannot_read(path, &why)),
-        };
-        let loaded = match (found, &before) {
-            (Ok(Stamp::Missing), Some(_)) => Err(format!("{} is gone", path.display())),
-            (Ok(stamp), Some(last))
-                if stamp == last.stamp && last.problem.is_none() && last.granted == granted =>
-            {
-                all.put(path, last.clone(), now);
-                return Ok(last.clone());
+        let now = Instant::now();
+        let worker = match all.get(path) {
+            Some(last) => {
+                last.now(path, last.granted != granted, |stamp| self.load(path, stamp, granted))
             }
-            (Ok(stamp), _) => self.load(path, stamp, granted),
-            (Err(problem), _) => Err(problem),
-        };
-        let worker = match (loaded, before) {
-            (Ok(worker), _) => worker,
-            (Err(problem), None) => return Err(problem),
-            (Err(problem), Some(last)) => {
-                if last.problem.as_ref() != Some(&problem) {
-                    tracing::error!(problem, "the last good rules stay in force");
-                }
-                Worker {
-                    system: last.system.clone(),
-                    guardrail: last.guardrail.clone(),
-                    problem: Some(problem),
-                    granted: last.granted.clone(),
-                    stamp: last.stamp.clone(),
-                }
+            None => {
+                let forgotten = all.make_room(&self.main, now);
+                forgotten.iter().for_each(|forgotten| self.clear_away(forgotten));
+                Arc::new(self.first(path, granted)?)
             }
         };
-        let worker = Arc::new(worker);
         all.put(path, worker.clone(), now);
         Ok(worker)
     }
 
-    /// The state of the file, which is written with the profile's defaults where there is none.
-    fn seeded(&self, path: &Path) -> Result<Stamp, String> {
-        let look = || stamp(path).map_err(|why| cannot_read(path, &why));
-        if look()? == Stamp::Missing {
+    /// Reads a file that was never read; it is written with the profile's defaults where there is
+    /// none.
+    fn first(&self, path: &Path, granted: &[Rule]) -> Result<LastGood<Worker>, String> {
+        if stamp(path).map_err(|why| cannot_read(path, &why))? == Stamp::Missing {
             replace(path, self.files.seed)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             let file = path.display();
             tracing::info!(%file, "a worker's rules start as the profile's defaults");
         }
-        look()
+        LastGood::open(path, |stamp| self.load(path, stamp, granted))
     }
 
     /// Takes the file of a forgotten worker away if it holds no more than it began with: names that
@@ -657,8 +603,8 @@ impl Workers {
         }
     }
 
-    fn load(&self, path: &Path, stamp: Stamp, granted: &[Rule]) -> Result<Worker, String> {
-        let text = guarded(path, &stamp)?;
+    fn load(&self, path: &Path, stamp: &Stamp, granted: &[Rule]) -> Result<Worker, String> {
+        let text = guarded(path, stamp)?;
         let (name, home) = (name(path), self.home.as_deref());
         let system = self.profile.open(Some(&text), &name, home, self.compat)?;
         let guardrail = match self.compat {
@@ -670,7 +616,7 @@ impl Workers {
             }
         };
         let granted = granted.to_vec();
-        Ok(Worker { system: system.into(), guardrail, problem: None, granted, stamp })
+        Ok(Worker { system: system.into(), guardrail, granted })
     }
 
     fn edit(

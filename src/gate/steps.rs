@@ -11,8 +11,9 @@ use super::{
     choices::{INBOX, new_card},
     routes::{DutyTurn, Moment},
 };
+use countersign_domain::wire::DeliveryView;
 use countersign_port::{Mention, brief, line};
-use countersign_store::{Absence, Delivery, DueStep, NewCard, StoreError, TakenStep};
+use countersign_store::{Absence, DueStep, NewCard, StoreError, TakenStep};
 use countersign_tokens::clock;
 use jiff::tz::TimeZone;
 use std::time::Duration;
@@ -233,7 +234,7 @@ impl Gate {
 }
 
 /// Whether another target than this one, besides the inbox, shows the ask or may yet.
-fn reaches(at: &Delivery, adapter: &str, target: &str) -> bool {
+fn reaches(at: &DeliveryView, adapter: &str, target: &str) -> bool {
     let is_it = at.adapter == adapter && at.target == target;
     !is_it && at.adapter != INBOX && at.held.is_none() && at.gone.is_none()
 }

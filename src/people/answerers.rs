@@ -8,6 +8,7 @@ use countersign_domain::{
     deadline::{AskStep, StepAction},
     plan::{AbsentPeople, PlannedTarget, RoutePlan},
     requirement::{Exclusion, Requirement, VoteCount},
+    wire::{CountsView, PossibleAnswererView},
 };
 use countersign_tokens::clock;
 use std::collections::BTreeSet;
@@ -18,33 +19,11 @@ pub struct Answerers {
     /// What it takes, a sentence for each answer rule that fits.
     pub required: Vec<String>,
     /// Everybody of whom the config knows.
-    pub people: Vec<PossibleAnswerer>,
+    pub people: Vec<PossibleAnswererView>,
     /// Why nobody can approve it, a sentence for each rule that cannot be met.
     pub problems: Vec<String>,
     /// Where it is shown, and what happens while nobody answers.
     pub shown: Vec<String>,
-}
-
-/// Somebody who could answer, or could not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PossibleAnswerer {
-    /// Who, for people to read.
-    pub who: String,
-    /// Whether their answer counts.
-    pub counts: AnswerCounts,
-    /// Why, where there is something to say.
-    pub why: String,
-}
-
-/// Whether somebody's answer counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerCounts {
-    /// It does.
-    Yes,
-    /// It does not.
-    No,
-    /// It depends on a role that only the chat knows.
-    ByRole,
 }
 
 impl Answerers {
@@ -172,7 +151,7 @@ fn named_person(
     person: &NamedPerson,
     required: &[Requirement],
     absent: &AbsentPeople,
-) -> PossibleAnswerer {
+) -> PossibleAnswererView {
     let mut places: Vec<&str> = person.identities.keys().map(String::as_str).collect();
     if person.token.is_some() && !places.contains(&"api") {
         places.push("api");
@@ -192,35 +171,35 @@ fn named_person(
         .map(|group| group.name.clone());
     let at_most: BTreeSet<String> = person.groups.iter().cloned().chain(by_role).collect();
     let (counts, why) = match refused(&person.groups) {
-        None if absent.away.contains(&person.name) => (AnswerCounts::Yes, "away".to_owned()),
+        None if absent.away.contains(&person.name) => (CountsView::Yes, "away".to_owned()),
         None if absent.snoozed.contains(&person.name) => {
-            (AnswerCounts::Yes, "has quiet hours now".to_owned())
+            (CountsView::Yes, "has quiet hours now".to_owned())
         }
-        None => (AnswerCounts::Yes, String::new()),
+        None => (CountsView::Yes, String::new()),
         Some(_) if refused(&at_most).is_none() => {
-            (AnswerCounts::ByRole, "if they have the group's role in the chat".to_owned())
+            (CountsView::ByRole, "if they have the group's role in the chat".to_owned())
         }
-        Some(why) => (AnswerCounts::No, why),
+        Some(why) => (CountsView::No, why),
     };
-    PossibleAnswerer { who: format!("{} ({on})", person.name), counts, why }
+    PossibleAnswererView { who: format!("{} ({on})", person.name), counts, why }
 }
 
 /// People of lists without names, members by role, and this machine.
-fn nameless(approvers: &Approvers, required: &[Requirement]) -> Vec<PossibleAnswerer> {
+fn nameless(approvers: &Approvers, required: &[Requirement]) -> Vec<PossibleAnswererView> {
     let none = BTreeSet::new();
     let why = required.iter().map(|it| it.admits(None, &none).err().map(|why| why.to_string()));
     let why: Option<Vec<String>> = why.collect();
     let mark = |who: String| match &why {
         Some(why) if !why.is_empty() => {
-            PossibleAnswerer { who, counts: AnswerCounts::No, why: why.join(" ") }
+            PossibleAnswererView { who, counts: CountsView::No, why: why.join(" ") }
         }
-        _ => PossibleAnswerer { who, counts: AnswerCounts::Yes, why: String::new() },
+        _ => PossibleAnswererView { who, counts: CountsView::Yes, why: String::new() },
     };
     let lists = approvers.chats.iter().filter(|(_, members)| members.count() > 0);
     let lists = lists.map(|(chat, it)| mark(format!("{} on {chat} without a name", it.count())));
-    let roles = approvers.people.groups.iter().map(|it| PossibleAnswerer {
+    let roles = approvers.people.groups.iter().map(|it| PossibleAnswererView {
         who: it.name.clone(),
-        counts: AnswerCounts::ByRole,
+        counts: CountsView::ByRole,
         why: "everyone with its role in the chat".to_owned(),
     });
     let here = (approvers.local == Local::On)
@@ -259,7 +238,7 @@ mod tests {
         approvers
     }
 
-    fn told(answerers: &Answerers) -> Vec<(&str, AnswerCounts, &str)> {
+    fn told(answerers: &Answerers) -> Vec<(&str, CountsView, &str)> {
         answerers.people.iter().map(|it| (it.who.as_str(), it.counts, it.why.as_str())).collect()
     }
 
@@ -275,10 +254,7 @@ mod tests {
         );
         assert_eq!(
             told(&answerers),
-            [
-                ("Ana (telegram)", AnswerCounts::Yes, ""),
-                ("Ben (telegram)", AnswerCounts::No, OUTSIDE)
-            ]
+            [("Ana (telegram)", CountsView::Yes, ""), ("Ben (telegram)", CountsView::No, OUTSIDE)]
         );
         let few = "Nobody can approve this now: deploys needs 2 people and 1 can. Name more people, or \
                say whose machine asks ([[people]] hosts).";
@@ -286,7 +262,7 @@ mod tests {
         let anybody = Answerers::of(&team(), &[], &there);
         let expected = "No answer rule applies: the first answer counts.";
         assert_eq!((&anybody.required, anybody.problems.len()), (&vec![expected.to_owned()], 0));
-        assert!(anybody.people.iter().all(|it| it.counts == AnswerCounts::Yes), "{anybody:?}");
+        assert!(anybody.people.iter().all(|it| it.counts == CountsView::Yes), "{anybody:?}");
     }
 
     #[test]
@@ -301,9 +277,9 @@ mod tests {
         assert_eq!(
             told(&answerers),
             [
-                ("Ana (telegram)", AnswerCounts::Yes, "away"),
-                ("Ben (telegram)", AnswerCounts::ByRole, role),
-                ("ops", AnswerCounts::ByRole, everyone),
+                ("Ana (telegram)", CountsView::Yes, "away"),
+                ("Ben (telegram)", CountsView::ByRole, role),
+                ("ops", CountsView::ByRole, everyone),
             ]
         );
         assert_eq!(answerers.problems, Vec::<String>::new());
@@ -311,7 +287,7 @@ mod tests {
         let roles = BTreeMap::from([("discord".to_owned(), ["7".to_owned()].into())]);
         approvers.people.groups = vec![RoleGroup { name: "ops".to_owned(), roles }];
         let answerers = Answerers::of(&approvers, &[deploys()], &AbsentPeople::default());
-        assert_eq!(told(&answerers).get(1), Some(&("Ben (telegram)", AnswerCounts::No, OUTSIDE)));
+        assert_eq!(told(&answerers).get(1), Some(&("Ben (telegram)", CountsView::No, OUTSIDE)));
     }
 
     #[test]
@@ -321,7 +297,7 @@ mod tests {
         let widened = Requirement { also: vec!["leads".to_owned()], ..deploys() };
         let answerers = Answerers::of(&approvers, &[widened], &AbsentPeople::default());
         assert!(answerers.required.iter().all(|it| it.contains("2 approvals of ops or leads")));
-        assert_eq!(told(&answerers).last(), Some(&("Dora (telegram)", AnswerCounts::Yes, "")));
+        assert_eq!(told(&answerers).last(), Some(&("Dora (telegram)", CountsView::Yes, "")));
         assert_eq!(answerers.problems, Vec::<String>::new());
     }
 

@@ -1,7 +1,7 @@
 //! Cards: one row per ask and target, and what people owe at them.
 
 use super::{Store, StoreError, asks, engine::Tx, log};
-use countersign_domain::Ask;
+use countersign_domain::{Ask, wire::DeliveryView};
 use countersign_tokens::{clock, ids};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
@@ -38,21 +38,6 @@ pub struct CardRow {
     pub instead: Option<String>,
     /// Whether any card of its ask has been where people look.
     pub seen: bool,
-}
-
-/// A target of an ask's card.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
-    /// Which adapter.
-    pub adapter: String,
-    /// Where, in the adapter's spelling.
-    pub target: String,
-    /// Whether it has been shown there.
-    pub shown: bool,
-    /// Why the target does not take it at the moment.
-    pub held: Option<String>,
-    /// Why it was given up.
-    pub gone: Option<String>,
 }
 
 /// The turn that a new card of this ask has at its target: behind the last card of its session, or
@@ -191,7 +176,7 @@ impl Store {
     }
 
     /// Where an ask is shown, or should be.
-    pub async fn deliveries(&self, ask: &str) -> Result<Vec<Delivery>, StoreError> {
+    pub async fn deliveries(&self, ask: &str) -> Result<Vec<DeliveryView>, StoreError> {
         let query = sqlx::query(
             "SELECT adapter, target, shown, seen, held, gone FROM card WHERE ask = $1 \
              ORDER BY adapter, target",
@@ -420,9 +405,9 @@ pub(super) fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
     })
 }
 
-fn delivery(row: &AnyRow) -> Result<Delivery, StoreError> {
+fn delivery(row: &AnyRow) -> Result<DeliveryView, StoreError> {
     let (shown, seen): (i64, i64) = (row.try_get("shown")?, row.try_get("seen")?);
-    Ok(Delivery {
+    Ok(DeliveryView {
         adapter: row.try_get("adapter")?,
         target: row.try_get("target")?,
         // A card that was posted again after a crash is not shown yet, and has been seen.

@@ -45,7 +45,7 @@ pub use agents::{
 pub use asks::{DueStep, Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, RestoreError, RestoredStore, Since, back_up, restore};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
-pub use cards::{Belongs, CardRow, Delivery, NewCard, OwedText};
+pub use cards::{Belongs, CardRow, NewCard, OwedText};
 pub use changes::{Closed, TakenStep};
 pub use database::{Database, Remembered};
 pub use error::{StoreError, Trouble};

@@ -12,10 +12,10 @@ use axum::{
     response::Response,
 };
 use countersign_domain::wire::{
-    AskRecord, AskView, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
+    AskRecord, AskView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
 use countersign_gate::ask::{Answer, Ask, By, Decision, State};
-use countersign_store::{Delivery, Found, HistoryRange, ListCursor};
+use countersign_store::{Found, HistoryRange, ListCursor};
 use countersign_tokens::clock;
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub(super) async fn get(
         through: answer.and_then(through),
         stored: answer.map(|answer| ask.body.stored(answer)).unwrap_or_default(),
         undone_by: answer.and_then(undone_by),
-        deliveries: deliveries.into_iter().map(delivery).collect(),
+        deliveries,
     }))
 }
 
@@ -107,11 +107,6 @@ fn through(answer: &Answer) -> Option<String> {
 
 fn undone_by(answer: &Answer) -> Option<By> {
     answer.stored.undone.as_ref().map(|undone| undone.by.clone())
-}
-
-fn delivery(delivery: Delivery) -> DeliveryView {
-    let Delivery { adapter, target, shown, held, gone } = delivery;
-    DeliveryView { adapter, target, shown, held, gone }
 }
 
 fn unprocessable(sentence: String) -> ApiError {

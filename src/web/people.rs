@@ -19,12 +19,11 @@ use axum::{
     http::StatusCode,
 };
 use countersign_domain::wire::{
-    AnswerersReply, AnswerersRequest, CountsView, PairingProgress, PairingReply, PairingRequest,
-    PairingSender, PairingView, PasskeyView, PasskeysPage, PossibleAnswererView,
-    RemovedPasskeyReply, WaitQuery,
+    AnswerersReply, AnswerersRequest, PairingProgress, PairingReply, PairingRequest, PairingView,
+    PasskeyView, PasskeysPage, RemovedPasskeyReply, WaitQuery,
 };
-use countersign_gate::{CodeSender, PairingState, PasskeyRemoval, call::Call};
-use countersign_people::answerers::{AnswerCounts, Answerers, PossibleAnswerer};
+use countersign_gate::{PairingState, PasskeyRemoval, call::Call};
+use countersign_people::answerers::Answerers;
 use countersign_policy::Verdict;
 use countersign_port::{PAIRING_PREFIX, line};
 use countersign_store::StoredPasskey;
@@ -73,19 +72,7 @@ fn approver(handle: &Handle) -> Result<(), ApiError> {
 
 fn reply(verdict: Verdict, reason: String, answerers: Answerers) -> AnswerersReply {
     let Answerers { required, people, problems, shown } = answerers;
-    let people = people.into_iter().map(possible_answerer).collect();
     AnswerersReply { verdict: word(verdict), reason, required, people, problems, shown }
-}
-
-fn possible_answerer(
-    PossibleAnswerer { who, counts, why }: PossibleAnswerer,
-) -> PossibleAnswererView {
-    let counts = match counts {
-        AnswerCounts::Yes => CountsView::Yes,
-        AnswerCounts::No => CountsView::No,
-        AnswerCounts::ByRole => CountsView::ByRole,
-    };
-    PossibleAnswererView { who, counts, why }
 }
 
 // `/v1/pairings`: begins a pairing, and says who sent its code.
@@ -123,7 +110,7 @@ pub(super) async fn pairing(
     let (state, by) = match state {
         PairingState::Waiting => (PairingProgress::Waiting, None),
         PairingState::Expired => (PairingProgress::Expired, None),
-        PairingState::Claimed(by) => (PairingProgress::Knocked, Some(sender(by))),
+        PairingState::Claimed(by) => (PairingProgress::Knocked, Some(by)),
     };
     Ok(Json(PairingView { state, by }))
 }
@@ -138,11 +125,6 @@ fn may_pair(handle: Handle) -> Result<(), ApiError> {
             Err(ApiError::forbidden("pairing a phone needs the approver's token"))
         }
     }
-}
-
-fn sender(by: CodeSender) -> PairingSender {
-    let CodeSender { id, name, target, place } = by;
-    PairingSender { id, name, target, place }
 }
 
 // `/v1/passkeys`: lists and removes the passkeys of people.

@@ -17,11 +17,12 @@ use countersign_domain::wire::{
     ExplainReply, ExplainRequest, ExplainedPart, GrantView, RuleVerdict, TrialChange, TrialReply,
     TrialRequest,
 };
-use countersign_gate::{RuleSaved, RuleTrial, TrialError, ask::Ask, call::Call};
+use countersign_gate::{
+    RuleSaved, RuleTrial, TrialError, ask::Ask, call::Call, digests::rule_line,
+};
 use countersign_policy::{Rule, Verdict};
 use countersign_store::HistoryRange;
 use countersign_tokens::clock;
-use serde_json::json;
 
 /// How many closed asks a rule is tried on.
 const TRIED: usize = 500;
@@ -72,7 +73,8 @@ pub(super) async fn try_rule(
     let trial = api.gate.try_rules(std::slice::from_ref(&rule)).await?;
     // One at a time, with the large replies: a trial reads hundreds of bodies.
     let _turn = api.turns.take().await?;
-    let mut reply = TrialReply { line: line(&rule), calls: 0, changes: 0, changed: Vec::new() };
+    let mut reply =
+        TrialReply { line: rule_line(&rule), calls: 0, changes: 0, changed: Vec::new() };
     let mut range = HistoryRange::default();
     while reply.calls < TRIED {
         let most = AT_ONCE.min(TRIED - reply.calls);
@@ -156,12 +158,6 @@ fn seen_by(handle: Handle) -> Result<(), ApiError> {
         true => Ok(()),
         false => Err(ApiError::forbidden("reading the rules needs the approver's token")),
     }
-}
-
-/// A rule as it is written in a rules file.
-pub(super) fn line(rule: &Rule) -> String {
-    let Rule { tool, pattern, verdict } = rule;
-    format!("{}: {{ {}: {} }}", json!(tool), json!(pattern), json!(verdict.word()))
 }
 
 pub(super) fn word(verdict: Verdict) -> RuleVerdict {

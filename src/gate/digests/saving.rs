@@ -2,7 +2,9 @@
 
 use super::{ANSWER_RULE, AskEnd, ClosedAsk};
 use crate::{Gate, SubmitError, TrialError, grants::is_within};
+use countersign_domain::wire::{CoveredCallView, DigestSuggestion, SuggestedRule};
 use countersign_policy::{Rule, Verdict, tools::canonical};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -22,32 +24,9 @@ const ALLOWED: &str = "The rules in force do not ask about these calls any more.
 const NOT_SAFE_IN_FILE: &str = "No narrow rule for these calls is safe beside the rules in force.";
 const SHELL: &str = "shell_exec";
 
-/// Rules that together would have saved asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleSuggestion {
-    /// The rules: one, or for calls with several commands one for each that no rule allows.
-    pub rules: Vec<Rule>,
-    /// Whether they are safe as lines of the rules file. If not, Always on a card stores them as
-    /// grants, which lifts no deny and answers for nobody whom an answer rule asks.
-    pub is_line: bool,
-    /// How many asks it would have saved that people approved.
-    pub saves: usize,
-    /// The different calls that it covers, as far as they were asked about, most asked first.
-    pub covers: Vec<CoveredCall>,
-}
-
-/// A call that a suggested rule covers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CoveredCall {
-    /// The first line of its card.
-    pub title: String,
-    /// How often it was asked about.
-    pub asks: usize,
-    /// How often people approved it.
-    pub approved: usize,
-}
-
-type Suggested = Result<RuleSuggestion, String>;
+/// Rules that together would have saved asks: one, or for calls with several commands one for each
+/// that no rule allows.
+type Suggested = Result<DigestSuggestion, String>;
 
 impl Gate {
     /// The narrowest rule that would have saved most of these asks, or a sentence why there is
@@ -75,7 +54,7 @@ impl Gate {
         if approved.len() < 2 {
             return none(FEW);
         }
-        let mut best: Option<RuleSuggestion> = None;
+        let mut best: Option<DigestSuggestion> = None;
         let mut why = FEW.to_owned();
         for rules in candidates(offered, &approved) {
             match self.tried(rules, offered, (all, asks)).await? {
@@ -106,7 +85,7 @@ impl Gate {
         if !is_line && !on_cards {
             return none(NOT_SAFE_IN_FILE);
         }
-        let mut covers: BTreeMap<&str, CoveredCall> = BTreeMap::new();
+        let mut covers: BTreeMap<&str, CoveredCallView> = BTreeMap::new();
         let mut left_out: BTreeSet<&str> = BTreeSet::new();
         for ask in asks {
             // Not of each different call: an answer rule may name the agent or the machine.
@@ -130,7 +109,7 @@ impl Gate {
                 left_out.insert(&ask.same);
                 continue;
             }
-            let covered = CoveredCall { title: ask.title.clone(), asks: 1, approved };
+            let covered = CoveredCallView { title: ask.title.clone(), asks: 1, approved };
             covers.insert(&ask.same, covered);
         }
         let saves = covers.values().map(|covered| covered.approved).sum();
@@ -152,9 +131,20 @@ impl Gate {
                 return none(COVERS_DENIED);
             }
         }
-        let mut covers: Vec<CoveredCall> = covers.into_values().collect();
+        let mut covers: Vec<CoveredCallView> = covers.into_values().collect();
         covers.sort_by_key(|covered| std::cmp::Reverse(covered.asks));
-        Ok(Ok(RuleSuggestion { rules, is_line, saves, covers }))
+        // Where a line is not safe, Always on a card stores the rules as grants, which lifts no deny
+        // and answers for nobody whom an answer rule asks.
+        let mut rules = rules.into_iter().map(|rule| SuggestedRule {
+            line: is_line.then(|| rule_line(&rule)),
+            tool: rule.tool,
+            pattern: rule.pattern,
+        });
+        let Some(SuggestedRule { tool, pattern, line }) = rules.next() else {
+            return none(NOT_OFFERED);
+        };
+        let also = rules.collect();
+        Ok(Ok(DigestSuggestion { tool, pattern, line, also, saves, covers }))
     }
 
     async fn has_answer_rule(&self, ask: &ClosedAsk) -> Result<bool, SubmitError> {
@@ -162,6 +152,24 @@ impl Gate {
         let decision = self.judge(&ask.call, &given).await?;
         Ok(!self.handling(&ask.call, &given.facts, &decision).await.requirements.is_empty())
     }
+}
+
+/// A rule as it is written in a rules file.
+#[must_use]
+pub fn rule_line(rule: &Rule) -> String {
+    let Rule { tool, pattern, verdict } = rule;
+    format!("{}: {{ {}: {} }}", json!(tool), json!(pattern), json!(verdict.word()))
+}
+
+/// The rules of a suggestion, as people read them.
+pub(super) fn rules_of(found: &DigestSuggestion) -> Vec<String> {
+    let also = found.also.iter().map(|it| (&it.tool, &it.pattern));
+    let all = std::iter::once((&found.tool, &found.pattern)).chain(also);
+    let rule = |(tool, pattern): (&String, &String)| {
+        let (tool, pattern) = (tool.clone(), pattern.clone());
+        Rule { tool, pattern, verdict: Verdict::Allow }.to_string()
+    };
+    all.map(rule).collect()
 }
 
 fn none(why: &str) -> Result<Suggested, SubmitError> {

@@ -1,6 +1,7 @@
 //! Bodies of requests have a time limit; bodies of responses keep what their reply holds.
 
 use axum::{Error, body::Body};
+use futures::{TryStreamExt, stream};
 use hyper::{
     Response,
     body::{Body as HttpBody, Bytes, Frame, Incoming, SizeHint},
@@ -10,14 +11,13 @@ use std::{
     io,
     pin::Pin,
     sync::{Arc, LazyLock},
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Sleep, sleep},
+    sync::Semaphore,
+    time::{Instant, timeout_at},
 };
-use tokio_util::sync::PollSemaphore;
 
 /// The time limit for the body of a request.
 const WHOLE: Duration = Duration::from_secs(30);
@@ -32,10 +32,7 @@ const LARGEST: u64 = 1024;
 const SMALL: u64 = 16;
 
 /// The memory for the bodies of all listeners. The service units allow 512 MiB for the process.
-pub(super) fn room() -> PollSemaphore {
-    static ROOMS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(ROOM)));
-    PollSemaphore::new(ROOMS.clone())
-}
+static ROOMS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(ROOM)));
 
 /// Wraps the body of a request; it fails unless it arrives completely within the time limit.
 pub(super) fn in_time(body: Incoming) -> Body {
@@ -44,11 +41,22 @@ pub(super) fn in_time(body: Incoming) -> Body {
     }
     // A body without a length may become as large as the limit.
     let size = body.size_hint().upper().map_or(LARGEST, |bytes| (bytes / 1024).min(LARGEST));
-    let room = match u32::try_from(size).unwrap_or(u32::MAX) {
-        size if u64::from(size) <= SMALL => BodyRoom::Taken { _permit: None },
-        size => BodyRoom::Needed(size, room()),
-    };
-    Body::new(InTime { body: Body::new(body), late: Box::pin(sleep(WHOLE)), room })
+    let needed = u32::try_from(size).ok().filter(|_| size > SMALL);
+    let until = Instant::now() + WHOLE;
+    let state = (Body::new(body).into_data_stream(), None);
+    Body::from_stream(stream::try_unfold(state, move |(mut chunks, mut room)| async move {
+        // The memory is reserved before the first byte is read, and kept until the last one is.
+        let next = async {
+            if let (Some(size), None) = (needed, &room) {
+                room = ROOMS.clone().acquire_many_owned(size).await.ok();
+            }
+            chunks.try_next().await
+        };
+        // The body is polled before the timer, so a complete body is never late.
+        let late = |_| io::Error::new(io::ErrorKind::TimedOut, "the body took too long");
+        let chunk = timeout_at(until, next).await.map_err(late)?.map_err(io::Error::other)?;
+        Ok::<_, io::Error>(chunk.map(|chunk| (chunk, (chunks, room))))
+    }))
 }
 
 /// Wraps the body of a response that keeps something until it is written or dropped.
@@ -74,59 +82,9 @@ impl KeptUntilWritten {
     }
 }
 
-struct InTime {
-    body: Body,
-    late: Pin<Box<Sleep>>,
-    room: BodyRoom,
-}
-
-/// The memory for a body, reserved before its first byte is read.
-enum BodyRoom {
-    Needed(u32, PollSemaphore),
-    Taken { _permit: Option<OwnedSemaphorePermit> },
-}
-
 struct Written {
     body: Body,
     _kept: KeptUntilWritten,
-}
-
-impl InTime {
-    fn poll_with_room(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        if let BodyRoom::Needed(size, room) = &mut self.room {
-            self.room = BodyRoom::Taken { _permit: ready!(room.poll_acquire_many(context, *size)) };
-        }
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-}
-
-impl HttpBody for InTime {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let frame = self.poll_with_room(context);
-        // The timer is polled only if the body is pending, so a complete body is never late.
-        if frame.is_ready() || self.late.as_mut().poll(context).is_pending() {
-            return frame;
-        }
-        let late = io::Error::new(io::ErrorKind::TimedOut, "the body took too long");
-        Poll::Ready(Some(Err(Error::new(late))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 impl HttpBody for Written {
