@@ -384,9 +384,9 @@ mod tests {
         assert_eq!(
             told(&Answerers::of(&approvers, &[], &absent)),
             [
-                ("Ana (telegram, token)", AnswerCounts::Yes, ""),
-                ("Ben (telegram)", AnswerCounts::Yes, "has quiet hours now"),
-                ("Eve (nowhere)", AnswerCounts::Yes, ""),
+                ("Ana (telegram, token)", CountsView::Yes, ""),
+                ("Ben (telegram)", CountsView::Yes, "has quiet hours now"),
+                ("Eve (nowhere)", CountsView::Yes, ""),
             ]
         );
     }
@@ -402,12 +402,16 @@ mod tests {
         };
         let marked = |counts, why: &str| {
             ["2 on telegram without a name", "the inbox of this machine, and the approver's token"]
-                .map(|who| PossibleAnswerer { who: who.to_owned(), counts, why: why.to_owned() })
+                .map(|who| PossibleAnswererView {
+                    who: who.to_owned(),
+                    counts,
+                    why: why.to_owned(),
+                })
         };
-        assert_eq!(of(&[]), marked(AnswerCounts::Yes, ""));
-        assert_eq!(of(&[deploys()]), marked(AnswerCounts::No, OUTSIDE));
+        assert_eq!(of(&[]), marked(CountsView::Yes, ""));
+        assert_eq!(of(&[deploys()]), marked(CountsView::No, OUTSIDE));
         let anybody =
             Requirement { group: None, approvals: 1, exclude: Exclusion::Nobody, ..deploys() };
-        assert_eq!(of(&[anybody]), marked(AnswerCounts::Yes, ""));
+        assert_eq!(of(&[anybody]), marked(CountsView::Yes, ""));
     }
 }
