@@ -135,7 +135,8 @@ impl Gate {
             Err(stranger) => return Ok(TokenOutcome::NotAllowed(stranger)),
         };
         let ((secret, hash), now) = (fresh(), clock::now_ms());
-        let until = now.saturating_add(i64::try_from(overlap.as_millis()).unwrap_or(0));
+        let lasts = i64::try_from(overlap.as_millis()).unwrap_or(0);
+        let until = (lasts > 0).then(|| now.saturating_add(lasts));
         let rotated = self.store.rotate_agent_token(name, &hash, until, &by, now).await?;
         Ok(rotated.map_or(TokenOutcome::Unknown, |token| {
             TokenOutcome::Done(Box::new(token), Some(secret))

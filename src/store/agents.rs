@@ -225,11 +225,12 @@ impl Store {
 
     /// Gives an agent another token; the one before is accepted until `former_until`. Returns
     /// `None` where no agent of this name has a token.
+    // FAIL-CLOSED: without a time the one before is over, whatever another daemon's clock says.
     pub async fn rotate_agent_token(
         &self,
         name: &str,
         hash: &TokenHash,
-        former_until: i64,
+        former_until: Option<i64>,
         by: &By,
         now: i64,
     ) -> Result<Option<AgentToken>, StoreError> {

@@ -148,3 +148,23 @@ async fn the_list_of_sessions_ends_with_the_latest_seen_and_says_that_there_are_
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_token_that_was_rotated_without_an_overlap_is_over_by_every_clock() {
+    on_both(async |store| {
+        limited(&store, AgentLimits::default()).await;
+        for (next, until, early) in [("y", Some(50), Some("x")), ("z", None, None)] {
+            let hash = TokenHash::of(next);
+            let rotated = store.rotate_agent_token("bot", &hash, until, &By::Timeout, 10).await;
+            let token = rotated.unwrap().unwrap();
+            let shown =
+                |plain: &'static str, now| token.shown(now, |it| it.matches(plain)).cloned();
+            assert_eq!(shown(next, i64::MIN), Some(hash));
+            // A daemon whose clock is slow, and one whose clock is right.
+            let former = if next == "y" { "x" } else { "y" };
+            assert_eq!(shown(former, i64::MIN), early.map(TokenHash::of));
+            assert_eq!(shown(former, 50), None);
+        }
+    })
+    .await;
+}
