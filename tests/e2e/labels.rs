@@ -85,6 +85,11 @@ impl Surface {
     async fn message(&self, ask: &str, button: &str) -> OpenMessage {
         let has = |it: &OpenMessage| it.buttons.iter().any(is(button)) && it.text.contains(ask);
         match self {
+            // Only a card of Telegram names its ask, and only there several may be open.
+            Self::Chat(chat) if !matches!(chat, GroupChat::Telegram(_)) => {
+                let only = || chat.open().pop().filter(|it| it.buttons.iter().any(is(button)));
+                chat.until("a card", only).await
+            }
             Self::Chat(chat) => chat.until("a card", || chat.open().into_iter().find(has)).await,
             Self::Inbox(page) => {
                 let wanted = |card: &Value| has(&on_page(card));
