@@ -3,6 +3,7 @@
 use super::{
     DaemonSettings,
     section::{ConfigNode, Section, secret, text},
+    values::https,
 };
 use countersign_people::approvers::People;
 use countersign_tokens::secret::Secret;
@@ -14,7 +15,9 @@ pub(super) fn read(
     daemon: &DaemonSettings,
     people: &People,
 ) -> Option<NtfyConfig> {
-    let url = section.need("url", "the address of your ntfy server", server);
+    let url = section.need("url", "the address of your ntfy server", |node| {
+        https(node, "https://ntfy.example.org")
+    });
     let topic =
         section.need("topic", "a name that nobody guesses; your phone subscribes to it", topic);
     let token = section.get("token", secret);
@@ -31,19 +34,6 @@ pub(super) fn read(
     section.finish();
     let public = daemon.public_url.as_ref().map(|url| url.origin.clone());
     Some(NtfyConfig { url: url?, topic: topic?, token, person, public })
-}
-
-// SECURITY: over plain http anybody on the way could read the topic and deny.
-fn server(node: &ConfigNode) -> Result<String, String> {
-    let text = text(node)?;
-    match reqwest::Url::parse(&text) {
-        Ok(url) if url.query().is_some() || url.fragment().is_some() => {
-            Err("must be an address without `?` and `#`".to_owned())
-        }
-        Ok(url) if url.scheme() == "https" => Ok(text),
-        Ok(url) if url.scheme() == "http" && super::values::is_loopback(&url) => Ok(text),
-        _ => Err("must be an https address such as \"https://ntfy.example.org\"".to_owned()),
-    }
 }
 
 fn topic(node: &ConfigNode) -> Result<Secret, String> {

@@ -2,7 +2,7 @@
 
 use super::{
     section::{ConfigNode, Section, list, secret, text},
-    values::{is_loopback, length},
+    values::{https, length},
 };
 use countersign_web::{OidcClaim, OidcSettings, PublicUrl};
 use std::{path::PathBuf, time::Duration};
@@ -16,7 +16,10 @@ pub(super) fn read(
     public: Option<&PublicUrl>,
     resolve: impl Fn(&str) -> PathBuf,
 ) -> Option<OidcSettings> {
-    let issuer = section.need("issuer", "the address of your identity provider", issuer);
+    let issuer = section.need("issuer", "the address of your identity provider", |node| {
+        // SECURITY: over plain http anybody on the way could sign in as anybody.
+        https(node, "https://login.example.org")
+    });
     let id = section.need("client_id", "your identity provider shows it", filled);
     let client_secret = section.get("client_secret", secret);
     let claim = section.get("claim", claim).unwrap_or_default();
@@ -39,19 +42,6 @@ pub(super) fn read(
     let issuer = issuer?;
     let client_id = id?;
     Some(OidcSettings { issuer, client_id, client_secret, claim, group, scopes, session, ca_file })
-}
-
-// SECURITY: over plain http anybody on the way could sign in as anybody.
-fn issuer(node: &ConfigNode) -> Result<String, String> {
-    let text = text(node)?;
-    match reqwest::Url::parse(&text) {
-        Ok(url) if url.query().is_some() || url.fragment().is_some() => {
-            Err("must be an address without `?` and `#`".to_owned())
-        }
-        Ok(url) if url.scheme() == "https" => Ok(text),
-        Ok(url) if url.scheme() == "http" && is_loopback(&url) => Ok(text),
-        _ => Err("must be an https address such as \"https://login.example.org\"".to_owned()),
-    }
 }
 
 fn claim(node: &ConfigNode) -> Result<OidcClaim, String> {

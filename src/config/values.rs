@@ -135,7 +135,21 @@ fn server(
     }
 }
 
-pub(super) fn is_loopback(url: &reqwest::Url) -> bool {
+/// Parses the address of a server that is reached by https, such as this one.
+// SECURITY: over plain http anybody on the way could read what is sent, and answer in its place.
+pub(super) fn https(node: &ConfigNode, example: &str) -> Result<String, String> {
+    let text = text(node)?;
+    match reqwest::Url::parse(&text) {
+        Ok(url) if url.query().is_some() || url.fragment().is_some() => {
+            Err("must be an address without `?` and `#`".to_owned())
+        }
+        Ok(url) if url.scheme() == "https" => Ok(text),
+        Ok(url) if url.scheme() == "http" && is_loopback(&url) => Ok(text),
+        _ => Err(format!("must be an https address such as \"{example}\"")),
+    }
+}
+
+fn is_loopback(url: &reqwest::Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }

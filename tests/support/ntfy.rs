@@ -1,5 +1,5 @@
-//! A fake ntfy server with one topic. It refuses what the real one refuses: a wrong token, a topic whose
-//! name is none, a text or a set of actions that is too long.
+//! A fake ntfy server with one topic. It refuses what the real one refuses: a wrong token, a topic with
+//! an invalid name, a text or a set of actions that is too long.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a stand-in fails by panicking")]
 
 use axum::{

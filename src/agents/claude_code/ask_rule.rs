@@ -39,7 +39,7 @@ pub(super) fn add(text: &str) -> Result<String, String> {
             }
         }
     };
-    // A key that stands there twice: Claude Code reads the other one.
+    // A key that is there twice: Claude Code reads the other one.
     if is_there(&added) {
         Ok([mark, &added].concat())
     } else {

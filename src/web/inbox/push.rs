@@ -37,11 +37,11 @@ use tokio::sync::mpsc;
 /// The push of one inbox.
 pub(crate) struct Push {
     shows: PushShows,
-    ntfy: Option<NtfyConfig>,
     subscribers: Arc<Subscribers>,
     answers: Arc<Answers>,
     news: mpsc::UnboundedSender<NewRequest>,
-    news_for_ntfy: mpsc::UnboundedSender<NewRequest>,
+    /// A topic, and what it is told.
+    ntfy: Option<(NtfyConfig, mpsc::UnboundedSender<NewRequest>)>,
 }
 
 impl Push {
@@ -54,18 +54,21 @@ impl Push {
             tracing::error!(%error, %file, "no push: its file cannot be used; move it away");
         });
         let subscribers = Arc::new(opened.ok()?);
-        let (news, coming) = mpsc::unbounded_channel();
+        let client = sender::client()?;
         let answers = Arc::new(Answers::new(port_is_held));
-        let sender = Sender::new((subscribers.clone(), answers.clone()), config)?;
-        // It ends with the last handle of this inbox.
+        let shows = config.shows;
+        // Each ends with the last handle of this inbox, and a slow topic delays no browser.
+        let ntfy = config.ntfy.clone().map(|config| {
+            let (news, coming) = mpsc::unbounded_channel();
+            let (answers, client) = (answers.clone(), client.clone());
+            let topic = Ntfy { config: config.clone(), answers, shows, client };
+            tokio::spawn(topic.run(coming));
+            (config, news)
+        });
+        let (news, coming) = mpsc::unbounded_channel();
+        let sender = Sender::new((subscribers.clone(), answers.clone()), config, client);
         tokio::spawn(sender.run(coming));
-        // A slow one delays no browser.
-        let (news_for_ntfy, coming) = mpsc::unbounded_channel();
-        if let Some(ntfy) = config.ntfy.clone() {
-            tokio::spawn(Ntfy::new(ntfy, answers.clone(), config.shows)?.run(coming));
-        }
-        let (shows, ntfy) = (config.shows, config.ntfy.clone());
-        Some(Self { shows, ntfy, subscribers, answers, news, news_for_ntfy })
+        Some(Self { shows, subscribers, answers, news, ntfy })
     }
 
     /// The passkeys with which people had signed in who are told.
@@ -98,10 +101,11 @@ impl Push {
             deadline: card.deadline,
             offers: self.answers.offered(card),
         };
-        // A sender is gone only while the daemon stops, or where there is no topic.
-        let ntfy = self.ntfy.as_ref();
-        if ntfy.is_some_and(|ntfy| ntfy.person.as_deref().is_none_or(stays)) {
-            let _ = self.news_for_ntfy.send(news.clone());
+        // A sender is gone only while the daemon stops.
+        if let Some((topic, told)) = &self.ntfy
+            && topic.person.as_deref().is_none_or(stays)
+        {
+            let _ = told.send(news.clone());
         }
         let _ = self.news.send(news);
     }

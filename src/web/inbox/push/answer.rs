@@ -184,7 +184,7 @@ fn told(push: &Push, answered: &Answered) -> Option<(String, Option<String>)> {
     if let Some(browser) = all.into_iter().find(|one| is_it(&one.endpoint)) {
         return Some((browser.endpoint, browser.person));
     }
-    let ntfy = push.ntfy.as_ref().filter(|_| answered.act == Act::Deny)?;
+    let (ntfy, _) = push.ntfy.as_ref().filter(|_| answered.act == Act::Deny)?;
     let endpoint = ntfy.endpoint();
     is_it(&endpoint).then(|| (endpoint, ntfy.person.clone()))
 }

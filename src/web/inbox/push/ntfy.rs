@@ -1,6 +1,6 @@
 //! ntfy: a topic of an ntfy server, such as your own, is told of new requests as browsers are.
 //
-// SECURITY: the server, and whoever knows the topic, can read what comes there. So a message carries at
+// SECURITY: the server, and anybody who knows the topic, can read what comes there. So a message carries at
 // most a proof that denies, never one that approves.
 
 use crate::inbox::{
@@ -8,7 +8,7 @@ use crate::inbox::{
     push::{
         NewRequest, PushShows,
         answer::Answers,
-        sender::{LONGEST_PAUSE, Note, PAUSE, PushReply, TRIES, burst, client, note},
+        sender::{LONGEST_PAUSE, Note, PAUSE, PushReply, TRIES, burst, note},
     },
 };
 use countersign_tokens::secret::Secret;
@@ -44,18 +44,13 @@ impl NtfyConfig {
 
 /// Sends to the topic.
 pub(super) struct Ntfy {
-    config: NtfyConfig,
-    answers: Arc<Answers>,
-    shows: PushShows,
-    client: Client,
+    pub(super) config: NtfyConfig,
+    pub(super) answers: Arc<Answers>,
+    pub(super) shows: PushShows,
+    pub(super) client: Client,
 }
 
 impl Ntfy {
-    /// `None` if this system has no TLS, which is logged.
-    pub(super) fn new(config: NtfyConfig, answers: Arc<Answers>, shows: PushShows) -> Option<Self> {
-        Some(Self { config, answers, shows, client: client()? })
-    }
-
     /// Sends until the inbox is gone.
     pub(super) async fn run(self, mut coming: mpsc::UnboundedReceiver<NewRequest>) {
         while let Some(news) = burst(&mut coming).await {
@@ -87,8 +82,7 @@ impl Ntfy {
 
     /// The message, as `POST /` of the server takes it.
     fn message(&self, note: &Note) -> Value {
-        let text = |key: &str| note.text.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (title, body) = (text("title").chars().take(TITLE).collect::<String>(), text("body"));
+        let (title, body) = (note.title.chars().take(TITLE).collect::<String>(), &note.body);
         let priority = if note.critical { 5 } else { 4 };
         let topic = self.config.topic.reveal();
         // Without a body the app would say "triggered".
@@ -98,9 +92,9 @@ impl Ntfy {
             json!({ "topic": topic, "title": title, "message": body, "priority": priority })
         };
         if let (Some(public), Some(fields)) = (&self.config.public, message.as_object_mut()) {
-            let page = match text("card") {
-                "" => format!("{public}/"),
-                card => format!("{public}/#/ask/{card}"),
+            let page = match &note.card {
+                Some(card) => format!("{public}/#/ask/{card}"),
+                None => format!("{public}/"),
             };
             let open = json!({ "action": "view", "label": "Open", "url": page });
             let actions = self.deny(note, public).into_iter().chain([open]);
@@ -111,7 +105,7 @@ impl Ntfy {
     }
 
     fn deny(&self, note: &Note, public: &str) -> Option<Value> {
-        let card = note.text.get("card")?.as_str()?;
+        let card = note.card.as_deref()?;
         let (label, body) = self.answers.denial(&note.offers, card, &self.config.endpoint())?;
         Some(json!({
             "action": "http",
@@ -151,7 +145,8 @@ mod tests {
             public: public.map(str::to_owned),
         };
         // The port is held, so that a browser would be offered an approval.
-        Ntfy::new(config, Arc::new(Answers::new(true)), PushShows::Line).unwrap()
+        let answers = Arc::new(Answers::new(true));
+        Ntfy { config, answers, shows: PushShows::Line, client: Client::new() }
     }
 
     /// The message of these cards.

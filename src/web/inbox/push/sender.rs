@@ -39,7 +39,10 @@ pub(super) struct Sender {
 
 /// What is sent, before it is encrypted or worded for its receiver.
 pub(super) struct Note {
-    pub(super) text: Value,
+    pub(super) title: String,
+    pub(super) body: String,
+    /// The request; `None` for several.
+    pub(super) card: Option<String>,
     /// What it can answer.
     pub(super) offers: Vec<Offer>,
     /// Whether it tells of a critical request.
@@ -57,13 +60,13 @@ pub(super) enum PushReply {
 }
 
 impl Sender {
-    /// `None` if this system has no TLS, which is logged.
     pub(super) fn new(
         (subscribers, answers): (Arc<Subscribers>, Arc<Answers>),
         config: &PushConfig,
-    ) -> Option<Self> {
+        client: Client,
+    ) -> Self {
         let PushConfig { shows, contact, .. } = config.clone();
-        Some(Self { subscribers, answers, shows, contact, client: client()? })
+        Self { subscribers, answers, shows, contact, client }
     }
 
     /// Sends until the inbox is gone.
@@ -79,7 +82,7 @@ impl Sender {
     async fn send(&self, browser: &Subscription, note: &Note) {
         let Ok((address, keys)) = browser.parts() else { return };
         let host = address.host_str().unwrap_or_default().to_owned();
-        let mut text = note.text.clone();
+        let mut text = note.for_worker();
         if let (Some(told), false) = (text.as_object_mut(), note.offers.is_empty()) {
             let answers = self.answers.of_browser(&note.offers, &browser.endpoint);
             told.insert("answers".to_owned(), answers);
@@ -119,6 +122,13 @@ impl Sender {
             Ok(()) => tracing::info!(%host, why, "a browser is no longer told"),
             Err(error) => tracing::error!(%error, "the subscribers of the push cannot be written"),
         }
+    }
+}
+
+impl Note {
+    /// As `assets/worker.js` reads it.
+    fn for_worker(&self) -> Value {
+        json!({ "title": self.title, "body": self.body, "card": self.card })
     }
 }
 
@@ -163,7 +173,7 @@ pub(super) async fn burst(
     Some(news)
 }
 
-/// What a notification says of what has come, as `assets/worker.js` reads it.
+/// What a notification says of what has come.
 pub(super) fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
     let critical = news.iter().filter(|one| one.critical).count();
     let (title, body) = match (news, shows) {
@@ -183,14 +193,13 @@ pub(super) fn note(news: &[NewRequest], shows: PushShows, now: i64) -> Note {
     };
     let latest = news.iter().map(|one| one.deadline).max_by_key(|at| at.unwrap_or(i64::MAX));
     let kept = latest.flatten().map_or(KEPT, |at| ((at - now) / 1000).clamp(1, KEPT * 24));
-    let card = if let [one] = news { Some(&one.card) } else { None };
+    let card = if let [one] = news { Some(one.card.clone()) } else { None };
     let offers = match (news, shows) {
         // Nobody answers what they were not told of.
         ([one], PushShows::Line) => one.offers.clone(),
         _ => Vec::new(),
     };
-    let text = json!({ "title": title, "body": body, "card": card });
-    Note { text, offers, critical: critical > 0, kept }
+    Note { title, body, card, offers, critical: critical > 0, kept }
 }
 
 #[cfg(test)]
@@ -206,8 +215,8 @@ mod tests {
     }
 
     fn told(news: &[NewRequest], shows: PushShows) -> (Value, i64) {
-        let Note { text, kept, .. } = note(news, shows, 1_000_000);
-        (text, kept)
+        let note = note(news, shows, 1_000_000);
+        (note.for_worker(), note.kept)
     }
 
     #[test]
