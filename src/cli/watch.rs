@@ -8,17 +8,25 @@ use countersign_bridge::card::terminal;
 use countersign_client::Client;
 use countersign_port::{Tone, line};
 use countersign_tokens::clock;
-use ratatui::{
-    DefaultTerminal, Frame,
-    crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers},
-    layout::{Constraint, Layout, Rect},
-    style::{Color, Modifier, Style},
-    text::{Line, Span},
-    widgets::{Block, Borders, Paragraph, Wrap},
-};
 use state::{Awaited, WatchAction, WatchKey, WatchState, WatchedAsk};
-use std::{io::IsTerminal, time::Duration};
-use tokio::sync::mpsc;
+use std::{
+    io::{self, IsTerminal, Stdout, Write},
+    time::Duration,
+};
+use termion::{
+    clear, color,
+    cursor::{Goto, HideCursor},
+    event::Key,
+    input::TermRead,
+    raw::{IntoRawMode, RawTerminal},
+    screen::{AlternateScreen, IntoAlternateScreen},
+    style,
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
+use unicode_width::UnicodeWidthChar;
 
 /// How often what waits is read where events cannot be followed, and after a lost connection.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -39,16 +47,13 @@ pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {
     // Before the screen is taken: an error of the first request is printed like any other.
     state.show(client.cards().await?, clock::now_ms());
     state.paused(client.ready().await?.paused.is_some());
-    let mut terminal = ratatui::try_init().context("this terminal cannot be drawn on")?;
-    let ended = watch(&client, &mut state, &mut terminal).await;
-    ratatui::restore();
-    ended.map(|()| Exit::Good)
+    watch(&client, &mut state, Screen::take().context("this terminal cannot be drawn on")?).await?;
+    Ok(Exit::Good)
 }
 
 /// What the screen reacts to.
 enum WatchEvent {
     Key(WatchKey),
-    Resized,
     /// Something changed at the daemon.
     News,
     /// The daemon cannot be reached, for this reason.
@@ -57,11 +62,7 @@ enum WatchEvent {
     Told(String),
 }
 
-async fn watch(
-    client: &Client,
-    state: &mut WatchState,
-    terminal: &mut DefaultTerminal,
-) -> Result<()> {
+async fn watch(client: &Client, state: &mut WatchState, mut screen: Screen) -> Result<()> {
     let (tell, mut events) = mpsc::channel(64);
     let keys = tell.clone();
     // A thread of its own: reading a key blocks, and ends with the process.
@@ -69,15 +70,17 @@ async fn watch(
     let follower = tokio::spawn(follow(client.clone(), tell.clone()));
     let _follows = AbortOnDrop(follower);
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
-    let colours = wants_colour(&std::io::stdout());
+    let mut resized = signal(SignalKind::window_change())?;
+    let colours = Colours(wants_colour(&io::stdout()));
     loop {
-        terminal.draw(|frame| draw(frame, state, clock::now_ms(), colours))?;
+        screen.draw(|width, height| lines(state, clock::now_ms(), colours, width, height))?;
         let event = tokio::select! {
             event = events.recv() => match event {
                 Some(event) => event,
                 None => return Ok(()),
             },
             _ = ticks.tick() => continue,
+            _ = resized.recv() => continue,
         };
         match event {
             WatchEvent::Key(press) => match state.press(press, clock::now_ms()) {
@@ -87,7 +90,6 @@ async fn watch(
                     tokio::spawn(perform(client.clone(), action, tell.clone()));
                 }
             },
-            WatchEvent::Resized => {}
             WatchEvent::Told(sentence) => state.say(sentence),
             WatchEvent::Lost(why) => state.lost(why),
             WatchEvent::News => match read(client, state).await {
@@ -152,25 +154,21 @@ async fn perform(client: Client, action: WatchAction, tell: mpsc::Sender<WatchEv
 }
 
 fn read_keys(tell: &mpsc::Sender<WatchEvent>) {
-    while let Ok(event) = event::read() {
-        let event = match event {
-            Event::Key(key) if key.kind == KeyEventKind::Release => continue,
-            Event::Key(key) => match (key.code, key.modifiers) {
-                (KeyCode::Char('c'), KeyModifiers::CONTROL) => WatchEvent::Key(WatchKey::Interrupt),
-                (KeyCode::Char(letter), _) => WatchEvent::Key(WatchKey::Letter(letter)),
-                (KeyCode::Down, _) => WatchEvent::Key(WatchKey::Down),
-                (KeyCode::Up, _) => WatchEvent::Key(WatchKey::Up),
-                (KeyCode::PageDown, _) => WatchEvent::Key(WatchKey::PageDown),
-                (KeyCode::PageUp, _) => WatchEvent::Key(WatchKey::PageUp),
-                (KeyCode::Enter, _) => WatchEvent::Key(WatchKey::Enter),
-                (KeyCode::Backspace, _) => WatchEvent::Key(WatchKey::Erase),
-                (KeyCode::Esc, _) => WatchEvent::Key(WatchKey::Leave),
-                _ => continue,
-            },
-            Event::Resize(..) => WatchEvent::Resized,
+    for key in io::stdin().keys() {
+        let Ok(key) = key else { return };
+        let key = match key {
+            Key::Ctrl('c') => WatchKey::Interrupt,
+            Key::Char('\n') => WatchKey::Enter,
+            Key::Char(letter) => WatchKey::Letter(letter),
+            Key::Down => WatchKey::Down,
+            Key::Up => WatchKey::Up,
+            Key::PageDown => WatchKey::PageDown,
+            Key::PageUp => WatchKey::PageUp,
+            Key::Backspace => WatchKey::Erase,
+            Key::Esc => WatchKey::Leave,
             _ => continue,
         };
-        if tell.blocking_send(event).is_err() {
+        if tell.blocking_send(WatchEvent::Key(key)).is_err() {
             return;
         }
     }
@@ -185,8 +183,26 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// From this width on the list is beside the request.
-const WIDE: u16 = 110;
+/// The terminal, until it is dropped: then it is as it was.
+struct Screen(HideCursor<AlternateScreen<RawTerminal<Stdout>>>);
+
+impl Screen {
+    fn take() -> io::Result<Self> {
+        let screen = io::stdout().into_raw_mode()?.into_alternate_screen()?;
+        Ok(Self(HideCursor::from(screen)))
+    }
+
+    /// Writes the lines over what was there; they fit.
+    fn draw(&mut self, lines: impl FnOnce(usize, usize) -> Vec<String>) -> io::Result<()> {
+        let (width, height) = termion::terminal_size()?;
+        let mut text = String::new();
+        for (at, line) in (1..=height).zip(lines(width.into(), height.into())) {
+            text += &format!("{}{line}{}{}", Goto(1, at), style::Reset, clear::UntilNewline);
+        }
+        write!(self.0, "{text}{}", clear::AfterCursor)?;
+        self.0.flush()
+    }
+}
 
 const KEYS: &str =
     "j k choose · a approve · w always · d deny · r deny with a reason · ? keys · q end";
@@ -204,102 +220,146 @@ const ALL_KEYS: &[(&str, &str)] = &[
     ("q, Ctrl-C", "end; nothing is answered by that"),
 ];
 
-/// Draws everything.
-fn draw(frame: &mut Frame<'_>, state: &WatchState, now: i64, colours: bool) {
-    let style = Colours(colours);
-    let [top, middle, said, keys] = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Min(3),
-        Constraint::Length(1),
-        Constraint::Length(1),
-    ])
-    .areas(frame.area());
-    frame.render_widget(Paragraph::new(head(state, style)), top);
-    body(frame, state, now, style, middle);
-    frame.render_widget(Paragraph::new(prompt(state, style)), said);
-    frame.render_widget(Paragraph::new(KEYS).style(Style::new().add_modifier(Modifier::DIM)), keys);
+/// Everything that is shown: the head, what waits, the chosen request, what was said, the keys.
+fn lines(
+    state: &WatchState,
+    now: i64,
+    colours: Colours,
+    width: usize,
+    height: usize,
+) -> Vec<String> {
+    let middle = height.saturating_sub(3);
+    let mut lines = vec![head(state, colours, width)];
+    if state.awaited == Awaited::Help {
+        lines.push(rule(" Keys ", width));
+        let row =
+            |(key, does): &(&str, &str)| cut(&format!("  {key:<14} {does}"), width).to_owned();
+        lines.extend(ALL_KEYS.iter().map(row));
+    } else {
+        let waiting = (middle * 3 / 10).max(2);
+        lines.push(rule(" Waiting ", width));
+        lines.extend(rows(state, now, colours, width, waiting - 1));
+        lines.resize(1 + waiting, String::new());
+        lines.push(rule(" Request ", width));
+        let text = state.current().map(|it| terminal::draw(&it.card)).unwrap_or_default();
+        // A tab has no width that is certain.
+        let text = text.replace('\t', "    ");
+        let wrapped = text.lines().flat_map(|line| wrapped(line, width));
+        lines.extend(wrapped.skip(state.scroll.into()).map(str::to_owned));
+    }
+    lines.resize(1 + middle, String::new());
+    lines.push(prompt(state, colours, width));
+    lines.push(styled(style::Faint, cut(KEYS, width)));
+    lines
 }
 
-fn head(state: &WatchState, style: Colours) -> Line<'static> {
+fn head(state: &WatchState, colours: Colours, width: usize) -> String {
     let waits = match state.asks.len() {
         0 => "nothing waits".to_owned(),
         1 => "1 request waits".to_owned(),
         count => format!("{count} requests wait"),
     };
-    let bold = Style::new().add_modifier(Modifier::BOLD);
-    let mut parts = vec![Span::styled(format!("countersign · {waits}"), bold)];
+    let mut row = Row::new(width);
+    row.push(style::Bold, &format!("countersign · {waits}"));
     if state.is_paused {
-        parts.push(Span::styled(" · everything is paused (p resumes)", style.of(Color::Yellow)));
+        row.push(colours.yellow(), " · everything is paused (p resumes)");
     }
     if let Some(why) = &state.lost {
-        parts.push(Span::styled(format!(" · not connected: {}", line(why)), style.of(Color::Red)));
+        row.push(colours.red(), &format!(" · not connected: {}", line(why)));
     }
-    Line::from(parts)
+    row.text
 }
 
-fn body(frame: &mut Frame<'_>, state: &WatchState, now: i64, style: Colours, area: Rect) {
-    if state.awaited == Awaited::Help {
-        let row = |(key, does): &(&str, &str)| Line::from(format!("  {key:<14} {does}"));
-        let lines: Vec<Line<'_>> = ALL_KEYS.iter().map(row).collect();
-        return frame.render_widget(Paragraph::new(lines).block(framed(" Keys ")), area);
-    }
-    let areas = if area.width >= WIDE {
-        Layout::horizontal([Constraint::Percentage(40), Constraint::Percentage(60)])
-    } else {
-        Layout::vertical([Constraint::Percentage(30), Constraint::Percentage(70)])
-    };
-    let [list, detail] = areas.spacing(u16::from(area.width >= WIDE) * 2).areas(area);
+/// The list of what waits, scrolled to the chosen request.
+fn rows(state: &WatchState, now: i64, colours: Colours, width: usize, most: usize) -> Vec<String> {
     let place = state.place();
-    // A title, and the border above it.
-    let rows = usize::from(list.height.saturating_sub(1)).max(1);
-    let first = place.unwrap_or_default().saturating_sub(rows - 1);
-    let lines: Vec<Line<'_>> = (state.asks.iter().enumerate().skip(first))
-        .map(|(at, it)| row(it, Some(at) == place, now, style))
-        .collect();
-    frame.render_widget(Paragraph::new(lines).block(framed(" Waiting ")), list);
-    let text = state.current().map(|it| terminal::draw(&it.card)).unwrap_or_default();
-    let shown = Paragraph::new(text).wrap(Wrap { trim: false }).scroll((state.scroll, 0));
-    frame.render_widget(shown.block(framed(" Request ")), detail);
+    let first = (place.unwrap_or_default() + 1).saturating_sub(most);
+    let asks = state.asks.iter().enumerate().skip(first).take(most);
+    asks.map(|(at, it)| row(it, Some(at) == place, now, colours, width)).collect()
 }
 
 /// A request in the list.
-fn row(it: &WatchedAsk, is_chosen: bool, now: i64, style: Colours) -> Line<'static> {
+fn row(it: &WatchedAsk, is_chosen: bool, now: i64, colours: Colours, width: usize) -> String {
     let left = it.card.deadline.map_or(String::new(), |at| clock::span((at - now).max(0)));
-    let mark = if is_chosen { "› " } else { "  " };
-    let (sign, colour) = match it.card.tone {
-        Tone::Critical => ("CRITICAL ", style.of(Color::Red)),
-        _ => ("", Style::new()),
-    };
-    let weight = if is_chosen { Modifier::BOLD } else { Modifier::empty() };
-    Line::from(vec![
-        Span::raw(mark),
-        Span::styled(format!("{left:>8}  "), Style::new().add_modifier(Modifier::DIM)),
-        Span::styled(sign, colour.add_modifier(weight)),
-        Span::styled(line(&it.card.title), Style::new().add_modifier(weight)),
-        Span::styled(
-            format!("  {}", line(&it.card.origin)),
-            Style::new().add_modifier(Modifier::DIM),
-        ),
-    ])
+    let weight = if is_chosen { style::Bold.to_string() } else { String::new() };
+    let mut row = Row::new(width);
+    row.push("", if is_chosen { "› " } else { "  " });
+    row.push(style::Faint, &format!("{left:>8}  "));
+    if it.card.tone == Tone::Critical {
+        row.push(format!("{weight}{}", colours.red()), "CRITICAL ");
+    }
+    row.push(weight, &line(&it.card.title));
+    row.push(style::Faint, &format!("  {}", line(&it.card.origin)));
+    row.text
 }
 
 /// What was said last, or what the next key answers.
-fn prompt(state: &WatchState, style: Colours) -> Line<'static> {
+fn prompt(state: &WatchState, colours: Colours, width: usize) -> String {
     match &state.awaited {
         Awaited::Yes(_) => {
             let title = state.current().map(|it| line(&it.card.title)).unwrap_or_default();
             let text = format!("Press y to approve this critical call once: {title}");
-            Line::styled(text, style.of(Color::Red).add_modifier(Modifier::BOLD))
+            styled(format!("{}{}", style::Bold, colours.red()), cut(&text, width))
         }
         Awaited::Reason(_, text) => {
-            Line::from(format!("Deny, because: {}▏ (Enter denies, Esc does not)", line(text)))
+            let text = format!("Deny, because: {}▏ (Enter denies, Esc does not)", line(text));
+            cut(&text, width).to_owned()
         }
-        Awaited::Key | Awaited::Help => Line::from(line(&state.said)),
+        Awaited::Key | Awaited::Help => cut(&line(&state.said), width).to_owned(),
     }
 }
 
-fn framed(title: &'static str) -> Block<'static> {
-    Block::new().borders(Borders::TOP).title(title)
+/// A line of styled parts, cut at the terminal's edge.
+struct Row {
+    text: String,
+    left: usize,
+}
+
+impl Row {
+    fn new(width: usize) -> Self {
+        Self { text: String::new(), left: width }
+    }
+
+    fn push(&mut self, how: impl std::fmt::Display, part: &str) {
+        let part = cut(part, self.left);
+        self.text += &styled(how, part);
+        self.left -= columns(part);
+    }
+}
+
+fn styled(how: impl std::fmt::Display, text: &str) -> String {
+    format!("{how}{text}{}", style::Reset)
+}
+
+fn rule(title: &str, width: usize) -> String {
+    cut(&format!("{title}{}", "─".repeat(width)), width).to_owned()
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().map(|it| it.width().unwrap_or(0)).sum()
+}
+
+/// As much of the text as fits.
+fn cut(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, it)| {
+        used += it.width().unwrap_or(0);
+        used > width
+    });
+    end.map_or(text, |(at, _)| text.split_at(at).0)
+}
+
+/// The text in pieces that fit.
+fn wrapped(mut text: &str, width: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    loop {
+        let piece = cut(text, width.max(2));
+        pieces.push(piece);
+        text = text.split_at(piece.len()).1;
+        if text.is_empty() {
+            return pieces;
+        }
+    }
 }
 
 /// Colours, where they are wanted.
@@ -307,7 +367,43 @@ fn framed(title: &'static str) -> Block<'static> {
 struct Colours(bool);
 
 impl Colours {
-    fn of(self, colour: Color) -> Style {
-        if self.0 { Style::new().fg(colour) } else { Style::new() }
+    fn red(self) -> &'static str {
+        if self.0 { color::Red.fg_str() } else { "" }
+    }
+
+    fn yellow(self) -> &'static str {
+        if self.0 { color::Yellow.fg_str() } else { "" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_and_wrapped_by_columns_and_nothing_is_lost() {
+        assert_eq!(cut("a安b", 2), "a");
+        assert_eq!(cut("a安b", 3), "a安");
+        assert_eq!(cut("ab", 0), "");
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(wrapped("安安安", 5), ["安安", "安"]);
+        assert_eq!(wrapped("安", 0), ["安"]);
+    }
+
+    #[test]
+    fn every_size_of_a_terminal_is_filled_and_never_left() {
+        let colours = Colours(false);
+        let mut state = WatchState::default();
+        state.say("安".repeat(90));
+        for (width, height) in [(0, 4), (1, 5), (7, 6), (40, 24), (200, 60)] {
+            let lines = lines(&state, 0, colours, width, height);
+            assert_eq!(lines.len(), height, "{width} × {height}");
+            let plain = |line: &String| {
+                line.replace(&style::Bold.to_string(), "")
+                    .replace(&style::Faint.to_string(), "")
+                    .replace(&style::Reset.to_string(), "")
+            };
+            assert!(lines.iter().map(plain).all(|line| columns(&line) <= width), "{lines:?}");
+        }
     }
 }
