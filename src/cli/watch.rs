@@ -205,7 +205,7 @@ impl Screen {
 }
 
 const KEYS: &str =
-    "j k choose · a approve · w always · d deny · r deny with a reason · ? keys · q end";
+    "? keys · q end · j k choose · a approve · w always · d deny · r deny with a reason";
 
 const ALL_KEYS: &[(&str, &str)] = &[
     ("j, k, arrows", "choose a request"),
