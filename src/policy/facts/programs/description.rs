@@ -359,6 +359,8 @@ pub(crate) enum Operands {
     Format,
     /// Files and folders, of which only names and numbers are printed.
     Names,
+    /// The same, where no file name may act as an option, which would write or read a file.
+    GuardedNames,
     /// Files that are printed.
     Contents,
     /// The same, for programs with options that write or run: no file name may act as an option.

@@ -61,7 +61,7 @@ pub(crate) static ALL: &[Program] = &[
         ])
         .reaches(&[FROM_ITS_REGISTRY])
         .grant(AlwaysRule::words(2).our_three("run").never_subs("generate")),
-    Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Contents)]),
+    Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Guarded)]),
     Program::named("java javac").versions("-version"),
     Program::named("mvn")
         .beyond(&[
@@ -110,22 +110,22 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("bazel ng nx turbo hugo swift wp sst").grant(AlwaysRule::words(2)),
     Program::named("rake")
         .roles(&[Role::Recipes])
-        .critical(&[drops(Any(&[
-            OperandStarts("db:drop db:reset db:purge db:schema:load"),
-            Operand("db:truncate_all"),
-        ]))])
+        .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))])
         .grant(AlwaysRule::words(2)),
-    Program::named("rails").critical(&[drops(Any(&[
-        OperandStarts("db:drop db:reset db:purge db:schema:load"),
-        Operand("db:truncate_all"),
-    ]))]),
+    Program::named("rails")
+        .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))]),
     Program::named("mix").critical(&[drops(Operand("ecto.drop ecto.reset"))]),
     Program::named("prisma").critical(&[drops(Any(&[
         All(&[Nth(0, "migrate"), Nth(1, "reset")]),
-        Has("--force-reset"),
+        Has("--force-reset --accept-data-loss"),
     ]))]),
     Program::named("sequelize sequelize-cli typeorm knex drizzle-kit")
         .critical(&[drops(Operand("db:drop schema:drop drop db:migrate:undo:all"))]),
+    Program::named("flask").critical(&[drops(All(&[
+        Nth(0, "db"),
+        Nth(1, "downgrade"),
+        Nth(2, "base"),
+    ]))]),
     Program::named("alembic").critical(&[drops(All(&[Nth(0, "downgrade"), Nth(1, "base")]))]),
     Program::named("gdb lldb")
         .beyond(&[case(options(GDB_OPTIONS, "exnosb", ""), RUNS)])
@@ -142,6 +142,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),
 ];
 
+const DROPS_TABLES: Words = "\
+    db:drop db:reset db:purge db:schema:load db:migrate:reset db:seed:replant";
 const MAKE_VARIABLES: Words = "\
     SHELL= MAKEFLAGS= CC= CXX= LD= AR= MAKE= .SHELLFLAGS= RUSTC= CARGO= PYTHON=";
 const MAKE_FOLDERS: Words = "-f --file --makefile --justfile -C --directory -I";

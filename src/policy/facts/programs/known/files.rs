@@ -331,6 +331,9 @@ fn wipes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if options("--recursive", "rR", "").holds(args) { wiped(args) } else { None }
 }
 
+/// What rm deletes with the folders that another command names, as behind `xargs`.
+const UNSEEN_FOLDERS: &str = "deletes folders that are only known when it runs";
+
 /// Returns the worst of what is deleted whole.
 fn wiped(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let named = args.named();
@@ -341,6 +344,7 @@ fn wiped(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let history = named.iter().any(git).then_some("deletes the history of a repository");
     worst
         .or(history)
+        .or(args.open.then_some(UNSEEN_FOLDERS))
         .or(guard_off.then_some("deletes even a root directory, if that is what it names"))
 }
 

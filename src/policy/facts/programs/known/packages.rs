@@ -108,7 +108,11 @@ pub(super) static ALL: &[Program] = &[
         .runs(Runs::Elsewhere("run"))
         .grant(AlwaysRule::ONE_WORD.never_subs("run")),
     Program::named("pipx").runs(Runs::Elsewhere("run")).grant(AlwaysRule::NEVER),
-    Program::named("gem").beyond(&[INSTALLS]).reaches(&[FROM_ITS_REGISTRY]),
+    Program::named("vsce ovsx").critical(&[destroys(Nth(0, "unpublish"))]),
+    Program::named("gem")
+        .beyond(&[INSTALLS])
+        .critical(&[destroys(Nth(0, "yank"))])
+        .reaches(&[FROM_ITS_REGISTRY]),
     Program::named("bundle")
         .beyond(&[RUNS_SCRIPTS])
         .critical(&[drops(OperandStarts("db:drop db:reset"))])
@@ -220,4 +224,4 @@ pub(super) static OF_THE_SYSTEM: &[Program] = &[
 const REMOVES_THE_SYSTEM: Case =
     critical(All(&[Has(REMOVES), Test(system::vital_package)]), NEEDED);
 const REMOVES: Words = "\
-    remove purge erase autoremove uninstall del autopurge -R -Rs -Rns -e -P --purge";
+    remove purge erase autoremove uninstall del autopurge -R -Rs -Rns -Rn -Rc -Rsc -Rdd -e -P --purge";
