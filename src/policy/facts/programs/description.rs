@@ -194,6 +194,8 @@ pub(crate) enum Role {
     Many,
     /// Obeys settings in its working folder, which may make it run programs.
     ObeysFolder,
+    /// Its description says which of its options may name files outside the project.
+    KnownPaths,
 }
 
 /// The part that inner commands play in the decision on the whole. An inner deny always denies.

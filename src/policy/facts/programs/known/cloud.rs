@@ -3,19 +3,21 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Always, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Outside,
-    Says, Second, Secret, Starts, Surely, Test, Verb,
+    self, All, Always, Any, Has, Holds, Not, Nth, NthEnds, NthStarts, Operand, OperandEnds,
+    OperandStarts, Outside, Says, Second, Secret, Starts, Surely, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, LOOKS, case, destroys, options};
 use crate::facts::programs::description::{AlwaysRule, Pipe, Program, Reach, Role, Title, To};
 use crate::facts::programs::known::databases::RUNS_SUCH;
-use crate::facts::programs::known::{DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE};
+use crate::facts::programs::known::{
+    DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE, names_outside,
+};
 use crate::facts::programs::{LEAKS, Words, listed};
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("aws")
         .roles(&[Role::Titled])
-        .beyond(&[CHANGES_A_CLOUD])
+        .beyond(&[CHANGES_AMAZON])
         .critical(&[
             destroys(Any(&[
                 OperandStarts(AMAZON_DELETES),
@@ -98,8 +100,10 @@ pub(crate) static ALL: &[Program] = &[
         .roles(&[Role::Titled])
         .versions("--version")
         .beyond(&[
+            case(All(&[Verb("auth"), options("--show-token", "t", "h")]), "it shows a token"),
             case(
                 Any(&[
+                    All(&[Verb("repo"), Second("clone"), Has("--")]),
                     All(&[
                         Verb("api"),
                         options("--method --field --raw-field --input", "XfF", "Hqtp"),
@@ -116,6 +120,8 @@ pub(crate) static ALL: &[Program] = &[
                 Any(&[
                     Outside("--body-file --notes-file"),
                     All(&[Verb("pr issue release"), Outside("-F")]),
+                    All(&[Verb("gist release"), Test(names_outside)]),
+                    All(&[Verb("repo"), Second("clone"), Test(names_outside)]),
                 ]),
                 LEAKS,
             ),
@@ -213,11 +219,42 @@ const FORGE_PROSE: Words = "-t --title -b --body -m --message --notes";
 const CHANGES_A_CLOUD: Case = case(
     Any(&[
         Not(&Starts(CLOUD_LOOKS)),
-        options("--endpoint-url --profile --cli-input-json", "", ""),
+        Operand(CLOUD_CHANGES),
+        options("--endpoint-url --profile --cli-input-json --flags-file --configuration", "", ""),
         Has(CLOUD_SECRETS),
     ]),
-    "it changes something in a cloud",
+    CHANGES,
 );
+const CHANGES: &str = "it changes something in a cloud";
+// The operation is the second operand; any other word may be a name.
+const CHANGES_AMAZON: Case = case(
+    Any(&[
+        Not(&Any(&[NthStarts(1, "describe- list- get- head- ls status"), AMAZON_LOOKS])),
+        NthStarts(1, AMAZON_SECRETS),
+        options("--endpoint-url --profile --cli-input-json", "", ""),
+        Holds(&["file://", "fileb://"]),
+    ]),
+    CHANGES,
+)
+.values(AMAZON_GLOBAL);
+const AMAZON_LOOKS: When = Any(&[
+    Nth(1, "help"),
+    Nth(0, "help"),
+    Has("--version"),
+    All(&[Nth(0, "configure"), Nth(1, "list list-profiles")]),
+    All(&[Nth(0, "logs"), Nth(1, "tail")]),
+]);
+const AMAZON_SECRETS: Words = "\
+    get-secret get-session-token get-login get-object get-parameter get-authorization \
+    get-password get-federation get-role-credentials get-access-key get-credentials";
+const AMAZON_GLOBAL: Words =
+    "--profile --region --output --endpoint-url --query --color --ca-bundle";
+const CLOUD_CHANGES: Words = "\
+    create delete update add set remove start stop restart reset run deploy ssh scp cp mv rm rsync \
+    import export apply patch enable disable grant revoke attach detach move rename resize scale \
+    suspend resume invoke call execute login logout activate restore rollback promote failover \
+    purge assign publish submit cancel sign decrypt access print-access-token \
+    print-identity-token rest put post";
 const INFRASTRUCTURE: Words = "\
     apply destroy import taint untaint up deploy remove console force-unlock login logout test";
 const GH_SETTINGS: Words = "\

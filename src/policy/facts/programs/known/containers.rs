@@ -3,13 +3,15 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{self, Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Any, Has, Holds, NoVerb, Not, Nth, Operand, Outside, Starts, Test, Verb,
+    All, Any, Flag, Has, Holds, NoVerb, Not, Nth, Operand, Outside, Second, Starts, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{
     AlwaysRule, Pipe, Program, Reach, Role, Runs, Title, To,
 };
-use crate::facts::programs::known::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
+use crate::facts::programs::known::{
+    DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE, names_outside,
+};
 use crate::facts::programs::sensitive;
 use crate::facts::programs::{Words, listed};
 use crate::shell::WordKind;
@@ -97,7 +99,17 @@ const LEAVES_THE_CONTAINER: Case = case(
         Test(mounts_outside),
         Outside("-f --file --project-directory"),
         Starts(CONTAINER_OPTIONS),
-        Verb("push login logout plugin swarm save export cp commit"),
+        Verb(DOCKER_REACHES),
+        All(&[Verb("container image compose"), Second(DOCKER_REACHES)]),
+        Second("bake"),
+        options("--env-file --cidfile --volumes-from --runtime --log-opt", "", ""),
+        All(&[Verb("volume"), Second("create"), Flag("o")]),
+        Has("host"),
+        Holds(&["=host"]),
+        All(&[
+            Any(&[Verb("build"), All(&[Verb("image buildx builder"), Second("build")])]),
+            Any(&[Test(names_outside), options("--secret --ssh --output", "o", "tf")]),
+        ]),
     ]),
     "it reaches beyond the container",
 );
@@ -140,15 +152,20 @@ const CLUSTER_OPTIONS: Words = "\
 const CLUSTER_LOOKS: Words = "\
     get describe logs top version explain api-resources api-versions cluster-info diff list \
     status history show search template lint auth config events wait";
+const DOCKER_REACHES: Words = "\
+    push login logout plugin swarm save load import export cp commit context stack service trust \
+    manifest";
 const CONTAINER_OPTIONS: Words = "\
     --pid=host --net=host --network=host --cap-add --security-opt --device";
 const CLUSTER_BEYOND: &[Case] = &[
+    case(Any(&[Test(names_secrets), Has("--raw")]), "it shows secrets"),
     // A `--kubeconfig` file may name programs that fetch credentials.
     case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
     case(
         Any(&[
             Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
             All(&[Verb("config"), Not(&Has("view get-contexts current-context get-clusters"))]),
+            All(&[Verb("auth"), Not(&Nth(1, "can-i whoami"))]),
         ]),
         "it changes a cluster",
     ),
@@ -256,6 +273,14 @@ fn names_a_list(args: &Arguments<'_, '_>) -> bool {
     let lists = |text: &str| text.contains("ps") || text.contains("images") || text.contains(" ls");
     let mut named = args.named().into_iter();
     args.open || named.any(|word| word.kind == WordKind::Dynamic && lists(&word.text))
+}
+
+/// Returns true when a kind of things is that of secrets.
+fn names_secrets(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        let mut kinds = word.text.split(['/', ',']);
+        kinds.any(|kind| matches!(kind.split('.').next(), Some("secret" | "secrets")))
+    })
 }
 
 /// Returns true for `kubectl delete pod NAME…` and nothing else.

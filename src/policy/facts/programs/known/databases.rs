@@ -2,10 +2,12 @@
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{deletes, says};
-use crate::facts::programs::condition::When::{All, Always, Any, Has, Nth, Operand, Says, Test};
+use crate::facts::programs::condition::When::{
+    All, Always, Any, Has, Nth, Operand, Says, Starts, Test,
+};
 use crate::facts::programs::condition::{Case, case, destroys, drops, options};
 use crate::facts::programs::description::{AlwaysRule, Program, Role};
-use crate::facts::programs::known::{DELETES, STARTS_ANOTHER};
+use crate::facts::programs::known::{DELETES, STARTS_ANOTHER, names_outside};
 use crate::facts::programs::{Words, listed};
 use crate::shell::Word;
 
@@ -13,30 +15,50 @@ pub(super) static ALL: &[Program] = &[
     Program::named("psql")
         .roles(&[Role::Database])
         .beyond(&[case(
-            Any(&[Says(PSQL_RUNS), options("--file --output --log-file", "foL", "chpUdv")]),
+            Any(&[
+                Says(PSQL_RUNS),
+                Test(talks_to_psql),
+                options("--file --output --log-file", "foL", "chpUdv"),
+            ]),
             STARTS_ANOTHER,
         )])
         .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
     Program::named("pgcli")
         .beyond(&[case(
-            Any(&[Says(PSQL_RUNS), options("--file --output --log-file", "foL", "chpUdv")]),
+            Any(&[
+                Says(PSQL_RUNS),
+                Test(talks_to_psql),
+                options("--file --output --log-file", "foL", "chpUdv"),
+            ]),
             STARTS_ANOTHER,
         )])
         .critical(&[drops(Test(runs_such))]),
     Program::named("mysql")
         .roles(&[Role::Database])
-        .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
+        .beyond(&[case(
+            Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
+            STARTS_ANOTHER,
+        )])
         .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
     Program::named("mariadb")
         .roles(&[Role::Database])
-        .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
+        .beyond(&[case(
+            Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
+            STARTS_ANOTHER,
+        )])
         .critical(&[drops(Test(runs_such))]),
     Program::named("sqlite3")
         .roles(&[Role::Database])
         .beyond(&[case(
-            Any(&[Test(dot_command), Says(SQLITE_RUNS), Has("-cmd -init")]),
+            Any(&[
+                Test(dot_command),
+                Says(SQLITE_RUNS),
+                Has("-cmd -init --cmd --init"),
+                Test(names_outside),
+                Starts("-A --A"),
+            ]),
             STARTS_ANOTHER,
         )])
         .critical(&[drops(Test(runs_such))]),
@@ -49,7 +71,10 @@ pub(super) static ALL: &[Program] = &[
         .changes(&[deletes(Nth(0, "drop"), 1, "database")]),
     // `EVAL` and `MODULE` run code in the server.
     Program::named("redis-cli")
-        .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
+        .beyond(&[case(
+            Any(&[Says(SCRIPTS_RUN), Test(rules_redis), Starts(REDIS_FILES)]),
+            STARTS_ANOTHER,
+        )])
         .roles(&[Role::Database])
         .critical(&[drops(Test(flushes))])
         .changes(&[says(Test(flushes), "deletes all keys")])
@@ -94,6 +119,9 @@ const PSQL_RUNS: &[&str] = &[
     "\\i ",
     "\\w ",
     "pg_read",
+    "pg_ls",
+    "dblink",
+    "extension",
     "pg_write",
     "lo_export",
     "lo_import",
@@ -112,12 +140,57 @@ const MYSQL_RUNS: &[&str] = &[
 ];
 const MYSQL_OPTIONS: Words = "\
     --tee --plugin-dir --init-command --defaults-file --defaults-extra-file --pager";
-const SQLITE_RUNS: &[&str] =
-    &["writefile", "load_extension", "readfile", "attach ", "edit(", "fts3_tokenizer", "\n."];
+const SQLITE_RUNS: &[&str] = &[
+    "writefile",
+    "load_extension",
+    "readfile",
+    "attach",
+    "vacuum",
+    "edit(",
+    "fts3_tokenizer",
+    "\n.",
+];
 const DATABASES_NAMES: Words = "\
     sqlite sqlcmd clickhouse-client clickhouse usql mycli snowsql cockroach influx";
+const REDIS_FILES: Words = "--rdb --pipe --eval --functions-rdb";
+const REDIS_RULES: Words = "\
+    CONFIG MODULE EVAL EVALSHA SCRIPT FUNCTION FCALL ACL DEBUG SLAVEOF REPLICAOF MIGRATE RESTORE \
+    SAVE BGSAVE SHUTDOWN CLUSTER FAILOVER SENTINEL MONITOR";
 const SCRIPTS_RUN: &[&str] =
     &["eval", "config set", "module load", "slaveof", "replicaof", "debug", "script"];
+
+/// Returns true for a backslash among the words of psql, unless it lists tables and the like, and
+/// for `COPY`.
+fn talks_to_psql(args: &Arguments<'_, '_>) -> bool {
+    const LISTS: &str = " +._*";
+    given(args).any(|text| {
+        let lists = text.strip_prefix("\\").is_some_and(|text| {
+            text.starts_with(['d', 'l'])
+                && !text.starts_with("lo")
+                && text.chars().all(|c| c.is_alphanumeric() || LISTS.contains(c))
+        });
+        let mut words = text.split(|c: char| !c.is_alphanumeric());
+        text.contains('\\') && !lists || words.any(|it| it.eq_ignore_ascii_case("copy"))
+    })
+}
+
+/// Returns true when a line or a statement is not one of SQL: mysql has commands of its own.
+fn talks_to_mysql(args: &Arguments<'_, '_>) -> bool {
+    const SQL: Words = "\
+        SELECT SHOW DESCRIBE DESC EXPLAIN USE INSERT UPDATE DELETE REPLACE CREATE ALTER DROP \
+        TRUNCATE BEGIN START COMMIT ROLLBACK SET WITH CALL ANALYZE OPTIMIZE GRANT REVOKE";
+    let foreign = |part: &str| {
+        let first = part.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+        first.is_some_and(|word| !listed(SQL, &word.to_ascii_uppercase()))
+    };
+    let scripts = args.values("-e --execute").into_iter().chain(args.input());
+    scripts.into_iter().any(|text| text.contains('\\') || text.split(';').any(foreign))
+}
+
+/// Returns true for a command of Redis that rules the server or runs a script.
+fn rules_redis(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| listed(REDIS_RULES, &word.text.to_ascii_uppercase()))
+}
 
 /// Returns true when sqlite3 gets a dot command that does more than show the schema.
 fn dot_command(args: &Arguments<'_, '_>) -> bool {

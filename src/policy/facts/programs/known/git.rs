@@ -11,7 +11,7 @@ use crate::facts::programs::description::{
 };
 use crate::facts::programs::known::names_outside;
 use crate::facts::programs::sensitive::everything;
-use crate::facts::programs::{Words, listed};
+use crate::facts::programs::{Words, begins, listed};
 
 pub(super) static ALL: &[Program] = &[Program::named("git")
     .roles(&[Role::Titled, Role::Many, Role::ObeysFolder])
@@ -139,6 +139,7 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
     .beyond(&[
         case(options(GIT_RUNNERS, "", ""), GIT_RUNS),
         sub(GIT_PROGRAMS, Always, GIT_RUNS),
+        case(Test(is_internal), GIT_RUNS),
         sub("grep", options("", "O", "eABCfm"), GIT_RUNS),
         // `-u` names a program for the other side, `-c` any setting.
         sub("clone", options("", "uc", "bojr"), GIT_RUNS),
@@ -171,7 +172,12 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
         )
         .values(MESSAGES)
         .unless(DRY),
-        sub("commit tag", Test(message_from_outside), "it takes a file from outside the project"),
+        sub("hash-object", Test(names_outside), "it takes a file from outside the project"),
+        sub(
+            "commit tag merge notes",
+            Test(message_from_outside),
+            "it takes a file from outside the project",
+        ),
         sub("clean", options("--force", "fxX", "e"), "it deletes files that git does not know")
             .values(MESSAGES)
             .unless(DRY),
@@ -286,7 +292,10 @@ const GIT_RUNS: &str = "an option of git runs another program";
 const GIT_PROGRAMS: Words = "\
     difftool mergetool send-email instaweb web--browse daemon shell cvsserver gui p4 svn \
     fast-import hook maintenance credential imap-send filter-branch filter-repo apply am merge-index column \
-    for-each-repo";
+    for-each-repo quiltimport archimport scalar citool subtree request-pull merge-octopus \
+    merge-resolve merge-one-file";
+/// How the names of the programs begin that git runs for itself: transports and stores of passwords.
+const INTERNAL: Words = "remote- credential- upload- receive- send- http- cvs";
 const GIT_FORCES: Words = "\
     --force --force-with-lease --force-if-includes --mirror --delete --prune";
 const REFERENCES: &str = "it rewrites references";
@@ -421,6 +430,11 @@ fn prunes_at_once(args: &Arguments<'_, '_>) -> bool {
     };
     let given = args.values("--prune --expire");
     given.iter().any(|when| !is_old(when)) || args.sub == "prune" && given.is_empty()
+}
+
+/// Returns true for a sub-command that is a part of git and not meant for people.
+fn is_internal(args: &Arguments<'_, '_>) -> bool {
+    args.sub.contains("--") || begins(INTERNAL, args.sub)
 }
 
 /// Returns true for a strategy that git does not bring along: `-s x` runs a program `git-merge-x`.
