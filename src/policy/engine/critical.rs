@@ -10,9 +10,10 @@ use crate::facts::effects::user_of;
 use crate::facts::paths;
 use crate::facts::programs::arguments::{Arguments, operands};
 use crate::facts::programs::condition::{self, DROPS, When};
-use crate::facts::programs::description::{Program, Role};
+use crate::facts::programs::description::{Files, Program, Role};
 use crate::facts::programs::input::{has_role, is_interpreter, reads_program};
-use crate::facts::programs::known::databases::destroys;
+use crate::facts::programs::known::databases::destroys_as_input;
+use crate::facts::programs::known::listing;
 use crate::facts::programs::sensitive::{self, NOWHERE, secret_word};
 use crate::facts::programs::{self, FETCHED, LEAKS, REMOTE};
 use crate::facts::working_directory::{WorkingDirectory, after_cd, written_out};
@@ -113,7 +114,8 @@ pub(super) fn all<'s, 'a>(
     let critical = seen.filter_map(move |(command, behind)| {
         let behind = behind.as_ref();
         let written = command.redirects.iter().find_map(redirect);
-        let run = argv(&command.argv, behind, command, depth, &Effort::of(&command.argv));
+        let whole = Words { argv: &command.argv, open: false };
+        let run = argv(whole, behind, command, depth, &Effort::of(&command.argv));
         let found = [written, run, stream.see(command, behind)];
         let worst = found.into_iter().flatten().min_by_key(|reason| severity(reason));
         let reason = worst.or_else(|| elsewhere(scan, command, depth));
@@ -122,9 +124,16 @@ pub(super) fn all<'s, 'a>(
     bomb.into_iter().chain(critical)
 }
 
+/// The words of a command; unknown ones follow if it is `open` (`xargs`).
+#[derive(Clone, Copy)]
+struct Words<'w, 'a> {
+    argv: &'w [Word<'a>],
+    open: bool,
+}
+
 /// Checks one argument vector, then what runs behind it.
 fn argv(
-    words: &[Word<'_>],
+    Words { argv: words, open }: Words<'_, '_>,
     behind: Option<&Unwrapped<'_, '_>>,
     command: &Command<'_>,
     depth: u32,
@@ -139,7 +148,7 @@ fn argv(
     }
     if let Some(path) = first.literal() {
         let reason = programs::of(base(path))
-            .and_then(|program| described(program, args, command))
+            .and_then(|program| described(program, args, open, command))
             .or_else(|| touched(words));
         if reason.is_some() {
             return reason;
@@ -147,8 +156,9 @@ fn argv(
     }
     let behind = behind?;
     let found = behind.inner.iter().find_map(|inner| match inner {
-        Inner::Argv { argv: words, .. } => {
-            argv(words, unwrap(words).as_ref(), command, depth + 1, effort)
+        Inner::Argv { argv: words, open: more } => {
+            let inner = Words { argv: words, open: open || *more };
+            argv(inner, unwrap(words).as_ref(), command, depth + 1, effort)
         }
         Inner::Script { text, dialect } => script(text, *dialect, depth),
         Inner::Input(dialect) => {
@@ -184,17 +194,23 @@ fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'sta
     written.find_map(|redirect| target(&written_out(&redirect.target, &directory))).or_else(|| {
         let words = command.argv.iter().map(|word| written_out(word, &directory));
         let words: Vec<Word<'_>> = words.collect();
-        argv(&words, unwrap(&words).as_ref(), command, depth, &Effort::of(&words))
+        let whole = Words { argv: &words, open: false };
+        argv(whole, unwrap(&words).as_ref(), command, depth, &Effort::of(&words))
     })
 }
 
 /// Returns what a program's description calls critical.
-fn described(program: &Program, args: &[Word<'_>], command: &Command<'_>) -> Option<&'static str> {
+fn described(
+    program: &Program,
+    args: &[Word<'_>],
+    open: bool,
+    command: &Command<'_>,
+) -> Option<&'static str> {
     if program.critical.is_empty() {
         return None;
     }
     let redirects = &command.redirects;
-    condition::why(program.critical, &Arguments { redirects, ..Arguments::of(program, args) })
+    condition::why(program.critical, &Arguments { redirects, open, ..Arguments::of(program, args) })
 }
 
 /// Detects writes to files that take effect later, by any program.
@@ -313,6 +329,8 @@ struct Upstream {
     shell: bool,
     destroys: bool,
     endless: bool,
+    /// It names all that is below a folder that matters.
+    everything: bool,
 }
 
 impl<'s, 'a> Stream<'s, 'a> {
@@ -367,6 +385,13 @@ impl<'s, 'a> Stream<'s, 'a> {
         }
         if hands_on(&command.argv) && self.upstream().fetched {
             return Some(FETCHED);
+        }
+        let deletes = program.is_some_and(|program| {
+            matches!(program.files, Files::Each { access: Access::Delete, .. })
+        });
+        // `find . | xargs rm`
+        if deletes && self.upstream().everything {
+            return Some(listing::DELETES_FOUND);
         }
         if program.is_some_and(|program| program.pipe.sends.holds(&Arguments::of(program, args))) {
             return match self.upstream() {
@@ -431,7 +456,9 @@ impl Upstream {
         self.shell |= program.is(Role::Shell);
         self.endless |= program.is(Role::Endless);
         self.secret |= program.pipe.tells.unwrap_or(When::Secret).holds(&args);
-        self.destroys |= program.is(Role::Says) && args.texts().any(destroys);
+        self.destroys |= program.is(Role::Says) && args.texts().any(destroys_as_input);
+        let searches = matches!(program.files, Files::Searched);
+        self.everything |= searches && listing::finds_everything(&args);
     }
 }
 

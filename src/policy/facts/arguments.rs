@@ -30,7 +30,7 @@ fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
                 is_background background explanation justification reason prefix_rule \
                 yield_time_ms max_output_tokens max_output_length max_output_chars interactive \
                 restart requires_approval safe_to_auto_run note title mode security_risk \
-                is_input delay_ms",
+                delay_ms",
             folder: "cwd workdir work_dir directory dir_path dir working_directory \
                 workingDirectory",
         },
@@ -125,7 +125,8 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
         .iter()
         .filter(|(key, value)| {
             let known = subject(key) || is(keys.others, key) || verb(key, value);
-            !known && (!is(keys.folder, key) || elsewhere(key, value)) && !says_nothing(key, value)
+            let odd = !known && (!is(keys.folder, key) || elsewhere(key, value));
+            odd && !says_nothing(key, value) || acts_as_option(call, key, value)
         })
         .map(|(key, _)| *key)
         .collect();
@@ -154,6 +155,19 @@ pub(crate) fn changes_what_runs(call: &Call) -> bool {
     odd(&inside).is_some()
 }
 
+/// Returns true for a value that a searching tool may hand on as an option of its program. What is
+/// searched for may look like one.
+fn acts_as_option(call: &Call, key: &str, value: &Value) -> bool {
+    const TEXTS: &str = "pattern regex query description explanation reason";
+    let dashed = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('-'));
+    let dashed = match value {
+        Value::Array(list) => list.iter().any(dashed),
+        value => dashed(value),
+    };
+    let searches = matches!(call.kind(), Kind::Grep | Kind::Glob);
+    searches && dashed && !TEXTS.split(' ').any(|text| text == key)
+}
+
 /// Returns true for settings of a shell that leave it as it is.
 fn says_nothing(key: &str, value: &Value) -> bool {
     let plain = match value {
@@ -164,7 +178,8 @@ fn says_nothing(key: &str, value: &Value) -> bool {
         Value::Null => true,
         Value::Number(_) => false,
     };
-    let settings = "env shell login tty dangerouslyDisableSandbox sandbox_permissions \
+    // `is_input` hands the text to whatever runs, which need not be a shell.
+    let settings = "env shell login tty is_input dangerouslyDisableSandbox sandbox_permissions \
         with_escalated_permissions additional_permissions";
     // A login shell reads the same start-up files as every other shell of the user.
     let usual = matches!(key, "login" | "tty") && value.is_boolean();

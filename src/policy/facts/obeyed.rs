@@ -52,11 +52,18 @@ const MORE_NAMES: &str = "\
     .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile \
     .xsession .screenrc .tmux.conf .env .env.local .flaskenv .pythonrc .irbrc .rprofile \
     mise.toml .nvmrc .node-version .python-version .ruby-version authorized_keys .netrc .pypirc \
-    .pam_environment .emacs";
+    .pam_environment .emacs package.yaml package.json5 pnpm-workspace.yaml .pnpmfile.mjs \
+    yarn.config.cjs .mocharc.js .mocharc.cjs .mocharc.json .mocharc.yml .swcrc .nycrc \
+    babel.config.json nodemon.json angular.json project.json wrangler.toml netlify.toml mypy.ini \
+    .mypy.ini .pylintrc pylintrc .flake8 .coveragerc hatch.toml pdm.toml poetry.toml uv.toml \
+    pixi.toml .rspec .rubocop.yml guardfile capfile brewfile podfile fastfile dangerfile thorfile \
+    config.ru taskfile.dist.yml magefile.go .air.toml bacon.toml devbox.json ansible.cfg \
+    terragrunt.hcl serverless.yml mise.local.toml .mise.local.toml .rtx.toml .sdkmanrc \
+    procfile.dev";
 
 /// Name endings: configurations that are programs, units, and links that start something.
 const ENDS: &str = "\
-    .config.js .config.mjs .config.cjs .config.ts .config.mts .gemspec .mk .gyp .service .timer \
+    .config.js .config.mjs .config.cjs .config.ts .config.mts .config.cts .conf.js .conf.ts .gemspec .mk .gyp .service .timer \
     .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs";
 
 /// Returns true for files of a workspace that tools run or obey without asking: settings of git, of

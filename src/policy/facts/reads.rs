@@ -88,10 +88,18 @@ pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
     let readable = |path: &str| match kind {
         Kind::Read => selects(path, PatternOf::Files, dirs),
         Kind::Grep => selects(path, PatternOf::Search, dirs),
-        Kind::Glob => readable(path, false, dirs),
+        Kind::Glob => readable(path, false, dirs) && !may_climb(path),
         _ => false,
     };
     value.is_path && workspace(dirs).is_some() && value.readings(dirs).iter().all(|it| readable(it))
+}
+
+/// Returns true when a part of a pattern may match `..`, and a path goes on behind it.
+fn may_climb(pattern: &str) -> bool {
+    let folders = pattern.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(|part| {
+        part.contains("(..") || part.starts_with('.') && part.contains(['?', '*', '[', '('])
+    })
 }
 
 /// Returns true when a search without a folder stays in the workspace.
@@ -145,9 +153,13 @@ fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) 
             _ => false,
         },
         Operands::Names => from(0, false, false),
+        Operands::GuardedNames => from(0, false, true),
         Operands::Contents => from(0, true, false),
         Operands::Guarded => from(0, true, true),
-        Operands::OneFile => words.operands.len() <= 1 && from(0, true, true),
+        Operands::OneFile => {
+            let one = words.operands.iter().all(|(word, _)| is_one_file(word));
+            one && words.operands.len() <= 1 && from(0, true, true)
+        }
         Operands::Pattern(given) => {
             let pattern = !words.has(given);
             (!pattern || literal(0).is_some()) && from(usize::from(pattern), true, true)
@@ -164,7 +176,10 @@ fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) 
         }
         Operands::Setting => words.operands.len() == 1 && literal(0).is_some_and(setting),
         Operands::Listed(given) => {
-            (words.operands.is_empty() || words.has(given)) && !checks_signatures(words)
+            let plain = |word: &Word<'_>| !(word.kind == WordKind::Glob && begins_freely(word));
+            (words.operands.is_empty() || words.has(given))
+                && words.operands.iter().all(|(word, behind)| *behind || plain(word))
+                && !checks_signatures(words)
         }
     }
 }
@@ -398,7 +413,7 @@ fn named(word: &Word<'_>, shows: bool, guarded: bool, dirs: Directories<'_>) -> 
         WordKind::Glob => {
             // A file whose name starts with a dash acts as an option; `.*` also matches the parent
             // folder.
-            let first = text.starts_with(['*', '?', '[', '-', '@']);
+            let first = begins_freely(word);
             let hidden =
                 text.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']));
             !(guarded && first || text.starts_with('-') || hidden)
@@ -478,6 +493,16 @@ fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
     true
 }
 
+/// Returns true for a word that names one file at most: a pattern may become several.
+fn is_one_file(word: &Word<'_>) -> bool {
+    word.kind != WordKind::Glob
+}
+
+/// Returns true for a pattern that may match a name that acts as an option or as a list of them.
+fn begins_freely(word: &Word<'_>) -> bool {
+    word.text.starts_with(['*', '?', '[', '-', '@'])
+}
+
 fn stays(word: &Word<'_>, dirs: Directories<'_>) -> bool {
     crate::facts::paths::of_word(word, dirs).is_some_and(|path| readable(&path, false, dirs))
 }
@@ -504,7 +529,7 @@ fn xxd(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
     let number = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-".contains(&b))
     };
-    let (mut words, mut files) = (args.iter(), 0);
+    let mut words = args.iter();
     while let Some(word) = words.next() {
         let option = word.text.strip_prefix('-').and_then(|option| option.split_at_checked(1));
         let known = match option.filter(|_| word.kind == WordKind::Literal) {
@@ -514,10 +539,8 @@ fn xxd(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
             }
             Some(("c" | "g" | "l" | "o" | "s", value)) => value.bytes().all(|b| b.is_ascii_digit()),
             Some(_) => false,
-            None => {
-                files += 1;
-                files == 1 && named(word, true, true, dirs)
-            }
+            // What follows the file would be written, even if it looks like an option.
+            None => words.next().is_none() && is_one_file(word) && named(word, true, true, dirs),
         };
         if !known {
             return false;

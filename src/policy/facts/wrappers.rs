@@ -44,6 +44,10 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
         Runs::Behind(wrapper) => behind_options(&wrapper, name, program.syntax, args),
         Runs::Anywhere { opens_shell } => {
             let mut inner = guesses(args);
+            // `parallel` appends the lines of its input.
+            if program.is(Role::HandsOn) {
+                inner.iter_mut().for_each(Inner::opens);
+            }
             if opens_shell {
                 inner.push(Inner::Input(Dialect::Bash));
             }
@@ -93,6 +97,14 @@ pub enum Inner<'w, 'a> {
     File,
     /// Something that cannot be known (`bash -c "$x"`, `eval $x`).
     Unknown,
+}
+
+impl Inner<'_, '_> {
+    fn opens(&mut self) {
+        if let Self::Argv { open, .. } = self {
+            *open = true;
+        }
+    }
 }
 
 /// The result of looking behind a command.

@@ -99,13 +99,19 @@ impl<'w, 'a> Arguments<'w, 'a> {
     }
 
     /// Returns true when a word of the list is given that is neither an operand behind `--` nor the
-    /// value of the option in front of it (`mkfs -L --help /dev/sda`).
+    /// value of the option in front of it (`mkfs -L --help /dev/sda`), and nothing takes it back
+    /// (`--dry-run false`, `--no-dry-run`).
     pub(crate) fn surely(&self, list: &str) -> bool {
         let values = self.read("", "").filter_map(|arg| arg.value());
-        let values: Vec<_> = values.map(|value| std::ptr::from_ref(value.word)).collect();
+        let whole = values.filter(|value| value.text.len() == value.word.text.len());
+        let whole: Vec<_> = whole.map(|value| std::ptr::from_ref(value.word)).collect();
+        let runs_dry = |text: &str| text.contains("dry-run") || text.contains("dryrun");
+        if self.any(|text| text == "false") || self.texts().filter(|it| runs_dry(it)).count() > 1 {
+            return false;
+        }
         let mut is_open = false;
         self.before_end().any(|word| {
-            let may_be_value = is_open || values.contains(&std::ptr::from_ref(word));
+            let may_be_value = is_open || whole.contains(&std::ptr::from_ref(word));
             is_open = word.text.starts_with('-') && !word.text.contains('=');
             listed(list, &word.text) && !may_be_value
         })

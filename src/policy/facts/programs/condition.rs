@@ -72,7 +72,10 @@ const HELP: When = When::Any(&[
 
 /// Shows only what would be done.
 pub(super) const LOOKS: When =
-    When::Surely("--help -help --dry-run --dry-run=client --dryrun help");
+    When::Surely("--help --dry-run --dry-run=client --dry-run=server --dryrun");
+
+/// The same, where `-help` is no `-h` with a value.
+pub(super) const LOOKS_AT_CLOUDS: When = When::Any(&[LOOKS, When::Surely("-help")]);
 
 /// Options before a sub-command whose value is not an operand.
 pub(super) const VALUES: Words = "\
@@ -85,7 +88,8 @@ pub(super) const fn critical(when: When, why: &'static str) -> Case {
 
 /// Creates a critical case that destroys something on another machine.
 pub(super) const fn destroys(when: When) -> Case {
-    case(when, "destroys infrastructure or data elsewhere").values(VALUES).unless(LOOKS)
+    let why = "destroys infrastructure or data elsewhere";
+    case(when, why).values(VALUES).unless(LOOKS_AT_CLOUDS)
 }
 
 /// Creates a critical case that drops or empties a database.

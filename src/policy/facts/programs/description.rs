@@ -194,6 +194,8 @@ pub(crate) enum Role {
     Many,
     /// Obeys settings in its working folder, which may make it run programs.
     ObeysFolder,
+    /// Its description says which of its options may name files outside the project.
+    KnownPaths,
 }
 
 /// The part that inner commands play in the decision on the whole. An inner deny always denies.
@@ -359,6 +361,8 @@ pub(crate) enum Operands {
     Format,
     /// Files and folders, of which only names and numbers are printed.
     Names,
+    /// The same, where no file name may act as an option, which would write or read a file.
+    GuardedNames,
     /// Files that are printed.
     Contents,
     /// The same, for programs with options that write or run: no file name may act as an option.

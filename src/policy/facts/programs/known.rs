@@ -75,7 +75,7 @@ const WRITE_VALUES: Words = "-s -m -r -t -d -i --size --mode";
 const FROM_ITS_REGISTRY: Reach = Reach::Registry("install add ci i get update upgrade");
 const RUNS_A_FETCH: Case = case(Test(network::runs_a_fetch), FETCHED);
 const RUNS_ANYTHING: Case = case(Always, "it runs whatever it is given");
-const DELETES: Case = destroys(Operand("delete rm destroy"));
+const DELETES: Case = destroys(Operand("delete rm destroy terminate"));
 const TO_THE_INFRASTRUCTURE: Reach = Reach::Publishes {
     sub: "apply up delete destroy",
     second: "",

@@ -69,10 +69,15 @@ pub(crate) fn vast(word: &Word<'_>) -> bool {
         && (path.matches('/').count() <= 2 || deep.iter().any(|dir| paths::within(path, dir)))
 }
 
-/// Returns true for `*`, `./*`, `.` and the like.
+/// Returns true for `*`, `./*`, `.`, `.[!.]*` and the like.
 pub(crate) fn everything(word: &Word<'_>) -> bool {
-    matches!(&*word.text, "*" | "./*" | "." | "./" | "./." | ".." | "../" | "../*" | "**" | ".*")
+    let text = &*word.text;
+    let nameless = text.contains('*') && !text.starts_with('/') && !text.contains(NAMED);
+    matches!(text, "." | "./" | "./." | ".." | "../") || nameless
 }
+
+/// Characters other than those of a pattern that matches almost any name.
+const NAMED: fn(char) -> bool = |c| !"*?.[]!/".contains(c);
 
 /// Returns true for a word that names a secret, or a folder that holds some.
 pub(crate) fn secret_word(word: &Word<'_>) -> bool {

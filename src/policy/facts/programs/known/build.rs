@@ -9,36 +9,34 @@ use crate::facts::programs::description::{AlwaysRule, Operands, Program, Role, r
 use crate::facts::programs::known::{
     FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES, names_outside,
 };
-use crate::facts::programs::{Words, listed};
+use crate::facts::programs::{Words, begins, listed};
 
 pub(crate) static ALL: &[Program] = &[
     // A variable on the command line can replace the shell and every tool of the recipes.
     Program::named("make")
         .roles(&[Role::Titled, Role::Recipes])
         .versions("--version")
-        .beyond(&[
-            case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
-            case(Outside(MAKE_FOLDERS), OUTSIDE),
-        ])
+        .beyond(&[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)])
         .grant(AlwaysRule::words(2)),
-    Program::named("gmake ninja").roles(&[Role::Recipes]).beyond(&[
-        case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
-        case(Outside(MAKE_FOLDERS), OUTSIDE),
-    ]),
-    Program::named("just").roles(&[Role::Titled, Role::Recipes]).beyond(&[
-        case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
-        case(Outside(MAKE_FOLDERS), OUTSIDE),
-    ]),
+    Program::named("gmake ninja")
+        .roles(&[Role::Recipes])
+        .beyond(&[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)]),
+    Program::named("just")
+        .roles(&[Role::Titled, Role::Recipes])
+        .beyond(&[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)]),
     Program::named("cmake")
         .versions("--version")
         .beyond(&[case(options("--script", "PEC", "DGABSTU"), RUNS)])
         .grant(AlwaysRule::words(2).options("--build --install")),
-    Program::named("gcc g++ clang clang++").versions("--version").beyond(&[
-        case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
-        COMPILER_STARTS,
-        case(Outside("-o"), OUTSIDE),
-    ]),
-    Program::named("cc c++").beyond(&[
+    Program::named("gcc g++ clang clang++")
+        .roles(&[Role::KnownPaths])
+        .versions("--version")
+        .beyond(&[
+            case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
+            COMPILER_STARTS,
+            case(Outside("-o"), OUTSIDE),
+        ]),
+    Program::named("cc c++").roles(&[Role::KnownPaths]).beyond(&[
         case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
         COMPILER_STARTS,
         case(Outside("-o"), OUTSIDE),
@@ -61,41 +59,36 @@ pub(crate) static ALL: &[Program] = &[
         ])
         .reaches(&[FROM_ITS_REGISTRY])
         .grant(AlwaysRule::words(2).our_three("run").never_subs("generate")),
-    Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Contents)]),
+    Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Guarded)]),
     Program::named("java javac").versions("-version"),
     Program::named("mvn")
-        .beyond(&[
-            case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS),
-            case(
-                Any(&[Starts("exec: -Dexec antrun deploy -Dmaven.ext"), Holds(&[":exec"])]),
-                STARTS_ANOTHER,
-            ),
-        ])
+        .beyond(&[case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS), MAVEN_RUNS])
         .grant(AlwaysRule::words(2)),
-    Program::named("mvnw").beyond(&[
-        case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS),
-        case(
-            Any(&[Starts("exec: -Dexec antrun deploy -Dmaven.ext"), Holds(&[":exec"])]),
-            STARTS_ANOTHER,
-        ),
-    ]),
+    Program::named("mvnw").beyond(&[case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS), MAVEN_RUNS]),
     Program::named("gradle")
         .beyond(&[
-            case(options(GRADLE_OPTIONS, "Ibpcg", "xPD"), RUNS),
-            case(Starts("publish -Dorg.gradle.jvmargs"), PUBLISHES),
+            case(options(GRADLE_OPTIONS, "IbpcgPD", "x"), RUNS),
+            case(OperandStarts("publish upload"), PUBLISHES),
         ])
         .grant(AlwaysRule::words(2)),
     Program::named("gradlew").beyond(&[
-        case(options(GRADLE_OPTIONS, "Ibpcg", "xPD"), RUNS),
-        case(Starts("publish -Dorg.gradle.jvmargs"), PUBLISHES),
+        case(options(GRADLE_OPTIONS, "IbpcgPD", "x"), RUNS),
+        case(OperandStarts("publish upload"), PUBLISHES),
     ]),
-    Program::named("tsc")
-        .beyond(&[case(Any(&[Outside(TSC_FOLDERS), options("--plugins", "", "")]), OUTSIDE)]),
+    Program::named("tsc").beyond(&[case(
+        Any(&[Outside(TSC_FOLDERS), options("--plugins", "", ""), Starts("@")]),
+        OUTSIDE,
+    )]),
     Program::named("jest").beyond(&[case(options(JEST_OPTIONS, "c", "ti"), RUNS)]),
     Program::named("vitest").beyond(&[case(options(VITEST_OPTIONS, "cr", "t"), RUNS)]),
-    Program::named("eslint").beyond(&[case(options(ESLINT_OPTIONS, "co", ""), RUNS)]),
-    Program::named("prettier")
-        .beyond(&[case(options("--config --plugin --plugin-search-dir", "", ""), RUNS)]),
+    Program::named("eslint").beyond(&[
+        case(options(ESLINT_OPTIONS, "cof", ""), RUNS),
+        case(Test(names_outside), OUTSIDE),
+    ]),
+    Program::named("prettier").beyond(&[
+        case(options("--config --plugin --plugin-search-dir", "", ""), RUNS),
+        case(Test(names_outside), OUTSIDE),
+    ]),
     Program::named("pytest py.test").beyond(&[
         case(
             Any(&[
@@ -106,26 +99,28 @@ pub(crate) static ALL: &[Program] = &[
         ),
         case(Any(&[Outside(PYTEST_FOLDERS), Test(names_outside)]), OUTSIDE).values("-k -m -W -n"),
     ]),
+    Program::named("mypy").beyond(&[case(options("--config-file --install-types", "", ""), RUNS)]),
+    Program::named("rubocop rspec").beyond(&[case(options("--require", "r", ""), RUNS)]),
     Program::named("ruff").versions("--version"),
     Program::named("bazel ng nx turbo hugo swift wp sst").grant(AlwaysRule::words(2)),
     Program::named("rake")
         .roles(&[Role::Recipes])
-        .critical(&[drops(Any(&[
-            OperandStarts("db:drop db:reset db:purge db:schema:load"),
-            Operand("db:truncate_all"),
-        ]))])
+        .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))])
         .grant(AlwaysRule::words(2)),
-    Program::named("rails").critical(&[drops(Any(&[
-        OperandStarts("db:drop db:reset db:purge db:schema:load"),
-        Operand("db:truncate_all"),
-    ]))]),
+    Program::named("rails")
+        .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))]),
     Program::named("mix").critical(&[drops(Operand("ecto.drop ecto.reset"))]),
     Program::named("prisma").critical(&[drops(Any(&[
         All(&[Nth(0, "migrate"), Nth(1, "reset")]),
-        Has("--force-reset"),
+        Has("--force-reset --accept-data-loss"),
     ]))]),
     Program::named("sequelize sequelize-cli typeorm knex drizzle-kit")
         .critical(&[drops(Operand("db:drop schema:drop drop db:migrate:undo:all"))]),
+    Program::named("flask").critical(&[drops(All(&[
+        Nth(0, "db"),
+        Nth(1, "downgrade"),
+        Nth(2, "base"),
+    ]))]),
     Program::named("alembic").critical(&[drops(All(&[Nth(0, "downgrade"), Nth(1, "base")]))]),
     Program::named("gdb lldb")
         .beyond(&[case(options(GDB_OPTIONS, "exnosb", ""), RUNS)])
@@ -142,6 +137,17 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),
 ];
 
+const DROPS_TABLES: Words = "\
+    db:drop db:reset db:purge db:schema:load db:migrate:reset db:seed:replant";
+// `make X='$(shell id)'` runs the value, and a path as the value may be a program.
+const CHANGES_RECIPES: Case = case(
+    Any(&[
+        Starts(MAKE_VARIABLES),
+        Test(sets_a_variable),
+        options("--eval --shell --justfile", "E", "fCIjloOW"),
+    ]),
+    STARTS_ANOTHER,
+);
 const MAKE_VARIABLES: Words = "\
     SHELL= MAKEFLAGS= CC= CXX= LD= AR= MAKE= .SHELLFLAGS= RUSTC= CARGO= PYTHON=";
 const MAKE_FOLDERS: Words = "-f --file --makefile --justfile -C --directory -I";
@@ -149,7 +155,10 @@ const COMPILER_STARTS: Case =
     case(Any(&[Starts(COMPILER_RUNS), Holds(&["linker="])]), STARTS_ANOTHER);
 const MVN_OPTIONS: Words = "--file --settings --global-settings --toolchains";
 const GRADLE_OPTIONS: Words = "\
-    --init-script --build-file --project-dir --settings-file --include-build --gradle-user-home";
+    --init-script --build-file --project-dir --settings-file --include-build --gradle-user-home \
+    --system-prop --project-prop";
+const MAVEN_RUNS: Case =
+    case(Any(&[Starts("antrun deploy release"), Test(maven_runs)]), STARTS_ANOTHER);
 const TSC_FOLDERS: Words = "\
     -p --project --outDir --outFile --declarationDir --rootDir --tsBuildInfoFile -b --build";
 const JEST_OPTIONS: Words = "\
@@ -158,7 +167,8 @@ const JEST_OPTIONS: Words = "\
 const VITEST_OPTIONS: Words = "\
     --config --globalSetup --reporter --root --outputFile --environment";
 const ESLINT_OPTIONS: Words = "\
-    --config --rulesdir --resolve-plugins-relative-to --output-file --parser --plugin --format";
+    --config --rulesdir --resolve-plugins-relative-to --output-file --parser --plugin --format \
+    --inspect-config --init";
 const PYTEST_FOLDERS: Words = "\
     -c --config-file --rootdir --confcutdir --basetemp --junitxml --junit-xml --cov-config \
     --log-file --debug";
@@ -172,10 +182,31 @@ const SVN_OPTIONS: Words = "--config-option --config-dir --diff-cmd --editor-cmd
 // `@file` holds more options; `-fplugin` and `-wrapper` bring code to run.
 const COMPILER_RUNS: Words = "-wrapper -fplugin -specs @ -Clinker -fuse-ld=/ -Xclang -load";
 
+/// Returns true for `NAME=value`, unless the value is a plain word.
+fn sets_a_variable(args: &Arguments<'_, '_>) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".,:_-+".contains(c);
+    args.texts()
+        .filter(|text| !text.starts_with('-'))
+        .any(|text| text.split_once('=').is_some_and(|(_, value)| !value.chars().all(plain)))
+}
+
+/// Returns true when maven runs a plug-in by its name, or is given a property that may name a
+/// program.
+fn maven_runs(args: &Arguments<'_, '_>) -> bool {
+    const HARMLESS: Words = "-DskipTests -DskipITs -Dtest= -Dit.test= -Dmaven.test.skip -DfailIfNo";
+    args.named().iter().any(|word| word.text.contains(':') && !word.text.starts_with('-'))
+        || args.any(|text| text.starts_with("-D") && !begins(HARMLESS, text))
+        || args.long("--define")
+}
+
 /// Returns true when an option of go runs a program; go accepts one dash as well as two.
 fn go_runs(args: &Arguments<'_, '_>) -> bool {
-    let options = "vettool toolexec exec overlay modfile gccgoflags ldflags=-extld";
+    let options = "vettool toolexec exec overlay modfile gccgoflags compiler pkgdir";
     args.any(|text| {
+        // As part of `-ldflags`, wherever it stands there.
+        if text.contains("-extld") {
+            return true;
+        }
         let text = text.trim_start_matches('-');
         options.split(' ').any(|option| {
             text.strip_prefix(option).is_some_and(|more| more.is_empty() || more.starts_with('='))
@@ -186,7 +217,7 @@ fn go_runs(args: &Arguments<'_, '_>) -> bool {
 /// Returns true when go builds or runs a package outside the project, or writes there; it accepts
 /// `-o x`, `--o=x` and the like.
 fn go_leaves(args: &Arguments<'_, '_>) -> bool {
-    let builds = listed("run test build vet install", args.verb());
+    let builds = listed("run test build vet install fmt fix", args.verb());
     let option = |text: &str| {
         let name = text.trim_start_matches('-');
         text.starts_with('-') && listed("C o coverprofile cpuprofile memprofile outputdir", name)

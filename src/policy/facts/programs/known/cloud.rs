@@ -3,22 +3,24 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Always, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Outside,
-    Second, Secret, Starts, Test, Verb,
+    self, All, Always, Any, Has, Holds, Not, Nth, NthEnds, NthStarts, Operand, OperandEnds,
+    OperandStarts, Outside, Says, Second, Secret, Starts, Surely, Test, Verb,
 };
-use crate::facts::programs::condition::{Case, case, destroys, options};
+use crate::facts::programs::condition::{Case, LOOKS, case, destroys, options};
 use crate::facts::programs::description::{AlwaysRule, Pipe, Program, Reach, Role, Title, To};
-use crate::facts::programs::known::{DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE};
+use crate::facts::programs::known::databases::RUNS_SUCH;
+use crate::facts::programs::known::{
+    DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE, names_outside,
+};
 use crate::facts::programs::{LEAKS, Words, listed};
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("aws")
         .roles(&[Role::Titled])
-        .beyond(&[CHANGES_A_CLOUD])
+        .beyond(&[CHANGES_AMAZON])
         .critical(&[
             destroys(Any(&[
-                OperandStarts("delete- terminate- deregister-"),
-                Operand("batch-delete-image"),
+                OperandStarts(AMAZON_DELETES),
                 All(&[
                     Nth(0, "s3"),
                     Any(&[
@@ -28,7 +30,8 @@ pub(crate) static ALL: &[Program] = &[
                         All(&[Nth(1, "sync"), Has("--delete")]),
                     ]),
                 ]),
-            ])),
+            ]))
+            .unless(Any(&[LOOKS, Surely("help")])),
             COPIES_A_SECRET,
         ])
         .reaches(&[Reach::Publishes {
@@ -54,7 +57,9 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DELETES])
         .grant(AlwaysRule::words(3)),
-    Program::named("linode-cli hcloud scw exo").critical(&[DELETES]),
+    Program::named(OTHER_CLOUDS).critical(&[DELETES]),
+    Program::named("azcopy")
+        .critical(&[destroys(Any(&[Nth(0, "remove rm"), Starts("--delete-destination=t")]))]),
     Program::named("gsutil s3cmd rclone").critical(&[EMPTIES_A_BUCKET, COPIES_A_SECRET]),
     Program::named("mc").critical(&[EMPTIES_A_BUCKET]).grant(AlwaysRule::words(2).three("admin")),
     TERRAFORM.grant(AlwaysRule::words(2).three("workspace")),
@@ -68,30 +73,37 @@ pub(crate) static ALL: &[Program] = &[
         .reaches(&[TO_THE_INFRASTRUCTURE])
         .changes(&[says(Nth(0, "destroy"), "deletes live infrastructure")])
         .grant(AlwaysRule::words(2).three("stack")),
+    Program::named("copilot").critical(&[DELETES]),
     Program::named("cdk sls serverless")
         .beyond(&[CHANGES_INFRASTRUCTURE])
         .critical(&[DESTROYS_A_STACK])
         .grant(AlwaysRule::words(2)),
-    Program::named("cdktf copilot sam").critical(&[DESTROYS_A_STACK]),
+    Program::named("cdktf sam").critical(&[DESTROYS_A_STACK]),
     Program::named("cf").grant(AlwaysRule::words(2)),
     Program::named("heroku")
         .beyond(&[CHANGES_A_CLOUD])
-        .critical(&[destroys(NthEnds(0, ":destroy :reset :delete"))])
+        .critical(&[destroys(Any(&[
+            NthEnds(0, ":destroy :reset :delete :clear"),
+            Nth(0, "destroy"),
+        ]))])
         .grant(AlwaysRule::words(2)),
     Program::named("vercel flyctl firebase")
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DESTROYS_A_DEPLOYMENT])
         .grant(AlwaysRule::words(2)),
-    Program::named("now railway render surge").critical(&[DESTROYS_A_DEPLOYMENT]),
+    Program::named("now render surge").critical(&[DESTROYS_A_DEPLOYMENT]),
+    Program::named("railway").critical(&[DESTROYS_A_DEPLOYMENT, destroys(Nth(0, "down"))]),
     Program::named("netlify fly wrangler")
         .beyond(&[CHANGES_A_CLOUD])
-        .critical(&[DESTROYS_A_DEPLOYMENT]),
+        .critical(&[DESTROYS_A_DEPLOYMENT, RUNS_SUCH]),
     Program::named("gh")
         .roles(&[Role::Titled])
         .versions("--version")
         .beyond(&[
+            case(All(&[Verb("auth"), options("--show-token", "t", "h")]), "it shows a token"),
             case(
                 Any(&[
+                    All(&[Verb("repo"), Second("clone"), Has("--")]),
                     All(&[
                         Verb("api"),
                         options("--method --field --raw-field --input", "XfF", "Hqtp"),
@@ -108,11 +120,13 @@ pub(crate) static ALL: &[Program] = &[
                 Any(&[
                     Outside("--body-file --notes-file"),
                     All(&[Verb("pr issue release"), Outside("-F")]),
+                    All(&[Verb("gist release"), Test(names_outside)]),
+                    All(&[Verb("repo"), Second("clone"), Test(names_outside)]),
                 ]),
                 LEAKS,
             ),
         ])
-        .critical(&[DELETES_AT_THE_FORGE])
+        .critical(&[DELETES_AT_THE_FORGE, SHOWS_A_REPOSITORY])
         .prose(FORGE_PROSE)
         .reaches(&[TO_THE_FORGE])
         .changes(FORGE_CHANGES)
@@ -147,23 +161,53 @@ const CHANGES_INFRASTRUCTURE: Case = case(
 );
 // `apply -destroy` is `destroy`, and `run-all destroy` puts the verb last.
 const DESTROYS_INFRASTRUCTURE: Case = destroys(Any(&[
-    Nth(0, "destroy"),
+    Nth(0, "destroy destroy-all"),
     All(&[Operand("run-all run"), Has("destroy")]),
     All(&[Nth(0, "apply"), Has("-destroy --destroy")]),
+    All(&[Nth(0, "state"), Nth(1, "rm push")]),
+    All(&[Nth(0, "workspace"), Nth(1, "delete")]),
 ]));
-const DESTROYS_A_STACK: Case =
-    destroys(Any(&[Nth(0, "destroy remove delete"), All(&[Nth(0, "stack"), Nth(1, "rm")])]));
+const DESTROYS_A_STACK: Case = destroys(Any(&[
+    Nth(0, "destroy remove delete down dn"),
+    All(&[Nth(0, "stack state"), Nth(1, "rm delete")]),
+]));
 // Some of these spell the verb `functions:delete`.
-const DESTROYS_A_DEPLOYMENT: Case =
-    destroys(Any(&[Operand("rm remove destroy delete teardown"), OperandEnds(":delete :destroy")]));
-const DELETES_IN_A_CLOUD: Case = destroys(Operand("delete purge destroy terminate"));
-const EMPTIES_A_BUCKET: Case =
-    destroys(Any(&[Nth(0, "rm rb purge del delete rd"), All(&[Has("-m"), Operand("rm")])]));
+const DESTROYS_A_DEPLOYMENT: Case = destroys(Any(&[
+    Operand("rm remove destroy delete teardown"),
+    OperandEnds(":delete :destroy :remove :disable"),
+    All(&[Nth(0, "api"), OperandStarts("delete")]),
+]));
+const DELETES_IN_A_CLOUD: Case = destroys(Any(&[
+    Operand("delete delete-batch purge destroy terminate"),
+    // `gcloud storage rm`, also behind `alpha`.
+    All(&[Operand("storage"), Operand("rm")]),
+    Has("--delete-unmatched-destination-objects"),
+]));
+const EMPTIES_A_BUCKET: Case = destroys(Any(&[
+    Nth(0, "rm rb purge del delete rd rmdirs deletefile"),
+    All(&[Has("-m"), Operand("rm")]),
+    // `rclone sync` deletes what the source lacks, `gsutil rsync` with `-d`.
+    Nth(0, "sync"),
+    All(&[Operand("rsync"), options("", "d", "x")]),
+]));
 const COPIES_A_SECRET: Case = case(All(&[Has("cp mv sync put copy upload"), Secret]), LEAKS);
 const DELETES_AT_THE_FORGE: Case = destroys(Any(&[
-    All(&[Nth(0, "repo release secret project"), Nth(1, "delete")]),
+    Nth(1, "delete delete-asset remove"),
     All(&[Nth(0, "api"), Test(sends_delete)]),
-]));
+    All(&[Nth(0, "api"), Says(&["mutation"]), Says(&["delete"])]),
+]))
+.values(FORGE_VALUES);
+const FORGE_VALUES: Words = "-R --repo -X --method -f -F --field --raw-field -H --header";
+const SHOWS_A_REPOSITORY: Case = case(
+    All(&[Nth(0, "repo"), Nth(1, "edit"), options("--visibility", "", "")]),
+    "changes who can see a repository",
+)
+.values(FORGE_VALUES);
+const AMAZON_DELETES: Words = "\
+    delete- batch-delete- terminate- deregister- purge- schedule-key-deletion close-account";
+const OTHER_CLOUDS: Words = "\
+    linode-cli hcloud scw exo neonctl pscale turso atlas amplify eb civo upctl vultr-cli b2 \
+    openstack";
 const TO_THE_FORGE: Reach = Reach::Publishes {
     sub: "pr mr release gist issue",
     second: FORGE_ACTS,
@@ -175,11 +219,42 @@ const FORGE_PROSE: Words = "-t --title -b --body -m --message --notes";
 const CHANGES_A_CLOUD: Case = case(
     Any(&[
         Not(&Starts(CLOUD_LOOKS)),
-        options("--endpoint-url --profile --cli-input-json", "", ""),
+        Operand(CLOUD_CHANGES),
+        options("--endpoint-url --profile --cli-input-json --flags-file --configuration", "", ""),
         Has(CLOUD_SECRETS),
     ]),
-    "it changes something in a cloud",
+    CHANGES,
 );
+const CHANGES: &str = "it changes something in a cloud";
+// The operation is the second operand; any other word may be a name.
+const CHANGES_AMAZON: Case = case(
+    Any(&[
+        Not(&Any(&[NthStarts(1, "describe- list- get- head- ls status"), AMAZON_LOOKS])),
+        NthStarts(1, AMAZON_SECRETS),
+        options("--endpoint-url --profile --cli-input-json", "", ""),
+        Holds(&["file://", "fileb://"]),
+    ]),
+    CHANGES,
+)
+.values(AMAZON_GLOBAL);
+const AMAZON_LOOKS: When = Any(&[
+    Nth(1, "help"),
+    Nth(0, "help"),
+    Has("--version"),
+    All(&[Nth(0, "configure"), Nth(1, "list list-profiles")]),
+    All(&[Nth(0, "logs"), Nth(1, "tail")]),
+]);
+const AMAZON_SECRETS: Words = "\
+    get-secret get-session-token get-login get-object get-parameter get-authorization \
+    get-password get-federation get-role-credentials get-access-key get-credentials";
+const AMAZON_GLOBAL: Words =
+    "--profile --region --output --endpoint-url --query --color --ca-bundle";
+const CLOUD_CHANGES: Words = "\
+    create delete update add set remove start stop restart reset run deploy ssh scp cp mv rm rsync \
+    import export apply patch enable disable grant revoke attach detach move rename resize scale \
+    suspend resume invoke call execute login logout activate restore rollback promote failover \
+    purge assign publish submit cancel sign decrypt access print-access-token \
+    print-identity-token rest put post";
 const INFRASTRUCTURE: Words = "\
     apply destroy import taint untaint up deploy remove console force-unlock login logout test";
 const GH_SETTINGS: Words = "\

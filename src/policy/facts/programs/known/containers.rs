@@ -3,13 +3,16 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{self, Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Outside, Starts, Test, Verb,
+    All, Any, Flag, Has, Holds, NoVerb, Not, Nth, Operand, Outside, Second, Starts, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{
     AlwaysRule, Pipe, Program, Reach, Role, Runs, Title, To,
 };
-use crate::facts::programs::known::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
+use crate::facts::programs::known::{
+    DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE, names_outside,
+};
+use crate::facts::programs::sensitive;
 use crate::facts::programs::{Words, listed};
 use crate::shell::WordKind;
 
@@ -49,7 +52,7 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[DELETES_FROM_A_CLUSTER])
         .runs(Runs::Elsewhere("exec run"))
         .changes(CLUSTER_CHANGES),
-    Program::named("k").beyond(CLUSTER_BEYOND),
+    Program::named("k").beyond(CLUSTER_BEYOND).critical(&[DELETES_FROM_A_CLUSTER]),
     Program::named("helm")
         .roles(&[Role::Titled])
         .beyond(CLUSTER_BEYOND)
@@ -63,7 +66,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("kustomize skaffold crictl").grant(AlwaysRule::words(2)),
     Program::named("lxc").runs(Runs::Elsewhere("exec run")),
     Program::named("eksctl").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
-    Program::named("kops").critical(&[DELETES]),
+    Program::named("kops k3d argocd").critical(&[DELETES]),
+    Program::named("flux istioctl").critical(&[destroys(Operand("uninstall delete"))]),
     Program::named("nomad etcdctl").critical(&[PURGES]),
     Program::named("consul").critical(&[PURGES]).grant(AlwaysRule::words(2).three("kv")),
 ];
@@ -78,8 +82,15 @@ const DOCKER: Program = Program::named("docker")
     .runs(Runs::Elsewhere("exec run"))
     .changes(DOCKER_CHANGES)
     .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }]);
-const DOCKER_CRITICAL: &[Case] =
-    &[PRUNES, REMOVES_VOLUMES, REMOVES_ALL, TAKES_VOLUMES_DOWN, LEAVES_THE_SWARM, REACHES_THE_HOST];
+const DOCKER_CRITICAL: &[Case] = &[
+    PRUNES,
+    REMOVES_VOLUMES,
+    REMOVES_ALL,
+    REMOVES_A_STACK,
+    TAKES_VOLUMES_DOWN,
+    LEAVES_THE_SWARM,
+    REACHES_THE_HOST,
+];
 const DOCKER_OPTIONS: Words = "\
     --host --context --config --privileged --tlscacert --url --connection";
 // Work inside a container stays there; these reach the host or another machine.
@@ -88,7 +99,17 @@ const LEAVES_THE_CONTAINER: Case = case(
         Test(mounts_outside),
         Outside("-f --file --project-directory"),
         Starts(CONTAINER_OPTIONS),
-        Verb("push login logout plugin swarm save export cp commit"),
+        Verb(DOCKER_REACHES),
+        All(&[Verb("container image compose"), Second(DOCKER_REACHES)]),
+        Second("bake"),
+        options("--env-file --cidfile --volumes-from --runtime --log-opt", "", ""),
+        All(&[Verb("volume"), Second("create"), Flag("o")]),
+        Has("host"),
+        Holds(&["=host"]),
+        All(&[
+            Any(&[Verb("build"), All(&[Verb("image buildx builder"), Second("build")])]),
+            Any(&[Test(names_outside), options("--secret --ssh --output", "o", "tf")]),
+        ]),
     ]),
     "it reaches beyond the container",
 );
@@ -98,7 +119,17 @@ const PRUNES: Case = destroys(All(&[
     Any(&[Nth(0, "system volume"), Has("-a -af --all")]),
 ]));
 const REMOVES_VOLUMES: Case = destroys(All(&[Nth(0, "volume"), Nth(1, "rm remove")]));
-const REMOVES_ALL: Case = destroys(All(&[Nth(0, "rm rmi kill stop"), Test(names_a_list)]));
+const REMOVES_ALL: Case = destroys(All(&[
+    Any(&[
+        Nth(0, "rm rmi kill stop"),
+        All(&[Nth(0, "container image"), Nth(1, "rm remove kill stop")]),
+    ]),
+    Test(names_a_list),
+]));
+const REMOVES_A_STACK: Case = destroys(Any(&[
+    All(&[Nth(0, "stack service secret config"), Nth(1, "rm remove")]),
+    All(&[Nth(0, "system"), Nth(1, "reset")]),
+]));
 const TAKES_VOLUMES_DOWN: Case =
     destroys(All(&[Nth(0, "compose"), Nth(1, "down"), Has("-v --volumes")])).values(COMPOSE);
 /// Options of compose whose value is not its sub-command.
@@ -106,13 +137,13 @@ const COMPOSE: Words = "-f --file -p --project-name --profile --env-file --proje
 const LEAVES_THE_SWARM: Case = destroys(All(&[Nth(0, "swarm"), Nth(1, "leave")]));
 // With these, root in the container is root on the host.
 const REACHES_THE_HOST: Case = destroys(All(&[
-    Nth(0, "run exec create"),
     Any(&[
-        Has("--privileged --pid=host"),
-        Starts("/: -v/: --volume=/:"),
-        Holds(&["/var/run/docker.sock"]),
+        Nth(0, "run exec create"),
+        All(&[Nth(0, "container compose service"), Nth(1, "run exec create")]),
     ]),
-]));
+    Any(&[Has("--privileged --cap-add=ALL"), Holds(&["/docker.sock"]), Test(mounts_the_host)]),
+]))
+.values(COMPOSE);
 const KUBECTL_GLOBAL: Words = "\
     -n --namespace --context --kubeconfig --cluster --user -s --server --as";
 const CLUSTER_OPTIONS: Words = "\
@@ -121,30 +152,30 @@ const CLUSTER_OPTIONS: Words = "\
 const CLUSTER_LOOKS: Words = "\
     get describe logs top version explain api-resources api-versions cluster-info diff list \
     status history show search template lint auth config events wait";
-const CLUSTER_KINDS: Words = "\
-    ns namespace namespaces pv pvc node nodes crd all deployment deploy statefulset sts";
+const DOCKER_REACHES: Words = "\
+    push login logout plugin swarm save load import export cp commit context stack service trust \
+    manifest";
 const CONTAINER_OPTIONS: Words = "\
     --pid=host --net=host --network=host --cap-add --security-opt --device";
 const CLUSTER_BEYOND: &[Case] = &[
+    case(Any(&[Test(names_secrets), Has("--raw")]), "it shows secrets"),
     // A `--kubeconfig` file may name programs that fetch credentials.
     case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
     case(
         Any(&[
             Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
             All(&[Verb("config"), Not(&Has("view get-contexts current-context get-clusters"))]),
+            All(&[Verb("auth"), Not(&Nth(1, "can-i whoami"))]),
         ]),
         "it changes a cluster",
     ),
 ];
-// A single pod is not listed: its controller starts another.
-const DELETES_FROM_A_CLUSTER: Case = destroys(All(&[
-    Nth(0, "delete drain"),
-    Any(&[
-        Has("--all -A --all-namespaces -f -k"),
-        Nth(0, "drain"),
-        Nth(1, CLUSTER_KINDS),
-        NthStarts(1, "ns/ namespace/ pv/ pvc/ node/ crd/"),
-    ]),
+// Deleting pods by their names is not critical: their controller starts others.
+const DELETES_FROM_A_CLUSTER: Case = destroys(Any(&[
+    Nth(0, "drain"),
+    All(&[Nth(0, "delete"), Not(&Test(deletes_pods))]),
+    All(&[Nth(0, "replace"), Has("--force")]),
+    All(&[Nth(0, "apply"), Has("--prune --prune=true")]),
 ]));
 const PURGES: Case = destroys(Any(&[Operand("delete del purge"), Has("-purge")]));
 
@@ -239,8 +270,49 @@ fn mounts_outside(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true when a command's output will name the containers or images.
 fn names_a_list(args: &Arguments<'_, '_>) -> bool {
+    let lists = |text: &str| text.contains("ps") || text.contains("images") || text.contains(" ls");
+    let mut named = args.named().into_iter();
+    args.open || named.any(|word| word.kind == WordKind::Dynamic && lists(&word.text))
+}
+
+/// Returns true when a kind of things is that of secrets.
+fn names_secrets(args: &Arguments<'_, '_>) -> bool {
     args.named().iter().any(|word| {
-        word.kind == WordKind::Dynamic && word.text.contains("ps")
-            || word.text.contains("docker images")
+        let mut kinds = word.text.split(['/', ',']);
+        kinds.any(|kind| matches!(kind.split('.').next(), Some("secret" | "secrets")))
     })
+}
+
+/// Returns true for `kubectl delete pod NAME…` and nothing else.
+fn deletes_pods(args: &Arguments<'_, '_>) -> bool {
+    const PODS: Words = "pod pods po";
+    let named = args.named();
+    let mut named = named.iter().map(|word| &*word.text).skip(1);
+    let many = args
+        .long("--all --all-namespaces --selector --field-selector --filename --kustomize")
+        || args.short("Alfk", "n");
+    let of = |text: &str| text.split_once('/').is_some_and(|(kind, _)| listed(PODS, kind));
+    let pods = match named.next() {
+        Some(first) if listed(PODS, first) => named.all(|name| !name.contains('/')),
+        Some(first) => of(first) && named.all(of),
+        None => false,
+    };
+    pods && !many && !args.open
+}
+
+/// Returns true when the whole host, a home or a folder of the system is mounted, or the host's
+/// processes are shared.
+fn mounts_the_host(args: &Arguments<'_, '_>) -> bool {
+    let mounts = args.given("-v --volume --mount");
+    mounts.iter().any(|mount| {
+        let mut parts = mount.text.split(',');
+        let source = parts.find_map(|it| it.strip_prefix("source=").or(it.strip_prefix("src=")));
+        let from = source.or(mount.text.split(':').next()).unwrap_or_default();
+        let path = from.replace("${HOME}", "~").replace("$HOME", "~");
+        let top = path.trim_end_matches('/');
+        path.starts_with(['/', '~'])
+            && (listed("~ /etc /root /home /usr /var /boot /dev /sys /proc /run /var/run", top)
+                || top.is_empty()
+                || sensitive::guarded(&path))
+    }) || args.values("--pid").contains(&"host")
 }

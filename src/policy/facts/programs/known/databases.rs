@@ -3,11 +3,11 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{deletes, says};
 use crate::facts::programs::condition::When::{
-    All, Always, Any, Has, Holds, Nth, Operand, Says, Test,
+    All, Always, Any, Has, Nth, Operand, Says, Starts, Test,
 };
-use crate::facts::programs::condition::{case, drops, options};
+use crate::facts::programs::condition::{Case, case, destroys, drops, options};
 use crate::facts::programs::description::{AlwaysRule, Program, Role};
-use crate::facts::programs::known::STARTS_ANOTHER;
+use crate::facts::programs::known::{DELETES, STARTS_ANOTHER, names_outside};
 use crate::facts::programs::{Words, listed};
 use crate::shell::Word;
 
@@ -15,30 +15,50 @@ pub(super) static ALL: &[Program] = &[
     Program::named("psql")
         .roles(&[Role::Database])
         .beyond(&[case(
-            Any(&[Says(PSQL_RUNS), options("--file --output --log-file", "foL", "chpUdv")]),
+            Any(&[
+                Says(PSQL_RUNS),
+                Test(talks_to_psql),
+                options("--file --output --log-file", "foL", "chpUdv"),
+            ]),
             STARTS_ANOTHER,
         )])
         .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
     Program::named("pgcli")
         .beyond(&[case(
-            Any(&[Says(PSQL_RUNS), options("--file --output --log-file", "foL", "chpUdv")]),
+            Any(&[
+                Says(PSQL_RUNS),
+                Test(talks_to_psql),
+                options("--file --output --log-file", "foL", "chpUdv"),
+            ]),
             STARTS_ANOTHER,
         )])
         .critical(&[drops(Test(runs_such))]),
     Program::named("mysql")
         .roles(&[Role::Database])
-        .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
+        .beyond(&[case(
+            Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
+            STARTS_ANOTHER,
+        )])
         .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
     Program::named("mariadb")
         .roles(&[Role::Database])
-        .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
+        .beyond(&[case(
+            Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
+            STARTS_ANOTHER,
+        )])
         .critical(&[drops(Test(runs_such))]),
     Program::named("sqlite3")
         .roles(&[Role::Database])
         .beyond(&[case(
-            Any(&[Test(dot_command), Says(SQLITE_RUNS), Has("-cmd -init")]),
+            Any(&[
+                Test(dot_command),
+                Says(SQLITE_RUNS),
+                Has("-cmd -init --cmd --init"),
+                Test(names_outside),
+                Starts("-A --A"),
+            ]),
             STARTS_ANOTHER,
         )])
         .critical(&[drops(Test(runs_such))]),
@@ -46,25 +66,31 @@ pub(super) static ALL: &[Program] = &[
     Program::named("cqlsh duckdb").roles(&[Role::Database]).critical(&[drops(Test(runs_such))]),
     Program::named("dropdb").critical(&[drops(Always)]).changes(&[deletes(Always, 0, "database")]),
     Program::named("dropuser").critical(&[drops(Always)]).changes(&[deletes(Always, 0, "user")]),
-    Program::named("mysqladmin").critical(&[drops(Operand("drop"))]).changes(&[deletes(
-        Nth(0, "drop"),
-        1,
-        "database",
-    )]),
+    Program::named("mysqladmin mariadb-admin")
+        .critical(&[drops(Operand("drop"))])
+        .changes(&[deletes(Nth(0, "drop"), 1, "database")]),
     // `EVAL` and `MODULE` run code in the server.
     Program::named("redis-cli")
-        .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
+        .beyond(&[case(
+            Any(&[Says(SCRIPTS_RUN), Test(rules_redis), Starts(REDIS_FILES)]),
+            STARTS_ANOTHER,
+        )])
+        .roles(&[Role::Database])
         .critical(&[drops(Test(flushes))])
         .changes(&[says(Test(flushes), "deletes all keys")])
         .grant(AlwaysRule::words(2)),
     Program::named("valkey-cli keydb-cli").critical(&[drops(Test(flushes))]),
     Program::named("mongosh")
+        .roles(&[Role::Database])
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
-        .critical(&[drops(Holds(&["dropDatabase", ".drop()", "deleteMany({})", "remove({})"]))])
+        .critical(&[drops(Test(empties_a_collection))])
         .grant(AlwaysRule::words(2)),
     Program::named("mongo")
+        .roles(&[Role::Database])
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
-        .critical(&[drops(Holds(&["dropDatabase", ".drop()", "deleteMany({})", "remove({})"]))]),
+        .critical(&[drops(Test(empties_a_collection))]),
+    Program::named("mongorestore").critical(&[drops(Has("--drop"))]),
+    Program::named("pg_restore").critical(&[drops(options("--clean", "c", "dfFhIjLnNpPSTtU"))]),
     Program::named("flyway").critical(&[drops(Operand("clean"))]),
     Program::named("liquibase").critical(&[drops(Operand("drop-all dropAll"))]),
     Program::named("dotnet").critical(&[drops(All(&[
@@ -73,12 +99,17 @@ pub(super) static ALL: &[Program] = &[
         Nth(2, "drop"),
     ]))]),
     Program::named("kafka-topics kafka-topics.sh").critical(&[drops(Has("--delete"))]),
-    Program::named("supabase").critical(&[drops(All(&[Nth(0, "db"), Nth(1, "reset")]))]).changes(
-        &[says(All(&[Nth(0, "db"), Nth(1, "reset")]), "deletes all data of the database")],
-    ),
+    Program::named("supabase")
+        .critical(&[drops(All(&[Nth(0, "db"), Nth(1, "reset")])), DELETES])
+        .changes(&[says(
+            All(&[Nth(0, "db"), Nth(1, "reset")]),
+            "deletes all data of the database",
+        )]),
+    Program::named("bq").critical(&[RUNS_SUCH, destroys(Nth(0, "rm"))]),
 ];
 
 // These start programs, or read and write files of the client or the server.
+pub(super) const RUNS_SUCH: Case = drops(Test(runs_such));
 const PSQL_RUNS: &[&str] = &[
     "\\!",
     "program",
@@ -88,6 +119,9 @@ const PSQL_RUNS: &[&str] = &[
     "\\i ",
     "\\w ",
     "pg_read",
+    "pg_ls",
+    "dblink",
+    "extension",
     "pg_write",
     "lo_export",
     "lo_import",
@@ -106,12 +140,57 @@ const MYSQL_RUNS: &[&str] = &[
 ];
 const MYSQL_OPTIONS: Words = "\
     --tee --plugin-dir --init-command --defaults-file --defaults-extra-file --pager";
-const SQLITE_RUNS: &[&str] =
-    &["writefile", "load_extension", "readfile", "attach ", "edit(", "fts3_tokenizer", "\n."];
+const SQLITE_RUNS: &[&str] = &[
+    "writefile",
+    "load_extension",
+    "readfile",
+    "attach",
+    "vacuum",
+    "edit(",
+    "fts3_tokenizer",
+    "\n.",
+];
 const DATABASES_NAMES: Words = "\
-    sqlite sqlcmd clickhouse-client clickhouse usql mycli bq snowsql cockroach";
+    sqlite sqlcmd clickhouse-client clickhouse usql mycli snowsql cockroach influx";
+const REDIS_FILES: Words = "--rdb --pipe --eval --functions-rdb";
+const REDIS_RULES: Words = "\
+    CONFIG MODULE EVAL EVALSHA SCRIPT FUNCTION FCALL ACL DEBUG SLAVEOF REPLICAOF MIGRATE RESTORE \
+    SAVE BGSAVE SHUTDOWN CLUSTER FAILOVER SENTINEL MONITOR";
 const SCRIPTS_RUN: &[&str] =
     &["eval", "config set", "module load", "slaveof", "replicaof", "debug", "script"];
+
+/// Returns true for a backslash among the words of psql, unless it lists tables and the like, and
+/// for `COPY`.
+fn talks_to_psql(args: &Arguments<'_, '_>) -> bool {
+    const LISTS: &str = " +._*";
+    given(args).any(|text| {
+        let lists = text.strip_prefix("\\").is_some_and(|text| {
+            text.starts_with(['d', 'l'])
+                && !text.starts_with("lo")
+                && text.chars().all(|c| c.is_alphanumeric() || LISTS.contains(c))
+        });
+        let mut words = text.split(|c: char| !c.is_alphanumeric());
+        text.contains('\\') && !lists || words.any(|it| it.eq_ignore_ascii_case("copy"))
+    })
+}
+
+/// Returns true when a line or a statement is not one of SQL: mysql has commands of its own.
+fn talks_to_mysql(args: &Arguments<'_, '_>) -> bool {
+    const SQL: Words = "\
+        SELECT SHOW DESCRIBE DESC EXPLAIN USE INSERT UPDATE DELETE REPLACE CREATE ALTER DROP \
+        TRUNCATE BEGIN START COMMIT ROLLBACK SET WITH CALL ANALYZE OPTIMIZE GRANT REVOKE";
+    let foreign = |part: &str| {
+        let first = part.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+        first.is_some_and(|word| !listed(SQL, &word.to_ascii_uppercase()))
+    };
+    let scripts = args.values("-e --execute").into_iter().chain(args.input());
+    scripts.into_iter().any(|text| text.contains('\\') || text.split(';').any(foreign))
+}
+
+/// Returns true for a command of Redis that rules the server or runs a script.
+fn rules_redis(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| listed(REDIS_RULES, &word.text.to_ascii_uppercase()))
+}
 
 /// Returns true when sqlite3 gets a dot command that does more than show the schema.
 fn dot_command(args: &Arguments<'_, '_>) -> bool {
@@ -127,7 +206,39 @@ fn dot_command(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true when a statement among the words or in the input does so.
 fn runs_such(args: &Arguments<'_, '_>) -> bool {
-    args.texts().any(destroys) || args.input().any(destroys)
+    given(args).any(drops_rows)
+}
+
+/// Iterates over the words, the values in them (`-cTEXT`, `--command=TEXT`) and the input.
+fn given<'w>(args: &Arguments<'w, '_>) -> impl Iterator<Item = &'w str> {
+    let values = args.texts().filter_map(|text| match text.strip_prefix("--") {
+        Some(long) => long.split_once('=').map(|(_, value)| value),
+        None => text.strip_prefix('-').and_then(|_| text.get(2..)),
+    });
+    args.texts().chain(values).chain(args.input())
+}
+
+/// Returns true when MongoDB drops a collection or more, or deletes without a condition.
+fn empties_a_collection(args: &Arguments<'_, '_>) -> bool {
+    given(args).any(empties)
+}
+
+fn empties(script: &str) -> bool {
+    let bare: String = script.chars().filter(|c| !c.is_whitespace()).collect();
+    let ways =
+        ["dropDatabase(", ".drop(", ".deleteMany({})", ".deleteMany()", ".remove({})", ".remove()"];
+    ways.iter().any(|way| bare.contains(way))
+}
+
+/// Returns true when one of the commands of a text empties Redis.
+fn flushes_all(text: &str) -> bool {
+    let first = |line: &str| line.split_whitespace().next().map(str::to_ascii_uppercase);
+    text.lines().filter_map(first).any(|word| listed("FLUSHALL FLUSHDB", &word))
+}
+
+/// Returns true when a text that flows into a database drops or empties something in it.
+pub(crate) fn destroys_as_input(text: &str) -> bool {
+    drops_rows(text) || empties(text) || flushes_all(text)
 }
 
 /// Returns true when Redis empties or stops itself.
@@ -138,39 +249,93 @@ fn flushes(args: &Arguments<'_, '_>) -> bool {
     let first = words.iter().find(|word| !number(&word.text));
     let some = |list: &str| words.iter().any(|word| is(word, list));
     let exact = words.iter().any(|word| listed("FLUSHALL FLUSHDB", &word.text));
+    let scripted = || args.any(|text| text.to_ascii_lowercase().contains("flush"));
+    let evaluates = first.is_some_and(|word| is(word, "EVAL")) && scripted();
+    // The keys of `| xargs redis-cli DEL` may be all.
+    let keys = args.open && first.is_some_and(|word| is(word, "DEL UNLINK"));
     // The words may also be keys or values of another command: `GET FLUSHALL`.
-    first.is_some_and(|word| is(word, "FLUSHALL FLUSHDB SHUTDOWN"))
+    args.input().any(flushes_all)
+        || evaluates
+        || keys
+        || first.is_some_and(|word| is(word, "FLUSHALL FLUSHDB SHUTDOWN"))
         || exact && args.operand(0) != "GET"
         || some("FLUSHALL FLUSHDB") && !some("GET SET DEL EXISTS TYPE TTL COMMAND HELP")
 }
 
 /// Returns true when a statement drops, truncates or deletes without a condition. Quoted strings
-/// are data.
-pub(crate) fn destroys(sql: &str) -> bool {
-    statements(sql).iter().any(|(_, bare)| {
-        let words: Vec<&str> = bare.split_whitespace().collect();
-        match words.as_slice() {
-            ["DROP", what, ..] => matches!(
-                *what,
-                "DATABASE"
-                    | "TABLE"
-                    | "SCHEMA"
-                    | "KEYSPACE"
-                    | "USER"
-                    | "VIEW"
-                    | "INDEX"
-                    | "ROLE"
-                    | "OWNED"
-                    | "COLLECTION"
-                    | "TABLESPACE"
-            ),
-            ["TRUNCATE", ..] => words.len() > 1,
-            ["DELETE", "FROM", rest @ ..] => !rest.contains(&"WHERE"),
-            ["UPDATE", rest @ ..] => rest.contains(&"SET") && !rest.contains(&"WHERE"),
-            ["ALTER", _, _, "DROP", ..] => true,
-            _ => false,
-        }
+/// are data, and comments are nothing: to MySQL also those that start with `#`.
+pub(crate) fn drops_rows(sql: &str) -> bool {
+    [false, true].into_iter().any(|mysql| {
+        let text = without_comments(sql, mysql);
+        statements(&text).iter().any(|(_, bare)| removes(bare))
     })
+}
+
+fn removes(bare: &str) -> bool {
+    let apart = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',');
+    let words: Vec<&str> = bare.split(apart).filter(|word| !word.is_empty()).collect();
+    let has = |word: &str| words.contains(&word);
+    let condition = || {
+        let at = words.iter().rposition(|word| *word == "WHERE");
+        let condition = at.and_then(|at| words.get(at + 1..)).unwrap_or_default().concat();
+        !matches!(&*condition, "" | "1" | "1=1" | "TRUE")
+    };
+    let loses = |pair: &[&str]| match pair {
+        ["DROP", what] => !matches!(*what, "NOT" | "DEFAULT" | "IDENTITY" | "EXPRESSION"),
+        _ => false,
+    };
+    match words.as_slice() {
+        ["DROP", _, ..] | ["TRUNCATE", _, ..] => true,
+        ["DELETE", _, ..] => !condition(),
+        ["UPDATE", ..] => has("SET") && !condition(),
+        ["ALTER", ..] => words.windows(2).any(loses),
+        // These carry another statement.
+        ["WITH" | "EXPLAIN", ..] => (has("DELETE") || has("UPDATE") && has("SET")) && !condition(),
+        ["DO", ..] => has("DROP") || has("TRUNCATE") || has("DELETE") && !condition(),
+        _ => false,
+    }
+}
+
+/// Returns the text with a blank for each comment; `/*! … */` is none to MySQL. Quoted comments are
+/// text.
+fn without_comments(sql: &str, mysql: bool) -> String {
+    let (mut out, mut rest, mut quote) = (String::with_capacity(sql.len()), sql, None);
+    while let Some(c) = rest.chars().next() {
+        let line = rest.starts_with("--")
+            && (!mysql || rest.chars().nth(2).is_none_or(char::is_whitespace))
+            || mysql && c == '#';
+        let skipped = match quote {
+            None if line => rest.find('\n').unwrap_or(rest.len()),
+            None if rest.starts_with("/*!") => {
+                let digits = rest.bytes().skip(3).take_while(u8::is_ascii_digit).count();
+                3 + digits
+            }
+            None if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+            None if rest.starts_with("*/") => 2,
+            _ => 0,
+        };
+        if skipped > 0 {
+            out.push(' ');
+            rest = rest.get(skipped..).unwrap_or_default();
+            continue;
+        }
+        match quote {
+            None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
+            Some(open) if c == open => quote = None,
+            // To MySQL a backslash protects a quote.
+            Some(_) if mysql && c == '\\' => {
+                out.push('x');
+                rest = rest.get(1..).unwrap_or_default();
+                let behind = rest.chars().next().map_or(0, char::len_utf8);
+                rest = rest.get(behind..).unwrap_or_default();
+                continue;
+            }
+            _ => {}
+        }
+        out.push(c);
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+    }
+    out
 }
 
 /// Returns what the statements of a text change, a clause for each. For cards only: whether a

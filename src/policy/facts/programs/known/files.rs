@@ -171,14 +171,15 @@ pub(super) static ARCHIVES: &[Program] = &[
         .beyond(&[
             case(options("--unzip-command --output-file --out", "O", "nxitbPmZ"), RUNS),
             judge(archive),
+            judge(all),
         ])
         .files(Files::Archive),
     Program::named("unzip").roles(&[Role::Overwrites]).beyond(&[judge(unzip)]),
-    Program::named("7z").beyond(&[judge(seven_zip)]).files(Files::Archive),
+    Program::named("7z").beyond(&[judge(seven_zip), judge(all)]).files(Files::Archive),
     Program::named("cpio")
         .beyond(&[case(options(CPIO_OPTIONS, "FI", "HCEM"), RUNS), judge(cpio)])
         .files(Files::Archive),
-    Program::named("ar").beyond(&[judge(archive)]),
+    Program::named("ar").beyond(&[judge(archive), judge(all)]),
     Program::named("gzip bzip2 xz").files(Files::Each {
         access: Access::Read,
         skip: 0,
@@ -331,6 +332,9 @@ fn wipes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if options("--recursive", "rR", "").holds(args) { wiped(args) } else { None }
 }
 
+/// What rm deletes with the folders that another command names, as behind `xargs`.
+const UNSEEN_FOLDERS: &str = "deletes folders that are only known when it runs";
+
 /// Returns the worst of what is deleted whole.
 fn wiped(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let named = args.named();
@@ -341,6 +345,7 @@ fn wiped(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let history = named.iter().any(git).then_some("deletes the history of a repository");
     worst
         .or(history)
+        .or(args.open.then_some(UNSEEN_FOLDERS))
         .or(guard_off.then_some("deletes even a root directory, if that is what it names"))
 }
 
@@ -455,7 +460,10 @@ fn tar(args: &Arguments<'_, '_>) -> Option<&'static str> {
     // `P` keeps absolute names, `I` names a program to compress with, `F` a script.
     let cluster = !first.starts_with('-') && first.contains(['P', 'I', 'F']);
     let why = "an option of it runs a program or writes outside";
-    runs(args).or(cluster.then_some(why)).or_else(|| archive(args))
+    let writes = args.short("cruA", "") || args.long("--create --append --update --delete");
+    let outside = || args.values("-f --file").iter().any(|file| args.path_outside(file));
+    let written = (writes && outside()).then_some(OUTSIDE);
+    runs(args).or(cluster.then_some(why)).or(written).or_else(|| archive(args))
 }
 
 /// Checks unzip, which unpacks into a folder.

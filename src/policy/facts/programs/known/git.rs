@@ -2,15 +2,16 @@
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
-    self, All, Always, Any, AtLeast, Bare, First, Flag, Has, Not, Nth, Operand, Outside, Starts,
-    Sub, Surely, Test, Uncertain,
+    self, All, Always, Any, AtLeast, Bare, First, Has, Not, Nth, Outside, Says, Starts, Sub,
+    Surely, Test, Uncertain,
 };
 use crate::facts::programs::condition::{case, options, sub};
 use crate::facts::programs::description::{
     AlwaysRule, Depth, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
 };
 use crate::facts::programs::known::names_outside;
-use crate::facts::programs::{Words, listed};
+use crate::facts::programs::sensitive::everything;
+use crate::facts::programs::{Words, begins, listed};
 
 pub(super) static ALL: &[Program] = &[Program::named("git")
     .roles(&[Role::Titled, Role::Many, Role::ObeysFolder])
@@ -138,6 +139,7 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
     .beyond(&[
         case(options(GIT_RUNNERS, "", ""), GIT_RUNS),
         sub(GIT_PROGRAMS, Always, GIT_RUNS),
+        case(Test(is_internal), GIT_RUNS),
         sub("grep", options("", "O", "eABCfm"), GIT_RUNS),
         // `-u` names a program for the other side, `-c` any setting.
         sub("clone", options("", "uc", "bojr"), GIT_RUNS),
@@ -170,7 +172,12 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
         )
         .values(MESSAGES)
         .unless(DRY),
-        sub("commit tag", Test(message_from_outside), "it takes a file from outside the project"),
+        sub("hash-object", Test(names_outside), "it takes a file from outside the project"),
+        sub(
+            "commit tag merge notes",
+            Test(message_from_outside),
+            "it takes a file from outside the project",
+        ),
         sub("clean", options("--force", "fxX", "e"), "it deletes files that git does not know")
             .values(MESSAGES)
             .unless(DRY),
@@ -212,37 +219,41 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
         case(Starts("ext:: fd:: --upload-pack"), "a transport of it runs a program"),
     ])
     .critical(&[
-        sub("push", Any(&[options(GIT_FORCES, "fd", "o"), Test(forces_a_ref)]), HISTORY)
-            .values(MESSAGES)
-            .unless(DRY),
+        sub(
+            "push send-pack http-push",
+            Any(&[options(GIT_FORCES, "fdD", "o"), Test(forces_a_ref)]),
+            HISTORY,
+        )
+        .values(MESSAGES)
+        .unless(DRY),
         sub("filter-branch filter-repo", Always, HISTORY).values(MESSAGES),
-        sub("update-ref", options("--stdin", "d", "m"), HISTORY).values(MESSAGES),
+        sub("update-ref", Always, HISTORY).values(MESSAGES).unless(Surely("-h --help")),
         sub("reflog", Nth(0, "expire delete"), HISTORY).values(MESSAGES),
-        sub("gc prune", Test(prunes_at_once), HISTORY).values(MESSAGES),
+        sub("gc prune", Test(prunes_at_once), HISTORY).values(MESSAGES).unless(DRY),
         sub("clean", options("--force", "f", "e"), HISTORY).values(MESSAGES).unless(DRY),
+        case(All(&[Says(&["clean.requireforce"]), Has("clean")]), HISTORY),
         sub("reset", options("--hard --merge", "", ""), HISTORY).values(MESSAGES),
         // Without a branch it only drops every uncommitted change.
         sub("checkout", All(&[options("--force", "f", "bB"), Not(&AtLeast(1))]), HISTORY),
-        sub("switch", options("--discard-changes", "", ""), HISTORY),
+        sub("switch", options("--discard-changes --force", "f", "cC"), HISTORY),
         sub("read-tree", options("--reset", "", ""), HISTORY),
-        sub("checkout-index", All(&[Flag("f"), Flag("a")]), HISTORY),
+        sub(
+            "checkout-index",
+            All(&[options("--force", "f", ""), options("--all", "a", "")]),
+            HISTORY,
+        ),
         sub("worktree submodule", All(&[Nth(0, "remove deinit"), Has("-f --force")]), HISTORY),
-        sub("rm", All(&[ALL_FILES, Flag("f")]), HISTORY),
-        // `git checkout .` drops every uncommitted change.
-        sub("checkout", All(&[ALL_FILES, Any(&[Has("--"), Not(&AtLeast(2))])]), HISTORY)
-            .values(MESSAGES),
+        sub("rm", All(&[ALL_FILES, options("--force", "f", "")]), HISTORY),
+        // `git checkout .` drops every uncommitted change, and so does `git checkout HEAD .`.
+        sub("checkout", ALL_FILES, HISTORY).values(MESSAGES),
         sub(
             "restore",
             All(&[ALL_FILES, Any(&[Not(&Has("--staged -S")), options("--worktree", "W", "s")])]),
             HISTORY,
         )
         .values(MESSAGES),
-        sub(
-            "branch",
-            Any(&[Flag("D"), All(&[options("--delete", "d", "u"), options("--force", "f", "u")])]),
-            HISTORY,
-        )
-        .values(MESSAGES),
+        // `-f` moves a branch away from its commits, `-D` deletes it.
+        sub("branch", options("--force", "Df", "u"), HISTORY).values(MESSAGES),
         sub("stash", Nth(0, "clear drop"), HISTORY).values(MESSAGES),
         sub("config", Test(sets_a_program), "changes which programs git runs").values("-f --file"),
     ])
@@ -281,7 +292,10 @@ const GIT_RUNS: &str = "an option of git runs another program";
 const GIT_PROGRAMS: Words = "\
     difftool mergetool send-email instaweb web--browse daemon shell cvsserver gui p4 svn \
     fast-import hook maintenance credential imap-send filter-branch filter-repo apply am merge-index column \
-    for-each-repo";
+    for-each-repo quiltimport archimport scalar citool subtree request-pull merge-octopus \
+    merge-resolve merge-one-file";
+/// How the names of the programs begin that git runs for itself: transports and stores of passwords.
+const INTERNAL: Words = "remote- credential- upload- receive- send- http- cvs";
 const GIT_FORCES: Words = "\
     --force --force-with-lease --force-if-includes --mirror --delete --prune";
 const REFERENCES: &str = "it rewrites references";
@@ -294,7 +308,7 @@ const HISTORY: &str = "rewrites or deletes history or work that cannot be brough
 const MESSAGES: Words = "\
     -m -b -o -e --message --push-option --repo --receive-pack --exec --exclude";
 const DRY: When = Any(&[options("--dry-run", "n", ""), Surely("-h --help")]);
-const ALL_FILES: When = Operand(". :/ * ./");
+const ALL_FILES: When = Test(names_every_file);
 const GIT_PARTS: &[RunsPart] = &[
     RunsPart::Values { behind: "rebase", options: "-x --exec" },
     RunsPart::Command { behind: "bisect", second: "run" },
@@ -392,14 +406,35 @@ fn shows_a_setting(args: &Arguments<'_, '_>) -> bool {
     !file && (looks || one)
 }
 
-/// Returns true when unreachable commits are dropped at once.
+/// Returns true for `.`, `*`, `:/`, `:(top)` and `:!x`, which is everything but `x`.
+fn names_every_file(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        let text = &*word.text;
+        let magic = text.strip_prefix(":(").and_then(|magic| magic.split_once(')'));
+        let path = match magic {
+            Some((magic, _)) if magic.contains("exclude") => "",
+            Some((_, path)) => path,
+            None => text.strip_prefix(":/").unwrap_or(text),
+        };
+        let excludes = text.starts_with(":!") || text.starts_with(":^");
+        everything(word) || excludes || path.is_empty() || listed("* ** **/* . ./ :", path)
+    })
+}
+
+/// Returns true when unreachable commits are dropped at once, as by `git prune` alone.
 fn prunes_at_once(args: &Arguments<'_, '_>) -> bool {
     let is_old = |when: &str| {
         when == "never"
             || when.starts_with('-')
             || ["week", "month"].iter().any(|it| when.contains(it))
     };
-    args.values("--prune --expire").iter().any(|when| !is_old(when))
+    let given = args.values("--prune --expire");
+    given.iter().any(|when| !is_old(when)) || args.sub == "prune" && given.is_empty()
+}
+
+/// Returns true for a sub-command that is a part of git and not meant for people.
+fn is_internal(args: &Arguments<'_, '_>) -> bool {
+    args.sub.contains("--") || begins(INTERNAL, args.sub)
 }
 
 /// Returns true for a strategy that git does not bring along: `-s x` runs a program `git-merge-x`.

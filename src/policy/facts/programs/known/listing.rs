@@ -33,7 +33,7 @@ pub(super) static ALL: &[Program] = &[
         .runs(Runs::Last { long: "--exec", short: "xX" }),
     Program::named("tree")
         // A value follows its whole cluster (`-Lo 2 out`), so values count as names.
-        .reads(&[reading("adfiprsugDFtcUvCnhJXLPI0123456789", "", TREE, Operands::Names)])
+        .reads(&[reading("adfiprsugDFtcUvCnhJXLPI0123456789", "", TREE, GUARDED)])
         .versions("--version")
         .beyond(&[case(options("--fromfile", "oR", "LPIH"), WRITES)])
         .depth(Depth::WalksHere),
@@ -61,7 +61,7 @@ pub(super) static ALL: &[Program] = &[
             "bikNnrs0E",
             "F",
             &["brief", "mime", "mime-type", "mime-encoding"],
-            Operands::Names,
+            GUARDED,
         )])
         .beyond(&[case(options(FILE_OPTIONS, "mfCzZ", "FeP"), READS)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
@@ -75,6 +75,7 @@ pub(super) static ALL: &[Program] = &[
     Program::named("lsattr").depth(Depth::Opens),
 ];
 
+const GUARDED: Operands = Operands::GuardedNames;
 const LS: &[Words] = &["\
     all almost-all author classify? color? directory file-type format= full-time \
     group-directories-first human-readable hyperlink? ignore= indicator-style= inode no-group \
@@ -96,7 +97,8 @@ const READLINK: &[Words] = &["\
 // The actions of find.
 
 const UNSEEN: &str = "a word that is only known when it runs may be an action of it";
-const TESTS: &str = "-name -iname -path -regex -mtime -mmin -size -empty -newer -type";
+/// Tests that narrow what is found; `-type f` alone still finds every file.
+const TESTS: &str = "-name -iname -path -regex -mtime -mmin -size -empty -newer";
 
 /// Tests that say nothing about a name, and actions that print names.
 const ALONE: &str = "\
@@ -148,14 +150,26 @@ fn acts(args: &Arguments<'_, '_>) -> Option<&'static str> {
 
 /// Checks whether find deletes from a root, a home or a folder of the system.
 fn deletes(args: &Arguments<'_, '_>) -> Option<&'static str> {
-    let tests = args.has(TESTS);
+    (removes(args.words) && finds_everything(args)).then_some(DELETES_FOUND)
+}
+
+pub(crate) const DELETES_FOUND: &str =
+    "deletes what it finds in a root, a home or a system directory";
+
+/// Returns true when find names all that is below a root, a home, a folder of the system or here.
+pub(crate) fn finds_everything(args: &Arguments<'_, '_>) -> bool {
+    // `! -name x` is everything but `x`.
+    let negated = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| args.words.get(at));
+        before.is_some_and(|word| matches!(&*word.text, "!" | "-not"))
+    };
+    let mut words = args.words.iter().enumerate();
+    let tests = words.any(|(at, word)| listed(TESTS, &word.text) && !negated(at));
     let starts = starts(args.words);
     let known = |word: &Word<'_>| word.kind != WordKind::Dynamic;
     // `find . -name x -delete` is ordinary; without a test it deletes everything here.
     let vast = starts.iter().any(|word| vast(word) && (!everything(word) || !tests) && known(word));
-    let here = starts.is_empty() && !tests;
-    (removes(args.words) && (vast || here))
-        .then_some("deletes what it finds in a root, a home or a system directory")
+    vast || starts.is_empty() && !tests
 }
 
 /// Returns true when an action of find deletes what it finds.

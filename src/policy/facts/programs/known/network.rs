@@ -18,7 +18,7 @@ pub(super) static ALL: &[Program] = &[
         .whole("cookie output url")
         .roles(&[Role::Fetches])
         .beyond(&[judge(curl)])
-        .critical(&[case(Test(uploads), LEAKS)])
+        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)])
         .files(Files::Behind("-o --output -D -c"))
         .reaches(&[Reach::Addresses])
         .pipe(Pipe::sends(Any(&[
@@ -30,13 +30,13 @@ pub(super) static ALL: &[Program] = &[
     Program::named("wget")
         .roles(&[Role::Fetches])
         .beyond(&[judge(wget)])
-        .critical(&[case(Test(uploads), LEAKS)])
+        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)])
         .files(Files::Behind("-O --output-document -P -o"))
         .reaches(&[Reach::Addresses])
         .pipe(Pipe::sends(Any(&[Starts("--post --body"), SENDS]))),
     Program::named("http xh")
         .roles(&[Role::Fetches])
-        .critical(&[case(Test(uploads), LEAKS)])
+        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)])
         .reaches(&[Reach::Addresses])
         .pipe(Pipe::sends(Any(&[
             Holds(&["@-"]),
@@ -44,7 +44,9 @@ pub(super) static ALL: &[Program] = &[
             SENDS,
             Has("- -d -F"),
         ]))),
-    Program::named("https").roles(&[Role::Fetches]).critical(&[case(Test(uploads), LEAKS)]),
+    Program::named("https")
+        .roles(&[Role::Fetches])
+        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)]),
     Program::named("fetch aria2c lwp-download lynx axel ftp").roles(&[Role::Fetches]),
     Program::named("scp")
         .beyond(&[case(options("", "SoJFDb", "cilPX"), RUNS), judge(copy)])
@@ -205,6 +207,17 @@ fn wget(args: &Arguments<'_, '_>) -> Option<&'static str> {
         return Some("an option of it runs, sends or writes something else");
     }
     url(args)
+}
+
+const DELETES_AT_A_HOST: &str = "deletes something at another host";
+
+/// Returns true for `curl -X DELETE`, `wget --method=DELETE` and `http DELETE`, unless the address is
+/// one of this machine.
+fn deletes_at_a_host(args: &Arguments<'_, '_>) -> bool {
+    let is = |text: &str| text.eq_ignore_ascii_case("delete");
+    let here = args.any(is_local) && args.texts().all(|it| !it.contains("://") || is_local(it));
+    let method = args.values("-X --request --method");
+    !here && (method.into_iter().any(is) || args.named().iter().any(|word| is(&word.text)))
 }
 
 fn is_local(text: &str) -> bool {

@@ -3,7 +3,7 @@
 use crate::facts::programs::Words;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
-    All, Any, Has, Holds, Not, Nth, Operand, OperandStarts, Outside, Test, Verb,
+    All, Any, AtLeast, Has, Holds, Not, Nth, Operand, OperandStarts, Outside, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, critical, destroys, drops, options};
 use crate::facts::programs::description::{
@@ -24,14 +24,22 @@ pub(super) static ALL: &[Program] = &[
             case(
                 // `--config` can set runners and linkers; `+/path` names a toolchain.
                 Any(&[
-                    options("--config", "ZC", "pFj"),
+                    options("--config --config-file --tool-config-file", "ZC", "pFj"),
+                    All(&[Verb("watch"), options("--shell", "s", "xw")]),
+                    Test(names_a_target_file),
                     Test(names_a_toolchain),
                     Holds(&["linker="]),
                 ]),
                 STARTS_ANOTHER,
             ),
             case(Verb("install uninstall publish login logout owner yank"), PUBLISHES),
-            case(Outside(CARGO_FOLDERS), OUTSIDE),
+            case(
+                Any(&[
+                    Outside(CARGO_FOLDERS),
+                    All(&[Verb("new init vendor"), Test(names_outside)]),
+                ]),
+                OUTSIDE,
+            ),
         ])
         .critical(&[destroys(Nth(0, "yank"))])
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
@@ -53,7 +61,9 @@ pub(super) static ALL: &[Program] = &[
         ])
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(AlwaysRule::words(2).three("exec init run view").never_subs("exec x")),
+        .grant(
+            AlwaysRule::words(2).three("exec init run view").never_subs("exec x").narrow(NEW_CODE),
+        ),
     Program::named("pnpm")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
@@ -61,14 +71,26 @@ pub(super) static ALL: &[Program] = &[
         .critical(&[destroys(Nth(0, "unpublish"))])
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(AlwaysRule::words(2).three("dlx exec run").never_subs("exec").runners("dlx")),
+        .grant(
+            AlwaysRule::words(2)
+                .three("dlx exec run")
+                .never_subs("exec")
+                .runners("dlx")
+                .narrow(NEW_CODE),
+        ),
     Program::named("yarn")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
         .beyond(NPM_BEYOND)
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(AlwaysRule::words(2).three("dlx run").never_subs("exec").runners("dlx")),
+        .grant(
+            AlwaysRule::words(2)
+                .three("dlx run")
+                .never_subs("exec")
+                .runners("dlx")
+                .narrow(NEW_CODE),
+        ),
     Program::named("bun")
         .roles(&[Role::Interpreter, Role::Titled])
         .versions("--version -v")
@@ -81,25 +103,29 @@ pub(super) static ALL: &[Program] = &[
                 .three("run x")
                 .never_subs("-e")
                 .runners("x")
-                .scripts("add build install pm run test x"),
+                .scripts("add build install pm run test x")
+                .narrow(NEW_CODE),
         ),
     Program::named("npx uvx").runs(Runs::Package).grant(AlwaysRule::NEVER),
     Program::named("bunx").runs(Runs::Package).grant(AlwaysRule::words(2).runner()),
     Program::named("pnpx").runs(Runs::Package),
-    PIP.grant(AlwaysRule::words(2)),
-    PIP.renamed("pip3").grant(AlwaysRule::our_words(2)),
+    PIP.grant(AlwaysRule::words(2).narrow(NEW_CODE)),
+    PIP.renamed("pip3").grant(AlwaysRule::our_words(2).narrow(NEW_CODE)),
     Program::named("uv")
         .roles(&[Role::Titled])
         .versions("--version")
-        .beyond(&[case(Verb("publish tool self"), PUBLISHES)])
+        .beyond(&[
+            case(Verb("publish tool self"), PUBLISHES),
+            case(options(UV_OPTIONS, "ip", ""), STARTS_ANOTHER),
+        ])
         .runs(Runs::Elsewhere("run"))
         .reaches(&[TO_ITS_REGISTRY])
-        .grant(AlwaysRule::our_words(2).our_three("run").runners("run")),
+        .grant(AlwaysRule::our_words(2).our_three("run").runners("run").narrow("add pip run")),
     Program::named("poetry")
         .roles(&[Role::Titled])
         .runs(Runs::Elsewhere("run"))
         .reaches(&[TO_ITS_REGISTRY])
-        .grant(AlwaysRule::words(2).our_three("run").runners("run")),
+        .grant(AlwaysRule::words(2).our_three("run").runners("run").narrow(NEW_CODE)),
     Program::named("pipenv")
         .runs(Runs::Elsewhere("run"))
         .grant(AlwaysRule::words(2).our_three("run").runners("run")),
@@ -108,7 +134,11 @@ pub(super) static ALL: &[Program] = &[
         .runs(Runs::Elsewhere("run"))
         .grant(AlwaysRule::ONE_WORD.never_subs("run")),
     Program::named("pipx").runs(Runs::Elsewhere("run")).grant(AlwaysRule::NEVER),
-    Program::named("gem").beyond(&[INSTALLS]).reaches(&[FROM_ITS_REGISTRY]),
+    Program::named("vsce ovsx").critical(&[destroys(Nth(0, "unpublish"))]),
+    Program::named("gem")
+        .beyond(&[INSTALLS])
+        .critical(&[destroys(Nth(0, "yank"))])
+        .reaches(&[FROM_ITS_REGISTRY]),
     Program::named("bundle")
         .beyond(&[RUNS_SCRIPTS])
         .critical(&[drops(OperandStarts("db:drop db:reset"))])
@@ -148,6 +178,8 @@ const PIP: Program = Program::named("pip")
     ])
     .critical(&[critical(All(&[Nth(0, "uninstall"), Operand("pip setuptools wheel")]), NEEDED)])
     .reaches(&[FROM_ITS_REGISTRY]);
+/// Sub-commands that fetch packages and run their code: a rule for one names the packages.
+const NEW_CODE: Words = "install i add";
 const RUNS_SCRIPTS: Case = case(Verb("exec config global run-script run plugin x"), STARTS_ANOTHER);
 const CARGO_FOLDERS: Words = "\
     --manifest-path --target-dir --out-dir --artifact-dir --lockfile-path";
@@ -162,6 +194,14 @@ const NPM_BEYOND: &[Case] = &[
     NPM_RUNS,
     NPM_GIVES,
     NPM_SETS,
+    case(
+        Any(&[
+            Verb("explore create plugin self-update setup env"),
+            All(&[Verb("init innit"), AtLeast(2)]),
+            All(&[Verb("pkg"), Not(&Nth(1, "get"))]),
+        ]),
+        STARTS_ANOTHER,
+    ),
     case(Any(&[Outside(NPM_FOLDERS), All(&[Verb("install i add"), Test(names_outside)])]), OUTSIDE),
 ];
 const NPM_RUNS: Case = case(options(NPM_OPTIONS, "", ""), STARTS_ANOTHER);
@@ -174,13 +214,22 @@ const NPM_FOLDERS: Words = "--prefix --cwd --dir -C --cache --modules-folder";
 const PIP_OPTIONS: Words = "\
     --index-url --extra-index-url --find-links --trusted-host --config-settings --global-option \
     --python";
+const UV_OPTIONS: Words = "\
+    --index --default-index --index-url --extra-index-url --find-links --config-setting --python \
+    --config-file";
 // `--ignore-scripts=false` turns the scripts of packages back on.
 const NPM_OPTIONS: Words = "\
     --script-shell --node-options --userconfig --globalconfig --shell --registry --init-module \
+    --git --python \
     --ignore-scripts=false";
 const NPM_PUBLISHES: Words = "\
     publish unpublish deprecate owner access adduser login logout token dist-tag profile team \
     hook org star link exec x dlx";
+
+/// Returns true for `--target x.json`, which may name a linker.
+fn names_a_target_file(args: &Arguments<'_, '_>) -> bool {
+    args.values("--target").iter().any(|target| target.ends_with(".json"))
+}
 
 /// Returns true for `cargo +/path/to/toolchain`.
 fn names_a_toolchain(args: &Arguments<'_, '_>) -> bool {
@@ -220,4 +269,4 @@ pub(super) static OF_THE_SYSTEM: &[Program] = &[
 const REMOVES_THE_SYSTEM: Case =
     critical(All(&[Has(REMOVES), Test(system::vital_package)]), NEEDED);
 const REMOVES: Words = "\
-    remove purge erase autoremove uninstall del autopurge -R -Rs -Rns -e -P --purge";
+    remove purge erase autoremove uninstall del autopurge -R -Rs -Rns -Rn -Rc -Rsc -Rdd -e -P --purge";

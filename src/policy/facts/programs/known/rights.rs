@@ -1,8 +1,10 @@
 //! Programs that run commands as another user, and stores of secrets.
 
 use crate::facts::programs::Words;
-use crate::facts::programs::condition::When::{Always, Any, Bare, Has, Not, Nth, Operand, Starts};
-use crate::facts::programs::condition::{case, critical, destroys, options};
+use crate::facts::programs::condition::When::{
+    Always, Any, Bare, Has, Not, Nth, Operand, OperandStarts, Starts,
+};
+use crate::facts::programs::condition::{Case, case, critical, destroys, options};
 use crate::facts::programs::description::{
     AlwaysRule, Passage, Pipe, Program, Role, Runs, Wrapper,
 };
@@ -47,19 +49,25 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[critical(Starts("-create -delete -append -passwd"), ACCOUNTS)]),
     Program::named("ssh-keygen ssh-add ssh-copy-id")
         .beyond(&[case(Always, "it handles keys and secrets")]),
-    Program::named("gpg").beyond(&[case(Always, "it handles keys and secrets")]).pipe(
-        Pipe::decodes(Has("-d -D -di --decode -r enc -rp")).and_tells(Starts("--export-secret")),
-    ),
-    Program::named("gpg2").pipe(Pipe::tells(Starts("--export-secret"))),
+    Program::named("secret-tool").critical(&[destroys(Nth(0, "clear"))]),
+    Program::named("gpg")
+        .critical(&[DELETES_KEYS])
+        .beyond(&[case(Always, "it handles keys and secrets")])
+        .pipe(
+            Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))
+                .and_tells(Starts("--export-secret")),
+        ),
+    Program::named("gpg2").critical(&[DELETES_KEYS]).pipe(Pipe::tells(Starts("--export-secret"))),
     Program::named("pass security op")
         .beyond(&[case(Always, "it handles keys and secrets")])
+        .critical(&[DELETES_SECRETS])
         .pipe(Pipe::tells(Always)),
     Program::named("vault")
         .beyond(&[case(Always, "it handles keys and secrets")])
-        .critical(&[destroys(Operand("destroy delete revoke seal"))])
+        .critical(&[destroys(Operand("destroy delete revoke seal disable"))])
         .pipe(Pipe::tells(Always))
         .grant(AlwaysRule::words(2).three("auth kv")),
-    Program::named("bw").pipe(Pipe::tells(Always)),
+    Program::named("bw gopass").critical(&[DELETES_SECRETS]).pipe(Pipe::tells(Always)),
     Program::named("openssl")
         .beyond(&[case(Has(OPENSSL_RUNS), STARTS_ANOTHER)])
         .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp")))
@@ -70,9 +78,12 @@ pub(crate) static ALL: &[Program] = &[
 const SUDO: Wrapper =
     Wrapper { assigns: true, opens_shell: true, ..Wrapper::new(Passage::DenyOnly) };
 const DOAS: Wrapper = Wrapper { opens_shell: true, ..Wrapper::new(Passage::DenyOnly) };
+const DELETES_KEYS: Case = critical(Starts("--delete-secret"), "deletes secret keys");
+const DELETES_SECRETS: Case =
+    destroys(Any(&[Operand("delete rm remove"), OperandStarts("delete-")]));
 const ACCOUNTS: &str = "changes accounts";
 const RIGHTS_NAMES: Words = "\
     useradd adduser usermod userdel deluser groupadd groupmod groupdel addgroup delgroup gpasswd \
-    chpasswd vipw vigr newusers chsh dseditgroup sysadminctl";
+    chpasswd vipw vigr newusers chsh chage dseditgroup sysadminctl";
 const OPENSSL_RUNS: Words = "\
     -engine -out -provider -provider-path -writerand s_client s_server engine";

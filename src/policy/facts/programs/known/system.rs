@@ -5,7 +5,7 @@ use crate::facts::programs::condition::When::{
     All, Always, Any, Bare, Device, Flag, Has, Holds, Not, Nth, NthStarts, Operand, Starts, Surely,
     Test,
 };
-use crate::facts::programs::condition::{Case, case, critical, options};
+use crate::facts::programs::condition::{Case, case, critical, destroys, options};
 use crate::facts::programs::description::{
     AlwaysRule, Depth, Operands, Program, Role, Runs, form, reading,
 };
@@ -144,13 +144,24 @@ pub(super) static DISKS: &[Program] = &[
     Program::named("mkfs* mke2fs mkswap wipefs blkdiscard").critical(&[critical(Device, RAW)]),
     Program::named("badblocks").critical(&[critical(All(&[Device, Flag("w")]), RAW)]),
     Program::named("fdisk parted sgdisk gdisk cfdisk sfdisk").critical(&[critical(
-        All(&[Device, Not(&Has("-l --list print -p --print -d --dump"))]),
+        All(&[Device, Not(&Test(only_lists))]),
         "changes the partitions of a disk",
     )]),
+    Program::named("nwipe wipe scrub").critical(&[critical(Device, ERASES)]),
     Program::named("cryptsetup").critical(&[critical(
-        Nth(0, "luksFormat erase luksErase reencrypt luksKillSlot luksRemoveKey"),
+        Nth(0, "luksFormat erase luksErase reencrypt luksKillSlot luksRemoveKey luksHeaderRestore"),
         "makes a disk unreadable",
     )]),
+    Program::named("lvm")
+        .critical(&[critical(Nth(0, "lvremove vgremove pvremove lvreduce"), "removes a volume")]),
+    Program::named("dmsetup")
+        .critical(&[critical(NthStarts(0, "remove wipe"), "removes a volume")]),
+    Program::named("btrfs").critical(&[critical(
+        All(&[Nth(0, "subvolume device"), NthStarts(1, "delete remove")]),
+        "destroys a file system",
+    )]),
+    Program::named("ceph rbd rados")
+        .critical(&[destroys(Operand("rm delete destroy purge remove rmpool"))]),
     Program::named("lvremove vgremove pvremove lvreduce")
         .critical(&[critical(Always, "removes a volume")]),
     Program::named("zpool zfs").critical(&[critical(
@@ -181,6 +192,16 @@ pub(super) static DISKS: &[Program] = &[
 ];
 
 const ERASES: &str = "erases a disk";
+
+/// Returns true when every word of a command on partitions is known only to show them.
+fn only_lists(args: &Arguments<'_, '_>) -> bool {
+    // `-d` is a dump to sfdisk and deletes to sgdisk.
+    const SHOWS: Words = "-l --list -p --print print --dump";
+    const PLAIN: Words = "-s --script unit s B MB MiB GB GiB free all";
+    let known =
+        |text: &str| text.starts_with("/dev/") || listed(SHOWS, text) || listed(PLAIN, text);
+    args.texts().all(known) && args.has(SHOWS)
+}
 const MOUNTS: &str = "changes mounts of the system";
 
 // Interfaces, routes and packet filters of the machine.
