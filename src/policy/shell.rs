@@ -49,6 +49,9 @@ pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
     let mut scanner = Scanner::new(source, dialect);
     scanner.out.refusal = cursor::inspect(source);
     let end = scanner.whole();
+    // SECURITY: a trace prints the values also of what only asks whether there is one.
+    let traced = scanner.presence.filter(|_| scanner.traces);
+    scanner.environment = scanner.environment.or(traced);
     // A variable in the list of a loop, in a condition or in a `case`.
     if scanner.environment.is_some() && !scanner.out.commands.is_empty() {
         scanner.push(Command::default());

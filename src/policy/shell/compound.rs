@@ -321,6 +321,7 @@ impl<'a> Scanner<'a> {
                     let (from, before) = (self.at, self.environment);
                     let Some(word) = self.word()? else { return self.refuse(Doubt::Unexpected) };
                     if std::mem::take(&mut presence) && is_variable(&word.text) {
+                        self.presence = self.presence.or(self.environment);
                         self.environment = before;
                     }
                     presence = !word.quoted && matches!(&*word.text, "-n" | "-z");

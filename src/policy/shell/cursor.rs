@@ -35,6 +35,10 @@ pub(super) struct Scanner<'a> {
     pub(super) moved_by: Option<usize>,
     /// The first variable of the environment in what is being read.
     pub(super) environment: Option<&'a str>,
+    /// The first such variable of which the text only tells whether it has a value.
+    pub(super) presence: Option<&'a str>,
+    /// The shell prints the commands that it runs, with their values (`set -x`).
+    pub(super) traces: bool,
     /// Number of commands started with `&`.
     pub(super) started: usize,
     pub(super) out: Scan<'a>,
@@ -56,6 +60,8 @@ impl<'a> Scanner<'a> {
             names: Variables::default(),
             moved_by: None,
             environment: None,
+            presence: None,
+            traces: false,
             started: 0,
             // A command is seldom shorter than 16 bytes; growing the list copies every command in
             // it.

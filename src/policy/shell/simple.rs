@@ -60,8 +60,9 @@ impl<'a> Scanner<'a> {
         }
         self.vet(&command);
         self.assigns(&command);
+        self.traces |= traces(&command.argv);
         if is_presence(&command) {
-            self.environment = None;
+            self.presence = self.presence.or(self.environment.take());
         }
         self.push(command);
         Ok(())
@@ -351,6 +352,14 @@ fn changes_directory(argv: &[Word<'_>]) -> bool {
     let mut names = argv.iter().map(|word| &*word.text);
     let name = names.find(|name| !matches!(*name, "command" | "builtin"));
     matches!(name, Some("cd" | "pushd" | "popd"))
+}
+
+/// Returns true for `set -x` and `set -o xtrace`.
+fn traces(argv: &[Word<'_>]) -> bool {
+    let mut words = argv.iter().map(|word| &*word.text);
+    let name = words.find(|name| !matches!(*name, "command" | "builtin"));
+    let option = |text: &str| text == "xtrace" || text.starts_with('-') && text.contains('x');
+    name == Some("set") && words.any(option)
 }
 
 /// Returns true for `[ -n "$x" ]`, `[ -z "$x" ]` and the same with `test`, which only tell whether

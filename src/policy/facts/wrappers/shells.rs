@@ -11,7 +11,7 @@ use crate::shell::{Dialect, Word, WordKind};
 pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let dialect = if matches!(name, "bash" | "rbash") { Dialect::Bash } else { Dialect::Posix };
     let mut passage = Passage::Inner;
-    let (mut text, mut input) = (false, false);
+    let (mut text, mut input, mut traces) = (false, false, false);
     let mut rest = args;
     while let Some((word, more)) = rest.split_first() {
         let Some(option) = word.literal() else { break };
@@ -46,6 +46,8 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
         }
         // Each `o` and `O` takes a word.
         let values = flags.matches(['o', 'O']).count();
+        let named = rest.get(..values).unwrap_or_default();
+        traces |= flags.contains('x') || named.iter().any(|word| word.text == "xtrace");
         rest = rest.get(values..).unwrap_or_default();
     }
     Some(match rest.first() {
@@ -53,6 +55,10 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
             // `sh -c TEXT` hid the inner command from the rules of opencode (its issue 16724).
             Some(script) => {
                 let text = Cow::Borrowed(script);
+                // SECURITY: `-x` prints the values of variables, whatever the text does with them.
+                if traces && script.contains('$') {
+                    passage = Passage::DenyOnly;
+                }
                 Unwrapped::of(passage, vec![Inner::Script { text, dialect }])
             }
             None => Unwrapped::of(Passage::DenyOnly, vec![Inner::Unknown]),
