@@ -154,8 +154,9 @@ impl JsonSettings {
     fn append(self, text: &str, groups: &[(&str, Value)]) -> Result<String, String> {
         let root = tree(text)?;
         let settings = root.object_value_or_set();
-        let wrong =
-            |what: &str| format!("`{what}` is not what {} takes; {}", self.title, self.fix());
+        let wrong = |what: &str| {
+            format!("`{what}` is not valid in the settings of {}; {}", self.title, self.fix())
+        };
         let hooks = settings.object_value_or_create("hooks").ok_or_else(|| wrong("hooks"))?;
         for (event, group) in groups {
             let there = hooks.array_value_or_create(event);

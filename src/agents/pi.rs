@@ -58,8 +58,8 @@ pub const OH_MY_PI: AgentDescription = AgentDescription {
         name: "oh-my-pi",
         versions: "18.2 or newer",
         connected: "Every call passes your rules first, those of subagents too, and without a \
-                    daemon or an answer nothing runs. Its own prompts, where its settings want \
-                    any, come after an approval; `omp --auto-approve` has none.",
+                    daemon or an answer nothing runs. Its own prompts, where its settings ask for \
+                    them, come after an approval; `omp --auto-approve` has none.",
     },
     program: Some("omp"),
     home: || folder(hook_files::named("PI_CONFIG_DIR").unwrap_or_else(|| ".omp".into())),

@@ -45,8 +45,9 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         true => effects::draw(ask, first.whole, &mut sheet, &mut details),
         false => String::new(),
     };
-    if worst.is_empty() && ask.is_open() {
-        worst = sheet.take_warning().unwrap_or_default();
+    // Where an address really leads is worse than that it is reached.
+    if ask.is_open() && !ask.body.critical {
+        sheet.swap_warning(&mut worst);
     }
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
@@ -162,7 +163,7 @@ fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
     let warns = (ask.body.critical || ask.body.call.appeal.is_some()) && ask.is_open();
     // The second line says why a call is critical.
     let second = effects::critical(ask);
-    if warns && second.is_none() {
+    if warns && second.is_none() && !effects::says_deleted(ask) {
         sheet.note(format!("Why: {short}"));
     }
     let call = &ask.body.call;
@@ -299,14 +300,17 @@ impl Sheet {
         })
     }
 
-    /// Takes the first of the warnings off, for the second line: a lock screen shows no more.
-    fn take_warning(&mut self) -> Option<String> {
+    /// Puts the first of the warnings on the second line, as a lock screen shows no more, and in its
+    /// place what stood there.
+    fn swap_warning(&mut self, worst: &mut String) {
         let is_warning =
             |block: &Block| matches!(block, Block::Note { text } if text.starts_with('⚠'));
-        let at = self.blocks.iter().position(is_warning)?;
-        match self.blocks.remove(at) {
-            Block::Note { text } => Some(text),
-            _ => None,
+        let Some(at) = self.blocks.iter().position(is_warning) else { return };
+        if let Some(Block::Note { text }) = self.blocks.get_mut(at) {
+            std::mem::swap(text, worst);
+            if text.is_empty() {
+                self.blocks.remove(at);
+            }
         }
     }
 

@@ -34,11 +34,11 @@ const NOTED_MS: i64 = 60 * 60 * 1000;
 const SHORT: usize = 60;
 
 /// What is told to words that are no command.
-const NO_COMMAND: &str =
-    "I take buttons, replies to cards, and commands: /pending lists what waits, /help lists all.";
+const NO_COMMAND: &str = "I understand buttons, replies to cards, and commands: /pending \
+                          lists open requests, /help lists all.";
 /// What is told in a chat that shows no cards.
 const ELSEWHERE: &str =
-    "I take commands where cards are shown, and in a private chat with me. Not here.";
+    "Commands work where cards are shown, and in a private chat with me. Not here.";
 
 /// One command of one person.
 pub(crate) struct CommandRun<'a> {
@@ -59,7 +59,7 @@ impl CommandRun<'_> {
             ("help", admitted) => return Ok(help(admitted.is_ok())),
             (name, Err(stranger)) => {
                 tracing::warn!(platform = self.who.platform, presser = %self.who.id, name,
-                    "somebody who is no approver wrote a command");
+                    "somebody who is not an approver wrote a command");
                 return Ok(CommandReply::words(Outcome::NotAllowed, stranger.0));
             }
             (_, Ok(_)) => {}
@@ -207,7 +207,10 @@ impl CommandRun<'_> {
         let ask = match (found.pop(), found.is_empty()) {
             (Some(id), true) => self.store.ask(&id).await?,
             (Some(_), false) => {
-                return Ok(Err(format!("`{}` begins several asks; say more of it.", line(id))));
+                return Ok(Err(format!(
+                    "`{}` matches several asks; type more of the id.",
+                    line(id)
+                )));
             }
             (None, _) => None,
         };
@@ -340,7 +343,7 @@ pub(crate) const COMMANDS: &[BotCommand] = &[
             ID,
             CommandParameter {
                 name: "text",
-                description: "The whole text that it is to be instead",
+                description: "The new text, which replaces all of it",
                 required: true,
             },
         ],
@@ -423,14 +426,14 @@ fn waiting(ask: &Ask) -> Vec<ReplyPiece> {
 // `/login`: a link that signs a person with a name in to the inbox.
 
 /// What is told where others would see the link.
-const IN_PRIVATE: &str = "The link is private: write /login to me in a private chat.";
+const IN_PRIVATE: &str = "The link is private: send /login to me in a private chat.";
 /// What is told in the inbox itself.
 // SECURITY: a session cannot make the next one, so it ends when it ends.
-const IN_A_CHAT: &str = "A link comes from a chat: write /login to the bot there.";
+const IN_A_CHAT: &str = "A link comes from a chat: send /login to the bot there.";
 
 /// What is told with a link that leads to the machine itself.
-const ONLY_HERE: &str = "It opens on the daemon's machine only: `public_url` in [daemon] lets other \
-    devices in.";
+const ONLY_HERE: &str = "It opens only on the daemon's machine. Set `public_url` in [daemon] for \
+                         other devices.";
 
 /// Whether an address leads to the machine that opens it.
 fn is_here(url: &str) -> bool {
@@ -535,7 +538,7 @@ impl CommandRun<'_> {
         let turns = self.gate.duty().await?;
         let mut lines: Vec<_> = turns.iter().map(|turn| words(turn_line(turn, &zone))).collect();
         if lines.is_empty() {
-            lines.push(words("There is no rota ([[rotas]] in the config)."));
+            lines.push(words("No rota is configured ([[rotas]] in the config)."));
         }
         Ok(CommandReply { outcome: Outcome::Noted, lines })
     }

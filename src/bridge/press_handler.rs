@@ -360,8 +360,8 @@ pub(super) fn receipt(outcome: Outcome, sentence: &str) -> Receipt {
 const CODE_ARRIVED: &str = "Your code has arrived. Now confirm it in the terminal: nothing may be \
                        answered from here before that.";
 /// What is told to an approver who greets the bot.
-const CONNECTED: &str = "You are connected: requests come here, and you may answer them. /help \
-                         lists what else I take.";
+const CONNECTED: &str = "Connected: requests come here, and you may answer them. /help lists all \
+                         commands.";
 /// What is kept of a place's name, in characters.
 const PLACE: usize = 100;
 

@@ -63,7 +63,7 @@ pub(super) struct DenyArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: an ask with two questions, of which the second takes several choices:
+Example: an ask with two questions, the second with several choices:
   countersign answer a1b2 SQLite Lint,Docs
 A command of an agent, changed; what changes is shown before it is approved:
   countersign answer a1b2 --edit 'git push --dry-run'")]
@@ -126,16 +126,20 @@ async fn meant(client: &Client, id: Option<&str>) -> Result<AskView> {
         [] => Err(Misused("nothing waits for an answer".into()).into()),
         [only] => Ok(seen(client, &only.id).await?),
         several => {
-            let ids: Vec<String> = several.iter().map(|ask| say::literal(&ask.id)).collect();
+            let ids = several.iter().take(FEW_IDS).map(|ask| say::literal(&ask.id));
+            let rest = if several.len() > FEW_IDS { ", …" } else { "" };
             let why = format!(
-                "{} asks wait, so name one: {}; `countersign pending` shows them",
-                ids.len(),
-                ids.join(", ")
+                "{} asks wait, so name one: {}{rest}; `countersign pending` shows them",
+                several.len(),
+                ids.collect::<Vec<_>>().join(", ")
             );
             Err(Misused(why).into())
         }
     }
 }
+
+/// How many ids an error names.
+const FEW_IDS: usize = 5;
 
 /// The ask with its card. A token that may neither read nor answer it is report the latter.
 async fn seen(client: &Client, id: &str) -> Result<AskView, ClientError> {

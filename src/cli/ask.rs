@@ -58,10 +58,10 @@ pub(super) struct AskArgs {
     /// A choice of the question; repeat it. Without any, free text is asked for
     #[arg(long, value_name = "LABEL", requires = "question")]
     option: Vec<String>,
-    /// Several choices may be taken
+    /// Several options may be chosen
     #[arg(long, requires = "question")]
     multi: bool,
-    /// Hand it in and leave; exit 8 when it waits for a person
+    /// Submit it and leave; exit 8 when it waits for a person
     #[arg(long, conflicts_with = "wait")]
     no_wait: bool,
     /// Wait no longer than this, then leave it open and exit 8
@@ -78,7 +78,7 @@ pub(super) struct AskArgs {
         "json", "command", "args", "tool", "question", "no_wait", "wait", "accept_edits", "token",
     ])]
     jsonl: bool,
-    /// Take a changed call too: then `verdict` is "edited", and only `updated_input` may run
+    /// Accept an edited call too: then `verdict` is "edited", and only `updated_input` may run
     #[arg(long, requires = "json", conflicts_with = "question")]
     accept_edits: bool,
     /// The command, after --
@@ -166,7 +166,7 @@ fn call(args: AskArgs) -> Result<Call> {
     let args = match args {
         Some(json) => exact_json::from_str(&json).context("--args is not JSON")?,
         None if command.is_empty() => {
-            let say = "say what to ask for: -- CMD, --args JSON or --question TEXT";
+            let say = "nothing to ask for: give -- CMD, --args JSON or --question TEXT";
             return Err(Misused(say.into()).into());
         }
         None => caller::shell_or_text(&command)?,
@@ -196,7 +196,7 @@ async fn print_token(client: &Client, decided: &Decided) -> Result<Exit> {
     match (decided.decision, &decided.ask) {
         (Decision::Approve, Some(id)) => say::out(&client.execution_token(id).await?.token)?,
         (Decision::Approve, None) => {
-            say::aside("Nobody was asked, so there is no token: what the rules allow needs none.");
+            say::aside("The rules allow it, so nobody was asked and there is no token.");
         }
         (Decision::Deny | Decision::Answer | Decision::Edit, _) => {}
     }

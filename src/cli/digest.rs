@@ -28,7 +28,7 @@ Examples:
   countersign suggest
   countersign suggest --since 30d --json
 
-It changes nothing: take a rule by pressing Always on the next card, or by adding the line to the
+It changes nothing: store a rule by pressing Always on the next card, or by adding the line to the
 rules file. No rule is suggested for critical calls, against a deny or an answer rule, or where it
 would cover a call that people denied; none is wider than Always.")]
 pub(super) struct SuggestArgs {

@@ -20,7 +20,7 @@ use std::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Writes the config with two fresh tokens as hashes, the agent token itself under [client], and the
-approver token itself into approver.token beside it; all readable by you alone.")]
+approver token itself into approver.token beside it; all private (mode 0600).")]
 pub(super) struct InitArgs {
     /// Replace a config that is there, after a copy of it; its tokens stop working
     #[arg(long)]
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
     ];
     say::out(&format!(
         "Made {config} and {token}.\n\n\
-         The token in {token} lets its owner answer asks: keep it from your agents.\n\n\
+         The token in {token} can answer asks: keep it away from your agents.\n\n\
          Next:\n{steps}",
         config = made.config.display(),
         token = made.token.display(),

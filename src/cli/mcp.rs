@@ -44,7 +44,7 @@ approve, for the permission prompts of Claude Code without a terminal:
   claude -p 'do it' --mcp-config '{\"mcpServers\":{\"countersign\":{\"command\":\"countersign\",
     \"args\":[\"mcp\"]}}}' --permission-prompt-tool mcp__countersign__approve")]
 pub(super) struct McpArgs {
-    /// Who asks, as the card shows it [default: the name that the client tells]
+    /// Who asks, as the card shows it [default: the name that the client gives]
     #[arg(long)]
     agent: Option<String>,
     /// The conversation that approvals for a session cover [default: Claude Code's own, else one
@@ -194,7 +194,7 @@ pub(super) struct McpProxyArgs {
     /// The server's name on cards and in rules
     #[arg(long, value_parser = server_name)]
     name: String,
-    /// Who asks, as the card shows it [default: the name that the client tells]
+    /// Who asks, as the card shows it [default: the name that the client gives]
     #[arg(long)]
     agent: Option<String>,
     /// The conversation that approvals for a session cover [default: Claude Code's own, else one
@@ -236,7 +236,7 @@ fn server_name(text: &str) -> Result<String, String> {
     if good && !text.contains("__") && !text.starts_with('_') && !text.ends_with('_') {
         Ok(text.to_owned())
     } else {
-        Err("say up to 64 letters, digits, - and single _ between them".to_owned())
+        Err("use up to 64 letters, digits, - and single _ between them".to_owned())
     }
 }
 

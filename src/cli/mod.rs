@@ -257,7 +257,7 @@ fn parsed(words: Vec<OsString>) -> Result<Cli, Exit> {
         say::problem(&Misused(fix).into());
         return Err(Exit::Usage);
     }
-    suggest_pause_last(&mut error);
+    suggest_nearest(&mut error, &words);
     // A closed stderr is no reason to report anything else.
     let _ = error.print();
     Err(if error.use_stderr() { Exit::Usage } else { Exit::Good })
@@ -279,24 +279,36 @@ fn missing_dashes(error: &clap::Error, words: &[OsString]) -> Option<String> {
     Some(format!("put `--` before the command: countersign {} -- {theirs}", ours.join(" ")))
 }
 
-/// `pause` stops every agent: a typing error is never led there first.
-fn suggest_pause_last(error: &mut clap::Error) {
-    let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) else {
+/// Names the commands that a mistyped one is nearest to: what it begins, else what differs least.
+/// `pause` stops every agent: it is named only to who typed its beginning, and last.
+fn suggest_nearest(error: &mut clap::Error, words: &[OsString]) {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
-    let (pause, mut names): (Vec<_>, Vec<_>) =
-        names.iter().cloned().partition(|name| name == "pause");
-    let begins_alike = matches!(error.get(ContextKind::InvalidSubcommand),
-        Some(ContextValue::String(typed)) if typed.starts_with("pa"));
-    if !names.is_empty() || begins_alike {
-        names.extend(pause);
+    let mut known = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(names)) => names.clone(),
+        _ => Vec::new(),
+    };
+    if words.get(1).is_some_and(|first| *first == **typed) {
+        known = command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
     }
-    if names.is_empty() {
+    let distance = |name: &String| match name.starts_with(typed.as_str()) {
+        true => 0,
+        false => strsim::damerau_levenshtein(typed, name),
+    };
+    known.retain(|name| name != "pause" || distance(name) == 0);
+    let nearest = known.iter().map(distance).min().filter(|it| *it <= MOST_TYPOS);
+    known.retain(|name| nearest == Some(distance(name)));
+    known.sort_by_key(|name| name == "pause");
+    if known.is_empty() {
         error.remove(ContextKind::SuggestedSubcommand);
     } else {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(known));
     }
 }
+
+/// How many letters of a command may be wrong for another to be meant.
+const MOST_TYPOS: usize = 2;
 
 /// The words that start this program here; before it is installed, cargo does.
 fn program() -> &'static str {

@@ -184,7 +184,7 @@ impl ParkingHost<'_> {
             let ended = ProcessEnded { epoch: *epoch, put_off, cost_usd: end.cost_usd };
             if self.report(ask, &ended).await? {
                 bail!(
-                    "the run is parked still: its agent did not take the answer to `{ask}`. \
+                    "the run is still parked: its agent did not accept the answer to `{ask}`. \
                      `countersign parked resume {ask}` tries again, `countersign parked drop {ask}` \
                      gives it up"
                 );
@@ -309,7 +309,7 @@ pub(super) fn check_here(run: &ParkedRun) -> Result<()> {
             "its conversation {file} is not on this machine: copy it here, or resume the run on \
              {host}"
         ),
-        None => bail!("nothing tells where its conversation is"),
+        None => bail!("the place of its conversation is unknown"),
     }
 }
 

@@ -79,15 +79,11 @@ fn summary(card: &Card, now: i64) -> Vec<Cell> {
 /// The options of an ask's questions, and how to answer; empty for a call.
 fn options(ask: &AskView) -> Vec<String> {
     let questions = &ask.call.questions;
-    let numbered = |name: &str, at: usize| match questions.len() {
-        1 => name.to_owned(),
-        _ => format!("{name} {}", at + 1),
-    };
+    let numbered = |name: &str, at: usize| format!("{name} {}", at + 1);
     let mut lines = Vec::new();
-    for (at, question) in questions.iter().enumerate() {
-        if questions.len() > 1 {
-            lines.push(row(&numbered("question", at), &say::literal(&question.question)));
-        }
+    // The card shows the options of the question that waits.
+    for (at, question) in questions.iter().enumerate().filter(|_| questions.len() > 1) {
+        lines.push(row(&numbered("question", at), &say::literal(&question.question)));
         for (nth, Choice { label, description, .. }) in question.options.iter().enumerate() {
             let name = if nth == 0 { numbered("options", at) } else { String::new() };
             let meaning = description.as_deref().map(|text| format!(" — {text}"));

@@ -100,7 +100,7 @@ fn call(args: WhoArgs) -> Result<Call> {
     let args = match args {
         Some(json) => exact_json::from_str(&json).context("--args is not JSON")?,
         None if command.is_empty() => {
-            let say = "say what to explain: -- CMD, or --args JSON";
+            let say = "nothing to explain: give -- CMD, or --args JSON";
             return Err(Misused(say.into()).into());
         }
         None => caller::shell_or_text(&command)?,
@@ -183,7 +183,7 @@ pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
     };
     let lines: Vec<String> = turns.iter().map(line).collect();
     if lines.is_empty() {
-        say::out("There is no rota ([[rotas]] in the config).")?;
+        say::out("No rota is configured ([[rotas]] in the config).")?;
     } else {
         say::out(&lines.join("\n"))?;
     }

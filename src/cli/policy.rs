@@ -44,7 +44,7 @@ enum PolicyCommand {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit code 1 when the file cannot be used or an example is ruled on otherwise than it says.")]
+Exit code 1 if the file cannot be used or an example gets another decision than it names.")]
 struct PolicyTestArgs {
     /// The rules file [default: the one that the daemon uses]
     #[arg(value_name = "FILE")]
@@ -99,7 +99,7 @@ fn test(context: &Context, args: &PolicyTestArgs) -> Result<Exit> {
     }
     let all = outcome.examples;
     let wrong = outcome.surprises.len();
-    say::out(&format!("{}: {} of {all} examples hold", loaded.name, all.saturating_sub(wrong)))?;
+    say::out(&format!("{}: {} of {all} examples pass", loaded.name, all.saturating_sub(wrong)))?;
     Ok(if wrong == 0 { Exit::Good } else { Exit::Fault })
 }
 
@@ -120,7 +120,7 @@ fn score(folder: &Path) -> Result<Exit> {
     // `read_dir` has no order, and the table must be the same each time.
     files.sort();
     if files.is_empty() {
-        bail!("{} holds no corpora (*.jsonl)", folder.display());
+        bail!("{} contains no corpora (*.jsonl)", folder.display());
     }
     let corpora = files.iter().map(|file| {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -206,7 +206,7 @@ fn call(args: ExplainArgs) -> Result<Call> {
         (Some(json), _) => exact_json::from_str(&json).context("--args is not JSON")?,
         (None, Some(text)) => serde_json::json!({ "command": text }),
         (None, None) if command.is_empty() => {
-            let say = "say what to explain: -- CMD, --shell TEXT or --args JSON";
+            let say = "nothing to explain: give -- CMD, --shell TEXT or --args JSON";
             return Err(Misused(say.into()).into());
         }
         (None, None) => caller::shell_or_text(&command)?,

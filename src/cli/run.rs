@@ -211,7 +211,7 @@ async fn report_start(client: &Client, id: &str) -> Option<String> {
     match reported.await {
         Ok(token) => Some(token),
         Err(error) => {
-            say::aside(&format!("The card does not say that it was started: {error}"));
+            say::aside(&format!("The card could not be updated: {error}"));
             None
         }
     }

@@ -19,11 +19,11 @@ use tracing_subscriber::{EnvFilter, field::MakeExt, fmt::format};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints one line `ready URL` on stdout when it takes asks; the URL is the inbox, without its
+Prints one line `ready URL` on stdout when it accepts calls; the URL is the inbox, without its
 token in systemd's journal and with --no-link. Everything else it says goes to stderr.
 SIGTERM stops it cleanly, and asks that wait then wait on at the next start.
 Where there is no config yet, it makes one first, as `countersign init` does.
-COUNTERSIGN_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
+COUNTERSIGN_LOG=debug logs more; COUNTERSIGN_LOG_FORMAT=json logs JSON.")]
 pub(super) struct ServeArgs {
     /// Open a first ask, to have something to press
     #[arg(long)]

@@ -58,7 +58,12 @@ fn lines(ready: &ReadyReply, wrong: &[Wrong]) -> Vec<String> {
     if wrong.is_empty() {
         lines.push(line("problems", &say::paint(Colour::Green, "none")));
     }
-    lines.extend(ready.notes.iter().map(|note| line("note", &say::literal(note))));
+    lines.extend(
+        ready
+            .notes
+            .iter()
+            .map(|note| line("warning", &say::paint(Colour::Yellow, &say::literal(note)))),
+    );
     for Wrong { what, fix } in wrong {
         lines.push(line("problem", &say::paint(Colour::Red, &say::literal(what))));
         lines.extend(fix.as_ref().map(|fix| line("  fix", &say::literal(fix))));
@@ -201,7 +206,7 @@ pub(super) fn clock(ahead: i64) -> Option<(String, &'static str)> {
     let says = format!(
         "the daemon's clock is {seconds} s {how} the database's; deadlines go by the database's"
     );
-    (ahead.abs() > CLOCK_MS).then_some((says, "let both keep time by NTP"))
+    (ahead.abs() > CLOCK_MS).then_some((says, "synchronise both with NTP"))
 }
 
 fn counted(count: u64, what: &str) -> String {

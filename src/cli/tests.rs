@@ -231,7 +231,7 @@ fn mistake(words: &[&str]) -> String {
     match missing_dashes(&error, &words) {
         Some(fix) => fix,
         None => {
-            suggest_pause_last(&mut error);
+            suggest_nearest(&mut error, &words);
             error.to_string()
         }
     }
@@ -255,4 +255,21 @@ fn no_typing_error_is_led_to_a_pause_first() {
         assert!(!said.contains("exists: 'pause'") && !said.contains("exist: 'pause'"), "{said}");
     }
     assert!(mistake(&["countersign", "paus"]).contains("'pause'"));
+}
+
+#[test]
+fn a_typing_error_is_told_the_nearest_command_alone() {
+    for (typed, meant) in [
+        ("aprove", "'approve'"),
+        ("conect", "'connect'"),
+        ("stauts", "'status'"),
+        ("histroy", "'history'"),
+        ("aks", "'ask'"),
+        ("pa", "'parked', 'passkeys', 'pause'"),
+    ] {
+        let said = mistake(&["countersign", typed]);
+        let tip = said.lines().find_map(|line| line.split_once("exist")?.1.split_once(": "));
+        assert_eq!(tip.map(|(_, names)| names), Some(meant), "{said}");
+    }
+    assert!(!mistake(&["countersign", "terraform"]).contains("tip:"));
 }

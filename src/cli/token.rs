@@ -44,7 +44,7 @@ enum TokenCommand {
         /// How many asks one of its sessions may have; one more pauses it
         #[arg(long, value_name = "N", value_parser = limit())]
         per_task: Option<u32>,
-        /// Only a daemon with this profile takes the agent's calls
+        /// Only a daemon with this profile accepts the agent's calls
         #[arg(long, value_name = "PROFILE")]
         profile: Option<String>,
         /// Only this target or route shows what it asks, besides the inbox

@@ -46,7 +46,7 @@ pub(super) struct UpArgs {
 
 pub(super) async fn run(context: &Context, args: &UpArgs) -> Result<Exit> {
     if !args.yes && !io::stdin().is_terminal() {
-        let why = "no terminal to confirm the steps on; --yes takes them all";
+        let why = "no terminal to confirm the steps on; --yes confirms them all";
         return Err(Misused(why.into()).into());
     }
     let config = config(context)?;

@@ -91,7 +91,7 @@ fn digest(args: &VerifyTokenArgs) -> Result<String> {
     let given = match &args.args {
         Some(json) => exact_json::from_str(json).context("--args is not JSON")?,
         None if args.command.is_empty() => {
-            let say = "say what is to run: -- CMD, or --args JSON";
+            let say = "nothing to check: give -- CMD, or --args JSON";
             return Err(Misused(say.into()).into());
         }
         None => caller::shell_or_text(&args.command)?,
@@ -108,8 +108,8 @@ fn spend(token: &ExecutionToken, folder: &Path) -> Result<Result<(), RefusedToke
         Ok(all) => all,
         // FAIL-CLOSED: a folder that is made anew remembers nothing, and a used token would run again.
         Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
-            "--spent {0}: this folder is missing, so nobody knows which tokens were used; if that is \
-             so because none ever was, make it once: mkdir -m 700 {0}",
+            "--spent {0}: the folder is missing, so used tokens are unknown; if none was used \
+             yet, make it: mkdir -m 700 {0}",
             folder.display()
         ),
         Err(error) => return Err(error).with_context(cannot),

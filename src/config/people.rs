@@ -183,7 +183,7 @@ fn conflicts<'a>(
     earlier.iter().flat_map(|other| {
         let same_name = other.name.to_lowercase() == person.name.to_lowercase();
         let name = same_name.then(|| {
-            format!("[[people]] has the name `{}` twice; people are told apart by it", other.name)
+            format!("[[people]] has the name `{}` twice; names must be unique", other.name)
         });
         let shared = person.identities.iter().filter_map(|(platform, ids)| {
             let id = ids.intersection(other.identities.get(platform)?).next()?;

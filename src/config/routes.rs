@@ -108,7 +108,7 @@ fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> Target
     let fallback = section.get("fallback", targets);
     let remind = section.get("remind", times).unwrap_or_default();
     let escalate = section.tables("escalate", "routes.escalate", |entry| {
-        let after = entry.need("after", "say when, such as \"5m\"", length);
+        let after = entry.need("after", "set when, such as \"5m\"", length);
         let to = entry.need("to", "name the group or the targets", targets);
         Some(RouteEscalation { after_ms: ms(after?), to: to? })
     });
@@ -131,7 +131,7 @@ fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> Target
 
 /// The digest that is sent by itself.
 fn digest(section: &mut Section<'_>, names: &RouteNames<'_>) -> Option<ScheduledDigest> {
-    let when = section.need("when", "say \"daily 09:00\" or a day as in \"mon 09:00\"", day_time);
+    let when = section.need("when", "set \"daily 09:00\" or a day as in \"mon 09:00\"", day_time);
     let zone = section.need("zone", "name it, such as \"Europe/Rome\"", zone);
     let to = section.need("to", "name targets as in a route", |node| {
         let to =
@@ -312,7 +312,7 @@ fn rota(section: &mut Section<'_>, people: &People) -> Option<Rota> {
             None => Ok(names),
         }
     });
-    let starts = section.need("starts", "say when the first week begins", starts);
+    let starts = section.need("starts", "set when the first week begins", starts);
     let zone = section.need("zone", "name it, such as \"Europe/Rome\"", zone);
     Some(Rota { name: name?, people: people?, starts: starts?, zone: zone? })
 }

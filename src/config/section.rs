@@ -245,8 +245,18 @@ pub(super) fn read_file(file: &Path, text: &str) -> Result<ConfigTable, String> 
         Err(error) => {
             let place = lines.place(error.span().map_or(0, |span| span.start));
             // The text is not repeated, because it may be a secret.
-            Err(format!("{place}: invalid TOML: {}", error.message().replace('\n', ", ")))
+            Err(format!("{place}: invalid TOML: {}", in_words(error.message())))
         }
+    }
+}
+
+/// What the parser says, for people.
+fn in_words(problem: &str) -> String {
+    match problem {
+        "invalid basic string, expected `\"`" | "invalid literal string, expected `'`" => {
+            "missing closing quote".to_owned()
+        }
+        other => other.replace('\n', ", "),
     }
 }
 

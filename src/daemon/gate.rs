@@ -124,8 +124,8 @@ fn patience(wanted: &config::PolicySettings, system: DefaultTimeout) -> (i64, On
         None => {
             if matches!(system, DefaultTimeout::Approve(_)) {
                 tracing::warn!(
-                    "the policy's file wants silence to approve, and [policy] \
-                    approve_on_timeout names no tools: silence denies"
+                    "the policy's file approves on timeout, but [policy] approve_on_timeout names \
+                     no tools: timeouts deny"
                 );
             }
             on_timeout

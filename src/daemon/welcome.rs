@@ -68,7 +68,7 @@ pub(super) async fn inbox_listens(inbox: &Inbox) {
     let mut receiving = inbox.signals().follow_receiving();
     let listens = receiving.wait_for(|now| *now == Receiving::Listening);
     if timeout(INBOX_STARTS, listens).await.is_err() {
-        tracing::warn!("the inbox does not take presses yet; it goes on trying");
+        tracing::warn!("the inbox does not accept presses yet; retrying");
     }
 }
 
@@ -119,10 +119,13 @@ pub(super) async fn demo(gate: Arc<Gate>, url: String) {
     let ask = match gate.submit(call, false).await {
         Ok(SubmitOutcome::Asked(ask, _)) => ask,
         Ok(SubmitOutcome::Ruled(ruling)) => {
-            say(&format!("\nNo ask for a rehearsal: your rules say {} at once.\n", ruling.verdict));
+            say(&format!(
+                "\nNo rehearsal: your rules {} its call without asking.\n",
+                ruling.verdict
+            ));
             return;
         }
-        Err(error) => return say(&format!("\nNo ask for a rehearsal: {error}\n")),
+        Err(error) => return say(&format!("\nNo rehearsal: {error}\n")),
     };
     say(&format!(
         "\nA first ask is waiting. Open the inbox and press a button:\n\n    {url}\n\n\
@@ -150,11 +153,10 @@ fn happened(ask: &Ask) -> String {
         }
         (State::Answered(_), Decision::Answer) => format!("Answered by {}.", answer.by),
         (State::Answered(_), Decision::Deny) => {
-            format!("Denied by {}: an agent would now be told no, and by whom.", answer.by)
+            format!("Denied by {}: an agent would now read that, and not run it.", answer.by)
         }
         (State::Expired(_), _) => {
-            "Nobody pressed, so it was denied: an agent would be told that nobody answered."
-                .to_owned()
+            "Nobody answered, so it was denied. An agent would read that.".to_owned()
         }
         _ => "It was cancelled.".to_owned(),
     };

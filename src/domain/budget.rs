@@ -51,7 +51,7 @@ impl Budget {
         if !(1..=MOST).contains(&self.calls.len()) {
             let many = self.calls.len();
             return Err(Malformed(format!(
-                "`budget.calls` has {many} calls; 1 to {MOST} are taken"
+                "`budget.calls` must have 1 to {MOST} calls, and has {many}"
             )));
         }
         if !(1..=LONGEST).contains(&self.for_s) {

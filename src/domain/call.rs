@@ -453,7 +453,7 @@ pub(super) fn is_no_longer(field: &str, text: &str, most: usize) -> Result<(), M
     match length <= most {
         true => Ok(()),
         false => {
-            Err(Malformed(format!("`{field}` has {length} characters; at most {most} are taken")))
+            Err(Malformed(format!("`{field}` has {length} characters; at most {most} are allowed")))
         }
     }
 }
@@ -493,16 +493,13 @@ const MOST: usize = 200_000;
 /// A sentence that names the field and the limit.
 pub(super) fn is_within(field: &str, value: &Value) -> Result<(), Malformed> {
     if is_deeper(value, DEEPEST) {
-        return Err(Malformed(format!(
-            "`{field}` is nested more than {DEEPEST} levels deep; no more are taken"
-        )));
+        return Err(Malformed(format!("`{field}` is nested more than {DEEPEST} levels deep")));
     }
     // Counted after the depth is known, which bounds the recursion.
     match left(value, MOST) {
         Some(_) => Ok(()),
         None => Err(Malformed(format!(
-            "`{field}` holds more than {MOST} values; no more are taken: hand it in as several \
-             calls"
+            "`{field}` holds more than {MOST} values; submit it as several calls"
         ))),
     }
 }
@@ -610,8 +607,7 @@ mod extents {
     #[test]
     fn a_field_with_more_values_than_are_taken_is_refused_by_name_and_none_is_left_out() {
         let too_many = Err(Malformed(
-            "`args` holds more than 200000 values; no more are taken: hand it in as several calls"
-                .into(),
+            "`args` holds more than 200000 values; submit it as several calls".into(),
         ));
         // The list itself is a value too.
         let list = |values: usize| json!(vec![0; values]);

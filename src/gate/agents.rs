@@ -52,7 +52,7 @@ pub enum TokenOutcome {
 #[derive(Debug)]
 #[must_use]
 pub enum AgentResumed {
-    /// Its calls are taken again.
+    /// Its calls are accepted again.
     Done(Box<AgentToken>),
     /// It was not paused.
     NotPaused,
@@ -108,7 +108,7 @@ impl Gate {
         }
         let names = self.store.names_with_token().await?;
         if let Some(like) = names.iter().find(|it| *it != name && looks_like(name, it)) {
-            let why = format!("people would take `{name}` for `{like}`, which has a token");
+            let why = format!("`{name}` looks like `{like}`, which has a token");
             return Ok(TokenOutcome::Unfit(why));
         }
         let (secret, hash) = fresh();

@@ -380,7 +380,7 @@ impl Gate {
 
     async fn note_stranger(&self, ask: &Ask, who: &Who) -> Result<(), StoreError> {
         tracing::warn!(ask_id = %ask.id, platform = who.platform, presser = %who.id,
-            "somebody who is no approver tried to answer");
+            "somebody who is not an approver tried to answer");
         let data = json!({"platform": who.platform, "id": who.id, "name": who.name});
         self.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
     }
@@ -498,7 +498,7 @@ fn words(ask: &Ask) -> String {
 fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
     if ask.body.resumes.is_some() {
         return match answer.decision {
-            Decision::Approve => "Resumed: its calls are taken again.".to_owned(),
+            Decision::Approve => "Resumed: its calls are accepted again.".to_owned(),
             _ => {
                 let name = &ask.body.call.agent;
                 format!("It stays paused. `countersign token resume {name}` resumes it.")
@@ -513,12 +513,12 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
         return "Approved: the agent may try exactly this once more.".to_owned();
     }
     match (answer.decision, answer.scope) {
-        (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
+        (Decision::Deny, _) if ask.is_question() => "Declined.".to_owned(),
         (Decision::Deny, _) => match answer.then {
             OnDeny::GoOn if answer.reason.is_some() => "Denied; the agent reads your words.",
             OnDeny::GoOn => "Denied.",
-            OnDeny::Stop => "Denied; the agent is told to stop.",
-            OnDeny::Explain => "Denied; the agent is told to explain itself.",
+            OnDeny::Stop => "Denied; the agent must stop.",
+            OnDeny::Explain => "Denied; the agent must explain itself.",
         }
         .to_owned(),
         (Decision::Answer, _) => "Answered.".to_owned(),

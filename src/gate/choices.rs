@@ -125,7 +125,7 @@ impl Choices {
     pub fn cautions(&self) -> Vec<String> {
         let yolo = self.settings.mode.as_deref() == Some("yolo");
         let yolo = yolo.then(|| {
-            "mode = \"yolo\" is in force: what no rule asks for runs without asking anybody"
+            "mode = \"yolo\" is in force: what would be asked runs without asking, critical calls too"
                 .to_owned()
         });
         let void = self.policy.warnings().into_iter();

@@ -444,7 +444,7 @@ impl Gate {
         }
         let touched = self.beside(bytes(call), || touches(&given.facts, &small)).await;
         let why = || {
-            format!("the answer rule {} wants more than the grant that would allow it", first.rule)
+            format!("the answer rule {} needs more than the grant that would allow it", first.rule)
         };
         Ok(touched.then(why))
     }

@@ -281,7 +281,7 @@ fn too_much(
     (agent, _): &SessionName,
     bytes: u64,
 ) -> Option<String> {
-    const THEN: &str = "try again when some of them are answered, or take some back";
+    const THEN: &str = "try again when some of them are answered, or cancel some";
     let megabytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let (more, name) = (bytes + mine.bytes, countersign_port::line(agent));
     if mine.asks >= limits.asks_per_agent {
@@ -308,7 +308,7 @@ fn too_much(
     }
     if all.asks >= limits.asks {
         return Some(format!(
-            "{} asks are open here, and no more are taken ([limits] open_asks = {}); {THEN}",
+            "{} asks are open here, which is the limit ([limits] open_asks = {}); {THEN}",
             all.asks, limits.asks
         ));
     }

@@ -54,8 +54,7 @@ impl Gate {
                 _ => PauseOutcome::Switched(match mode {
                     PauseMode::Deny => "Paused: every call is denied until /resume.".to_owned(),
                     PauseMode::Hold => {
-                        "Paused: every call is held until /resume; deadlines stand still."
-                            .to_owned()
+                        "Paused: every call waits until /resume; deadlines are paused.".to_owned()
                     }
                 }),
             })
@@ -83,7 +82,7 @@ impl Gate {
             tracing::warn!(by = %by, "the pause is over");
             gate.release().await?;
             let time = clock::span(clock::now_ms().saturating_sub(ended.since));
-            Ok(PauseOutcome::Switched(format!("Resumed after {time}: calls are taken again.")))
+            Ok(PauseOutcome::Switched(format!("Resumed after {time}: calls are accepted again.")))
         })
         .await
     }

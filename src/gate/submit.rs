@@ -58,7 +58,7 @@ pub enum SubmitError {
     #[error("{0}")]
     NotThisAgent(String),
     /// The daemon stops, and asks nobody any more.
-    #[error("this daemon stops; hand the call in again, with the same key, in a moment")]
+    #[error("this daemon is stopping; submit the call again, with the same key, in a moment")]
     Stopping,
     /// The policy cannot rule on it.
     #[error("{0}")]
@@ -478,8 +478,8 @@ impl<'g> Submission<'g> {
         let exempt = call.appeal.is_some() || !call.questions.is_empty() || ruling.held;
         let rule = handling.unexplained.as_ref().filter(|_| !exempt)?;
         let reason = format!(
-            "the rule {} wants a reason, and this call gives none: make it again with a \
-             `description` or `reason` that says what it is for",
+            "the rule {} needs a reason, and this call has none: repeat it with a `description` \
+             or `reason`",
             line(rule)
         );
         let verdict = Verdict::Deny;

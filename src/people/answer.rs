@@ -114,7 +114,7 @@ pub enum Refusal {
     #[error("{0}")]
     Closed(String),
     /// The deadline has passed, even if the row does not say so yet.
-    #[error("Too late: the deadline passed at {0}, and the agent was told that nobody answered.")]
+    #[error("Too late: the deadline passed at {0}, and the agent has its answer.")]
     Late(String),
     /// The answer cannot be undone any more.
     #[error("{0}")]
@@ -146,7 +146,7 @@ const NO_APPROVAL: &str = "This is a question: choose an answer, or decline to a
 /// How a person is asked for words.
 const REASON: &str = "Reason, sent to the agent word for word:";
 const EDIT: &str = "New text (replaces all of it). You confirm the diff next.";
-pub const NO_EDIT: &str = "There is no command or new text here that could be changed.";
+pub const NO_EDIT: &str = "This call has no command or new text to edit.";
 const NOTE: &str = "What should the agent know? Your text approves the call, once.";
 
 /// Decides what an approver's attempt comes to.
@@ -196,7 +196,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         // FAIL-CLOSED: approving a question would make up an answer to it.
         Action::Approve { .. } | Action::ApproveParts(_) if ask.is_question() => unfit(NO_APPROVAL),
         Action::Approve { scope } if !ask.body.offers(scope) => {
-            unfit("There is no rule to remember for this call: approve it once, or deny it.")
+            unfit("No rule can be stored for this call: approve it once, or deny it.")
         }
         Action::Approve { scope } => close(approve(scope)),
         Action::Words { wanted, text: None } => match wanted {
@@ -329,7 +329,7 @@ fn as_edited(ask: &Ask, edit: &ProposedEdit, new: impl Fn(Decision) -> Answer) -
 // FAIL-CLOSED: a part that does not exist is refused, never left out.
 fn store_parts(ask: &Ask, mut parts: Vec<usize>, approval: Answer) -> Result<Change, Refusal> {
     if !ask.body.offers(Scope::Always) {
-        return unfit("There is no rule to remember for this call: approve it once, or deny it.");
+        return unfit("No rule can be stored for this call: approve it once, or deny it.");
     }
     if let Some(wrong) = parts.iter().find(|at| **at >= ask.body.always.len()) {
         return Err(Refusal::Unfit(format!(
@@ -352,7 +352,7 @@ pub fn already(answer: &Answer) -> String {
     let at = clock::short(answer.at);
     match (&answer.by, answer.decision) {
         (By::Timeout | By::NoApprover, Decision::Deny) => {
-            format!("Too late: nobody answered by {at}, and the agent was told so.")
+            format!("Too late: nobody answered by {at}, so it was denied.")
         }
         (By::Timeout | By::NoApprover, Decision::Approve | Decision::Answer | Decision::Edit) => {
             format!("Too late: it was approved by the deadline at {at}, as configured.")
@@ -414,7 +414,7 @@ fn undo(ask: &Ask, by: &Approver, now: i64) -> Result<Undone, Refusal> {
         Some(until) if now < until => Ok(Undone { by: person(by), at: now }),
         _ => Err(Refusal::Over(
             "Too late: an answer can be undone for 10 minutes. Its rules still hold; `countersign \
-             grants revoke` takes them back."
+             grants revoke` removes them."
                 .to_owned(),
         )),
     }
@@ -522,7 +522,7 @@ mod tests {
     fn what_remembers_needs_a_rule_to_remember() {
         for scope in [Scope::Session, Scope::Always, Scope::Timed(600)] {
             let refused = unfit(&permission(false), Action::Approve { scope });
-            assert!(refused.starts_with("There is no rule to remember"), "{refused}");
+            assert!(refused.starts_with("No rule can be stored"), "{refused}");
             let taken = apply(&permission(true), &approver(), Action::Approve { scope }, 10);
             assert!(matches!(taken, Ok(Change::Close(_))));
         }
@@ -855,11 +855,7 @@ mod tests {
             (ana(), Decision::Answer, "Already answered by Ana at AT."),
             (ana(), Decision::Deny, "Already denied by Ana at AT."),
             (grant(), Decision::Approve, "Already approved by the grant g1 at AT."),
-            (
-                By::Timeout,
-                Decision::Deny,
-                "Too late: nobody answered by AT, and the agent was told so.",
-            ),
+            (By::Timeout, Decision::Deny, "Too late: nobody answered by AT, so it was denied."),
             (
                 By::NoApprover,
                 Decision::Approve,

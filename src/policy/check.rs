@@ -76,7 +76,7 @@ fn never_matches(entry: &RuleEntry) -> Option<String> {
                 && entry.rule.verdict == Verdict::Allow =>
         {
             Some(format!(
-                "every command of a text is ruled on alone, so {pattern:?} never matches; write \
+                "every command of a text is checked alone, so {pattern:?} never matches; write \
                  one rule per command"
             ))
         }

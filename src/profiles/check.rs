@@ -114,8 +114,8 @@ impl Options {
 
     /// Returns the decision and the name that rules files use for its tool.
     fn answer(&self, json: &str) -> Result<(Decision, String), String> {
-        let line: CallLine =
-            exact_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
+        let line: CallLine = exact_json::from_str(json)
+            .map_err(|error| format!("the line is not a call: {error}"))?;
         let home = line.call.home.clone();
         let home = home.as_deref();
         let given;

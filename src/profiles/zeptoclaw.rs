@@ -65,7 +65,8 @@ impl System for Zeptoclaw {
             (CategoryPermission::RequiresApproval, false) => (
                 Verdict::Deny,
                 format!(
-                    "Mode {mode} wants approval for tools of category {category}, and the approval \
+                    "Mode {mode} requires approval for tools of category {category}, and the \
+                     approval \
                      policy does not cover {}.",
                     call.tool
                 ),

@@ -136,7 +136,7 @@ pub enum RestoreError {
     #[error("{0}; a store is restored while no daemon runs")]
     Running(StoreError),
     /// The file holds no intact store.
-    #[error("{} is no intact backup of a store: {why}", at.display())]
+    #[error("{} is not an intact backup of a store: {why}", at.display())]
     Unreadable {
         /// The file.
         at: PathBuf,

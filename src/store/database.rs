@@ -33,7 +33,7 @@ impl Database {
     /// # Errors
     /// Names the expected forms. It does not repeat the input, which may hold a password.
     pub fn read(text: &str, resolve: impl Fn(&str) -> PathBuf) -> Result<Self, String> {
-        const WANTED: &str = "wants \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"";
+        const WANTED: &str = "must be \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"";
         if let Some(rest) = text.strip_prefix("sqlite:") {
             // `:memory:` would lose every ask at a restart, so it is no store.
             return match rest.strip_prefix("//").unwrap_or(rest) {

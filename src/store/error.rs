@@ -230,7 +230,7 @@ impl Trouble {
                 error.to_string(),
                 format!(
                     "let the daemon read and write {}; where its content is lost, `countersign \
-                     serve --new-store` takes the store that it finds",
+                     serve --new-store` starts with the store that it finds",
                     file.display()
                 ),
             ),
@@ -280,12 +280,12 @@ fn sqlite(code: &str, database: &Database) -> Option<(String, String)> {
     // BUSY 5, LOCKED 6, NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26.
     let (says, fix) = match code & 0xff {
         5 | 6 => ("is locked by another program", format!("close whatever else has {at} open")),
-        7 => ("cannot be worked on for want of memory", "free memory".to_owned()),
+        7 => ("has no memory left", "free memory".to_owned()),
         8 => (
             "cannot be written",
             format!(
-                "make {at} and its folder writable for the daemon; a disk that turned read-only by \
-                 itself met a fault, of which the system's log tells"
+                "make {at} and its folder writable for the daemon; if its disk turned read-only \
+                 by itself, check the system's log"
             ),
         ),
         10 => ("cannot be read or written", "look at the disk and the system's log".to_owned()),
@@ -304,7 +304,7 @@ fn postgres(code: &str, database: &Database) -> Option<(String, String)> {
     // and crash), 08 (connection), XX (internal error) and 58 (system error).
     let (says, fix) = match code {
         "53100" => ("has no room left", "free space on the server's disk".to_owned()),
-        "53300" => ("takes no more connections", "raise its max_connections".to_owned()),
+        "53300" => ("accepts no more connections", "raise its max_connections".to_owned()),
         "25006" => ("is read-only", "name the primary server in [store] url".to_owned()),
         "3D000" => ("is not there", "create the database, or correct [store] url".to_owned()),
         "42501" => ("refuses us", "grant this user the schema and its tables".to_owned()),

@@ -185,7 +185,7 @@ impl Store {
 
     /// Notes that the process with this number has ended, so that others may resume the run at
     /// once, and what it has cost so far, in millionths of a dollar. One that has put its call off
-    /// did not run it, whatever it took. Whether the run is parked still.
+    /// did not run it, whatever it took. Whether the run is still parked.
     pub async fn process_ended(
         &self,
         ask: &str,

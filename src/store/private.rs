@@ -53,13 +53,12 @@ pub fn files(file: &Path) -> Result<(), String> {
         };
         if found.is_symlink() {
             return Err(format!(
-                "{} is a link, and somebody may let it lead elsewhere; name the file itself in \
-                 [store] url",
+                "{} is a link, which others may redirect; name the file itself in [store] url",
                 path.display()
             ));
         }
         if !found.is_file() {
-            return Err(format!("{} is no plain file; move it away", path.display()));
+            return Err(format!("{} is not a plain file; move it away", path.display()));
         }
         is_ours(&path, &found, file.parent().unwrap_or(Path::new(".")))?;
         tighten(&path, &found, 0o077)?;
@@ -182,7 +181,7 @@ mod tests {
         }
         let file = folder.path().join("folder.db");
         fs::create_dir(&file).unwrap();
-        assert!(files(&file).unwrap_err().contains("no plain file"));
+        assert!(files(&file).unwrap_err().contains("not a plain file"));
     }
 
     #[test]

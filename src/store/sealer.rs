@@ -277,8 +277,8 @@ impl LogSealer {
             StateFile::Holds(..) => fresh,
             StateFile::Gone if self.store.has_signer(&self.public()).await? => LogState {
                 broken: lost(
-                    "log.head is gone from the state folder, which says where the log \
-                    ended: nobody can tell whether it was cut off or written anew",
+                    "log.head is missing from the state folder, so it is unknown whether the log \
+                     was cut off or written anew",
                 ),
                 ..fresh
             },
@@ -723,7 +723,10 @@ pub fn log_key_problem(state: &Path) -> Option<LogKeyProblem> {
             _ => None,
         },
         KeyFile::Gone if signed => Some(LogKeyProblem {
-            says: format!("{} is gone, with which the log was signed", state.join(KEY).display()),
+            says: format!(
+                "{} is missing, with which the log was signed",
+                state.join(KEY).display()
+            ),
             fix: PUT_BACK,
         }),
         KeyFile::Gone => None,

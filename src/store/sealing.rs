@@ -459,7 +459,7 @@ async fn extend(tx: &mut Tx, round: &mut Round, new: Vec<AnyRow>) -> Result<(), 
             RowOrigin::Foreign => {
                 let quoted: String = whole.data.chars().take(QUOTED).collect();
                 let says = format!(
-                    "a row was added, copied or changed by somebody who is no daemon of this \
+                    "a row was added, copied or changed by something other than a daemon of this \
                      log: event {id}, `{}`, {quoted}",
                     whole.kind
                 );

@@ -303,7 +303,7 @@ pub(super) async fn find(api: &Api, id: &str, reader: &AskReader) -> Result<Ask,
     match (found.pop(), found.len()) {
         (Some(found), 0) if id.len() >= 3 => Ok(found),
         (Some(_), 1..) => {
-            Err(ApiError::bad_request(format!("`{id}` begins several asks; say more of it")))
+            Err(ApiError::bad_request(format!("`{id}` matches several asks; type more of the id")))
         }
         _ => Err(no_such(id)),
     }

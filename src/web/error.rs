@@ -85,8 +85,8 @@ impl From<StoreError> for ApiError {
         }
         let sentence = match error {
             StoreError::Uncertain(_) => {
-                "the connection to the store was lost, so it is uncertain whether this was kept; \
-                 ask again, with the same key, to learn its state"
+                "the connection to the store was lost, so it is unknown whether this was stored; \
+                 repeat it, with the same key, to see"
             }
             _ => {
                 "the store does not work at the moment; nothing was changed, and nothing may run. \
@@ -122,7 +122,9 @@ impl From<BytesRejection> for ApiError {
 
 impl From<QueryRejection> for ApiError {
     fn from(rejection: QueryRejection) -> Self {
-        Self::bad_request(format!("the query cannot be read: {}", rejection.body_text()))
+        let text = rejection.body_text();
+        let why = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+        Self::bad_request(format!("invalid query: {why}"))
     }
 }
 
@@ -136,7 +138,7 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Api
 
 /// 400 for a body that cannot be parsed.
 pub(super) fn unreadable(error: &serde_json::Error) -> ApiError {
-    ApiError::bad_request(format!("the body is not what is taken here: {error}"))
+    ApiError::bad_request(format!("invalid body: {error}"))
 }
 
 #[cfg(test)]

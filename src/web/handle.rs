@@ -120,8 +120,7 @@ impl Handle {
                 Ok(Who { platform: "inbox", id: id.clone(), name: name.clone(), roles: Vec::new() })
             }
             Self::Agent | Self::Named(_) => Err(ApiError::forbidden(
-                "this handle may open asks and read their answers; answering needs the \
-                 approver's token",
+                "this token may open asks and read their answers; this needs the approver's token",
             )),
         }
     }

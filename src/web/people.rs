@@ -65,7 +65,7 @@ fn approver(handle: &Handle) -> Result<(), ApiError> {
     match handle {
         Handle::Approver | Handle::Person(_) | Handle::Inbox(_) => Ok(()),
         Handle::Agent | Handle::Named(_) => {
-            Err(ApiError::forbidden("who could answer is told with the approver's token only"))
+            Err(ApiError::forbidden("only the approver's token may read who could answer"))
         }
     }
 }

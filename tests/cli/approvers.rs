@@ -72,5 +72,5 @@ async fn a_call_that_rules_decide_asks_nobody_and_nothing_to_explain_is_a_mistak
     assert!(told.stdout.starts_with("Nobody is asked: your rules allow this ("), "{told:?}");
     let told = explain(home.path(), &[]).await;
     assert_eq!(told.code, Some(2), "{told:?}");
-    assert!(told.stderr.contains("say what to explain"), "{told:?}");
+    assert!(told.stderr.contains("nothing to explain"), "{told:?}");
 }

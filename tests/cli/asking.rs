@@ -160,7 +160,7 @@ async fn a_question_prints_the_answer() {
     assert_ne!(approved.code, Some(0), "questions are never approved without answers");
     let shown = run(&daemon, &["pending", "--full"]).await.stdout;
     let options = format!(
-        "    options    SQLite\n               Postgres\n    answer     countersign answer {id} OPTION\n"
+        "    offers     SQLite · Postgres · Other… · Decline\n    answer     countersign answer {id} OPTION\n"
     );
     assert!(shown.ends_with(&options), "{shown}");
     let refused = run(&daemon, &["answer", &id, "Oracle"]).await;

@@ -58,7 +58,7 @@ async fn a_rule_that_decides_without_a_person_is_named_as_such() {
 async fn every_reason_why_a_prompt_does_not_arrive_is_a_sentence() {
     let mut daemon = Daemon::start("").await;
     let expected = json!({"check": "live", "state": "fail",
-        "says": "Copilot CLI is not connected, so nothing of it arrives here",
+        "says": "Copilot CLI is not connected, so its calls do not arrive here",
         "fix": "countersign connect copilot"});
     assert_eq!(tried(&daemon, "copilot").await, expected);
 

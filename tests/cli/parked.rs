@@ -513,7 +513,7 @@ async fn a_run_that_is_killed_between_parking_and_putting_off_runs_nothing() {
         let id = id_of(&listed(&daemon).await[0]);
         run(&daemon, &["approve", &id]).await;
         let resumed = run(&daemon, &["parked", "resume", &id]).await;
-        assert!(resumed.stderr.contains("the run is parked still"), "{what:?}: {resumed:?}");
+        assert!(resumed.stderr.contains("the run is still parked"), "{what:?}: {resumed:?}");
         assert_eq!(said(&daemon, "ran"), "", "{what:?}");
         assert_eq!(id_of(&listed(&daemon).await[0]), id, "{what:?}");
     }

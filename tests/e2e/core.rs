@@ -244,7 +244,7 @@ async fn malformed_and_oversized_requests_get_a_sentence_and_change_nothing() {
     let (status, error) = send("{\"agent\":\"a\",\"session\":\"s\"}".into()).await;
     assert_eq!(
         (status, error.as_str()),
-        (400, "the body is not what is taken here: missing field `tool` at line 1 column 27")
+        (400, "invalid body: missing field `tool` at line 1 column 27")
     );
     let (status, error) = send("x".repeat(2 << 20)).await;
     assert_eq!((status, error.as_str()), (413, "the request is larger than 1 MiB"));

@@ -103,7 +103,7 @@ async fn a_stranger_is_told_privately_and_a_role_admits() {
     let refusal = "You may not answer this: you are not on the list of approvers.";
     assert_eq!(told, Told::Privately(refusal.into()));
     assert_eq!(daemon.read(&id).await["state"], "open");
-    daemon.says("somebody who is no approver tried to answer").await;
+    daemon.says("somebody who is not an approver tried to answer").await;
     let told =
         discord.press(&card.reference, "Deny", &Person::new("5", "Rik").with_role("77")).await;
     assert_eq!(told, Told::Privately("Denied.".into()));

@@ -2,6 +2,7 @@
 //! button that remembers something, on every platform, by pressing it.
 
 mod generated;
+mod questions;
 
 use crate::{
     daemon::{AGENT, APPROVER, Daemon},
@@ -83,16 +84,22 @@ enum Surface {
 impl Surface {
     /// The open message of this ask that has such a button.
     async fn message(&self, ask: &str, button: &str) -> OpenMessage {
-        let has = |it: &OpenMessage| it.buttons.iter().any(is(button)) && it.text.contains(ask);
+        let names = match self {
+            // Only a card of Telegram and of the page names its ask, and only there several are open.
+            Self::Chat(GroupChat::Discord(_) | GroupChat::Slack(_)) => "",
+            _ => ask,
+        };
+        self.shown(|it| it.buttons.iter().any(is(button)) && it.text.contains(names)).await
+    }
+
+    /// The newest open message that is as wanted.
+    async fn shown(&self, wanted: impl Fn(&OpenMessage) -> bool) -> OpenMessage {
         match self {
-            // Only a card of Telegram names its ask, and only there several may be open.
-            Self::Chat(chat) if !matches!(chat, GroupChat::Telegram(_)) => {
-                let only = || chat.open().pop().filter(|it| it.buttons.iter().any(is(button)));
-                chat.until("a card", only).await
+            Self::Chat(chat) => {
+                chat.until("a card", || chat.open().into_iter().rfind(|it| wanted(it))).await
             }
-            Self::Chat(chat) => chat.until("a card", || chat.open().into_iter().find(has)).await,
             Self::Inbox(page) => {
-                let wanted = |card: &Value| has(&on_page(card));
+                let wanted = |card: &Value| wanted(&on_page(card));
                 on_page(&page.1.lock().await.card(wanted).await)
             }
         }
@@ -155,6 +162,31 @@ struct Trial {
 }
 
 impl Trial {
+    /// In a chat, where the token of the tests revokes what was stored.
+    async fn in_chat(chat: GroupChat, more: &str) -> Self {
+        match &chat {
+            GroupChat::Telegram(_) => {}
+            GroupChat::Discord(chat) => chat.without_limits(),
+            GroupChat::Slack(chat) => chat.without_limits(),
+        }
+        let config = chat.config().replace("[approvers]\n", "[approvers]\ninbox = true\n");
+        let daemon = Daemon::start(&format!("{config}{more}")).await;
+        match &chat {
+            GroupChat::Telegram(_) => {}
+            GroupChat::Discord(chat) => chat.until_online().await,
+            GroupChat::Slack(chat) => chat.until_online().await,
+        }
+        Self { surface: Surface::Chat(chat), daemon }
+    }
+
+    /// At the real inbox.
+    async fn at_inbox(more: &str) -> Self {
+        let daemon = Daemon::start(&format!("[approvers]\ninbox = true\n{more}")).await;
+        let visitor = Visitor::enter(&daemon.inbox).await;
+        let feed = Mutex::new(visitor.follow().await);
+        Self { surface: Surface::Inbox(Box::new((visitor, feed))), daemon }
+    }
+
     /// Every label of this call's card that remembers something; `None` where nobody is asked.
     async fn labels(&self, call: &Value) -> Option<Vec<String>> {
         let (status, reply) = self.daemon.call(call).await;
@@ -286,15 +318,7 @@ fn named(grant: &Value) -> String {
 }
 
 async fn every_label_says_what_its_grant_covers(chat: GroupChat) {
-    // The token of the tests revokes what was stored.
-    let config = chat.config().replace("[approvers]\n", "[approvers]\ninbox = true\n");
-    let daemon = Daemon::start(&config).await;
-    match &chat {
-        GroupChat::Telegram(_) => {}
-        GroupChat::Discord(chat) => chat.until_online().await,
-        GroupChat::Slack(chat) => chat.until_online().await,
-    }
-    let trial = Trial { surface: Surface::Chat(chat), daemon };
+    let trial = Trial::in_chat(chat, "").await;
     let mut tried = 0;
     for kind in kinds() {
         for label in trial.labels(&kind[0]).await.unwrap() {

@@ -139,7 +139,7 @@ fn open(card: &Value) -> bool {
     card["card"]["tone"] == "open"
 }
 
-const INVALID: &str = "What 127.0.0.1 sent back lets nobody in. Sign in once more.";
+const INVALID: &str = "The reply of 127.0.0.1 is not valid. Sign in again.";
 const AWAY: &str = "127.0.0.1 cannot be asked just now. Try again in a moment.";
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn who_is_nobody_here_is_told_their_id_and_not_let_in() {
     let daemon = daemon(&idp.settings(), TEAM).await;
     idp.sign_in(json!({"sub": "eve-1", "name": "Ana", "email": "ana-7", "email_verified": true}));
     let told = Browser::default().sign_in(&daemon, &idp).await.err().unwrap();
-    let wanted = "127.0.0.1 knows you as eve-1, and nobody has that here. Ask the operator to add \
+    let wanted = "127.0.0.1 knows you as eve-1, which is unknown here. Ask the operator to add \
                   `oidc = \"eve-1\"` to your entry of [[people]].";
     assert_eq!(told, wanted);
     for claims in [json!({"sub": ""}), json!({"sub": 7}), json!({}), json!({"sub": "ana-7\n"})] {
@@ -283,7 +283,7 @@ async fn a_mail_address_names_somebody_only_where_the_provider_has_verified_it()
     let idp = FakeProvider::start().await;
     let oidc = format!("{}claim = \"email\"\ngroup = \"approvers\"\n", idp.settings());
     let daemon = daemon(&oidc, "[[people]]\nname = \"Ana\"\noidc = \"Ana@Example.org\"\n").await;
-    let unverified = "Your mail address is not verified there, so it names nobody here.";
+    let unverified = "Your mail address is not verified there, so it cannot sign you in.";
     let outside = "Your account is not in the group that may sign in here.";
     let with = |verified: Value, groups: Value| json!({"sub": "1", "email": "ana@example.org", "email_verified": verified, "groups": groups});
     let group = || json!(["x", "approvers"]);

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const TEAM: &str = "[[people]]\nname = \"Ana\"\noidc = [\"ana-7\", \"ana-8\"]\n\
                     token = \"anas-own-token\"\n\
                     [[people]]\nname = \"Ben\"\noidc = \"ben-8\"\n";
-const REFUSED: &str = "This passkey lets nobody in here (any more). Write /login to the bot for a \
+const REFUSED: &str = "This passkey is not valid here (any more). Send /login to the bot for a \
                        link instead.";
 const NO_PASSKEY: &str = "The browser's passkey is not valid for this inbox. Try again.";
 
@@ -359,8 +359,8 @@ async fn a_counter_that_does_not_rise_is_refused_and_logged() {
     let mut phone = phone(&signed_in(&daemon, &idp, "ana-7").await).await;
     phone.counter = 9;
     assert!(enter(&daemon, &mut phone).await.is_ok());
-    let copy = "This passkey was used in an order that only a copy of it explains, so it lets \
-                nobody in. Remove it, and add a new one.";
+    let copy = "This passkey seems to have been copied, so it is refused. Remove it, and add a \
+                new one.";
     for counter in [9, 5, 0] {
         phone.counter = counter;
         assert_eq!(enter(&daemon, &mut phone).await.err().as_deref(), Some(copy), "{counter}");
@@ -577,9 +577,7 @@ async fn in_a_browser_a_person_adds_a_passkey_and_comes_back_with_it_alone() {
     page.go(&format!("{PUBLIC}/sign-in")).await;
     page.until("!document.querySelector('#passkey').hidden").await;
     page.click("#passkey").await;
-    page.until(
-        "document.querySelector('#said').innerText.startsWith('This passkey lets nobody in')",
-    )
-    .await;
+    page.until("document.querySelector('#said').innerText.startsWith('This passkey is not valid')")
+        .await;
     assert_eq!(events(&daemon, "passkey_removed").await.len(), 1);
 }

@@ -43,7 +43,7 @@ async fn a_pause_from_a_chat_holds_what_rules_allow_and_stops_deadlines_until_it
     let card = telegram.card(GROUP).await;
     let approve = telegram.button(GROUP, card.id, "Approve");
     let paused = say(&telegram, "/pause").await;
-    assert!(paused.starts_with("Paused: every call is held"), "{paused}");
+    assert!(paused.starts_with("Paused: every call waits"), "{paused}");
     assert!(say(&telegram, "/pause").await.ends_with("already."));
 
     let held = daemon.ask(&shell("ls -l")).await;
@@ -128,7 +128,7 @@ async fn only_approvers_switch_it_and_the_command_line_does_too() {
     assert!(run(&["doctor"]).await.1.contains("everything is paused since"));
     let visitor = crate::inbox_visitor::Visitor::enter(&daemon.inbox).await;
     assert!(visitor.command("resume").await.starts_with("Resumed after "));
-    assert!(visitor.command("pause").await.starts_with("Paused: every call is held"));
+    assert!(visitor.command("pause").await.starts_with("Paused: every call waits"));
     assert_eq!(visitor.command("approve").await.split(' ').next(), Some("Which"));
     assert_eq!(visitor.command("rm").await, "There is no such command.");
     let unknown = daemon.post("/v1/pause", APPROVER, &json!({"mode": "maybe"})).await;

@@ -415,7 +415,7 @@ async fn an_agent_neither_makes_nor_reads_pairings_and_an_approver_is_greeted_as
     assert_eq!(daemon.post("/v1/pairings", APPROVER, &other).await.0, 404);
     let hello = telegram.say(ANA.id, "/start", ANA);
     let greeted = telegram.answer_to(ANA.id, hello).await;
-    assert!(greeted.starts_with("You are connected: "), "{greeted}");
+    assert!(greeted.starts_with("Connected: "), "{greeted}");
     assert_eq!(daemon.get("/v1/pairings/none", APPROVER).await.0, 404);
     assert_ne!(pairing["code"], Value::Null);
 }

@@ -147,8 +147,8 @@ async fn what_is_no_intact_backup_of_this_store_is_refused_and_the_store_stays()
     let before = fs::read(store(&daemon)).unwrap();
     for (file, words) in [
         (&foreign, "says that"),
-        (&text, "is no intact backup of a store"),
-        (&cut, "is no intact backup of a store"),
+        (&text, "is not an intact backup of a store"),
+        (&cut, "is not an intact backup of a store"),
         (&path("missing.db"), "there is no backup"),
         (&store(&daemon).display().to_string(), "is the store itself"),
     ] {

@@ -117,7 +117,7 @@ async fn without_a_name_nobody_answers_in_the_inbox_and_nobody_gets_a_link() {
     assert!(told.starts_with("People answer by name here"), "{told}");
     assert!(nobody.command("login").await.starts_with("People answer by name here"));
     // In a group, and as a reply to a card there, the bot asks to be written to in private.
-    let private = "The link is private: write /login to me in a private chat.";
+    let private = "The link is private: send /login to me in a private chat.";
     let asked = telegram.say(GROUP, "/login", ANA);
     assert_eq!(telegram.answer_to(GROUP, asked).await, private);
     let chat = telegram.card(GROUP).await;
@@ -128,7 +128,7 @@ async fn without_a_name_nobody_answers_in_the_inbox_and_nobody_gets_a_link() {
     assert!(!told.contains("sign-in"), "{told}");
     let ana = Visitor::sign_in(&link(&telegram, ANA).await).await.unwrap();
     let told = ana.command("login").await;
-    assert_eq!(told, "A link comes from a chat: write /login to the bot there.");
+    assert_eq!(told, "A link comes from a chat: send /login to the bot there.");
     assert_eq!(daemon.read(&id).await["state"], "open");
     assert!(!daemon.said().contains("sign-in#"), "no link is logged");
 }
@@ -206,7 +206,7 @@ async fn a_config_that_gives_one_identity_to_two_people_starts_no_daemon_and_is_
         (with("", "discord = \"77\""), "an identity belongs to one person"),
         (with(own, own), "token"),
         (with("hosts = [\"mill\"]", "hosts = [\"mill\"]"), "machine `mill`"),
-        (ours.replace("name = \"Ben\"", "name = \"ANA\""), "told apart"),
+        (ours.replace("name = \"Ben\"", "name = \"ANA\""), "must be unique"),
     ] {
         std::fs::write(daemon.config(), &config).unwrap();
         let served = daemon.command(&["serve"]).output().await.unwrap();

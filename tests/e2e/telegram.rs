@@ -112,7 +112,7 @@ async fn a_strangers_press_changes_nothing_is_told_privately_and_is_logged() {
         ("You may not answer this: you are not on the list of approvers.", true)
     );
     assert_eq!(daemon.read(&id).await["state"], "open");
-    daemon.says("somebody who is no approver tried to answer").await;
+    daemon.says("somebody who is not an approver tried to answer").await;
     assert!(daemon.said().contains("6666"), "the log names the presser's id");
     assert_eq!(telegram.press(GROUP, card.id, "Deny", ANA).await.text, "Denied.");
 }

@@ -204,7 +204,7 @@ async fn strangers_and_other_chats_learn_nothing_by_commands() {
     assert_eq!(telegram.answer_to(GROUP, message).await, STRANGER);
     let elsewhere = crate::telegram_server::FORUM;
     let said = insist(&telegram, elsewhere, "/pending", ANA).await;
-    assert!(said.starts_with("I take commands where cards are shown"), "{said}");
+    assert!(said.starts_with("Commands work where cards are shown"), "{said}");
     let message = telegram.say(ANA.id, "/pending", ANA);
     assert!(telegram.answer_to(ANA.id, message).await.contains(&id), "but alone with the bot");
     let told = discord.command("approve", &[("id", &id)], &eve()).await;
@@ -250,8 +250,8 @@ async fn commands_in_discord_are_listed_once_and_answered_to_their_writer_alone(
 #[tokio::test]
 async fn words_for_the_bot_that_are_no_command_get_one_line_of_help() {
     let (telegram, _discord, _daemon) = start().await;
-    let help = "I take buttons, replies to cards, and commands: /pending lists what waits, \
-                /help lists all.";
+    let help = "I understand buttons, replies to cards, and commands: /pending lists open \
+                requests, /help lists all.";
     let message = telegram.say(ANA.id, "hello?", ANA);
     assert_eq!(telegram.answer_to(ANA.id, message).await, help);
     assert_eq!(insist(&telegram, GROUP, "hello @countersign_test_bot", EVE).await, help);

@@ -171,7 +171,7 @@ async fn silence_approves_nothing_critical_no_question_and_no_call_in_a_hurry() 
 #[tokio::test]
 async fn a_timeout_without_named_tools_is_said_at_the_start() {
     let mut world = start(60, "").await;
-    world.daemon.says("silence denies").await;
+    world.daemon.says("timeouts deny").await;
 }
 
 #[tokio::test]

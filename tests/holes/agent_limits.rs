@@ -85,7 +85,7 @@ async fn an_agent_beyond_its_limit_is_paused_on_one_card_until_a_person_resumes_
     assert!(status.stdout.contains(named), "{status:?}");
     assert!(status.stdout.contains("; `countersign token resume bot`"), "{status:?}");
 
-    assert_eq!(world.press(card.id, "Resume").await, "Resumed: its calls are taken again.");
+    assert_eq!(world.press(card.id, "Resume").await, "Resumed: its calls are accepted again.");
     let over = || Some(world.telegram.message(GROUP, card.id)).filter(|card| card.is_over());
     let over = world.telegram.until("the card says so", over).await;
     assert!(over.text.contains("resumed by Ana"), "{}", over.text);

@@ -50,7 +50,7 @@ async fn row_12_no_call_and_no_presser_forges_a_line_of_the_log() {
     assert_eq!(answered["reason"], format!("approved by {by} (telegram)"));
     world.daemon.says("ask answered ask_id=").await;
     let said = world.daemon.said();
-    assert!(said.contains("somebody who is no approver tried to answer"), "{said}");
+    assert!(said.contains("somebody who is not an approver tried to answer"), "{said}");
     for line in events(&said) {
         assert!(is_one_event(line), "{line:?} in {said}");
     }
@@ -311,7 +311,7 @@ impl Attack {
     fn says(self) -> &'static str {
         match self {
             Self::WrittenAnew => "rows were written that no daemon of this log sealed",
-            Self::Copied => "a row was added, copied or changed by somebody who is no daemon",
+            Self::Copied => "a row was added, copied or changed by something other than a daemon",
             Self::Forgot => "rows at the beginning of the log were deleted before their time",
             Self::CutOff => "the end of the log was cut off",
         }

@@ -142,7 +142,7 @@ fn what_is_odd_is_a_warning() {
          \"shell_exec\"?\n\
          permissions.jsonc:3:19: warning: this rule never wins: \"*\" in line 3 matches all of \
          its calls and comes later\n\
-         permissions.jsonc:4:13: warning: every command of a text is ruled on alone, so \
+         permissions.jsonc:4:13: warning: every command of a text is checked alone, so \
          \"a * && b *\" never matches; write one rule per command\n"
     );
 }

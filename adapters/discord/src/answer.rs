@@ -164,7 +164,7 @@ impl Answering<'_> {
         if *problem == Problem::Deposed || matches!(problem.code(), Some(ANSWERED | TOO_LATE)) {
             debug!(?after, %problem, "a press was answered by another bridge, or too late");
         } else {
-            warn!(?after, %problem, "a press was taken but its presser could not be told");
+            warn!(?after, %problem, "a press was recorded, but the reply to its presser failed");
         }
     }
 }

@@ -110,7 +110,7 @@ impl Problem {
 /// How to fix a channel that cannot be reached, where it is the channel's fault.
 pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
     Some(match code {
-        10003 => "there is no such channel (any more); correct `[discord] targets`",
+        10003 => "this channel does not exist or was deleted; correct `[discord] targets`",
         50001 => {
             "the bot cannot see it; invite the bot to the server (`countersign connect discord` \
              prints the link) and give it View Channel there"
@@ -124,7 +124,7 @@ pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
         50008 => "it is not a channel for text; target a text channel or a thread",
         50083 | 160_005 => "the thread is archived and locked; unlock it or target another channel",
         _ if status == 403 => {
-            "Discord forbids the bot to write there; look at the bot's permissions in the channel"
+            "Discord does not let the bot write there; check the bot's permissions in the channel"
         }
         _ => return None,
     })
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_channel_that_cannot_be_reached_is_gone_with_its_fix() {
         for (status, code, fix) in [
-            (404, 10003, "no such channel"),
+            (404, 10003, "does not exist"),
             (403, 50001, "cannot see it"),
             (403, 50013, "may not write"),
             (403, 50007, "accepts no messages"),

@@ -158,7 +158,7 @@ impl PrivatePlace {
             }
         };
         if let Err(problem) = told {
-            warn!(%problem, "somebody could not be told what came of what they did");
+            warn!(%problem, "the reply to a person's action failed");
         }
     }
 }

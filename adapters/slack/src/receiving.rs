@@ -292,7 +292,7 @@ pub(crate) async fn serve(
             Some(Ok(Message::Text(text))) => text,
             Some(Ok(Message::Close(_))) | None => return "it closed the connection".to_owned(),
             Some(Ok(_)) => continue,
-            Some(Err(error)) => return format!("its connection broke: {}", kind(&error)),
+            Some(Err(error)) => return format!("its connection was lost: {}", kind(&error)),
         };
         let Ok(frame) = serde_json::from_str::<Value>(&text) else { continue };
         greeted |= frame.get("type").is_some_and(|kind| kind == "hello");
@@ -311,8 +311,8 @@ pub(crate) async fn serve(
 async fn send(stream: &mut SlackStream, message: Message) -> Result<(), String> {
     match timeout(PATIENCE, stream.send(message)).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(format!("its connection broke: {}", kind(&error))),
-        Err(_) => Err("its connection takes nothing any more".to_owned()),
+        Ok(Err(error)) => Err(format!("its connection was lost: {}", kind(&error))),
+        Err(_) => Err("its connection accepts no more data".to_owned()),
     }
 }
 

@@ -197,9 +197,9 @@ const CONFLICTED: &str = "Another program polls this Telegram bot, and Telegram 
 
 /// The sentence for a bot that delivers its updates somewhere else.
 pub(crate) fn webhook_sentence() -> String {
-    "A webhook takes this Telegram bot's updates away: another program uses the bot. Get a bot of \
-     its own \
-     for countersign from @BotFather, or end the other use and call the Bot API's deleteWebhook"
+    "A webhook receives this Telegram bot's updates: another program uses the bot. Create a \
+     separate bot for countersign with @BotFather, or stop the other program and call the Bot \
+     API's deleteWebhook"
         .to_owned()
 }
 

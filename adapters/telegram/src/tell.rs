@@ -36,7 +36,7 @@ pub(crate) async fn answer(api: BotApi, query: CallbackQueryId, sentence: String
         }
         Err(failure) => {
             let why = errors::sentence(&failure);
-            tracing::warn!(why, "a presser could not be told what happened");
+            tracing::warn!(why, "the reply to a press failed");
         }
     }
 }

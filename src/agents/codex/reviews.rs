@@ -390,7 +390,7 @@ impl Reviews {
 
     /// Tells the gate that Codex does not carry out what a person released.
     fn refuse(&self, id: &str, why: &str) {
-        tracing::warn!(why, "Codex does not take the approval of what its reviewer denied");
+        tracing::warn!(why, "Codex does not accept an approval of what its reviewer denied");
         let ask = self.blocked.get(id).and_then(|it| it.kept.ask.clone());
         let Some(ask) = ask else { return };
         let (client, why) = (self.client.clone(), why.to_owned());

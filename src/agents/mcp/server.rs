@@ -155,7 +155,7 @@ impl McpServer {
                 .and_then(|given| self.ask_human(&given))
                 .map_err(|why| tool_text(&why, true)),
             _ => {
-                let why = "there is no such tool; tools/list names them";
+                let why = "unknown tool; tools/list names all";
                 return Handled::Reply(error_reply(&id, INVALID_PARAMS, why));
             }
         };
@@ -403,7 +403,7 @@ pub(super) fn tools() -> Value {
             "inputSchema": {
                 "type": "object",
                 "properties": {
-                    "tool_name": text("The tool that wants to run"),
+                    "tool_name": text("The tool to be run"),
                     "input": {"type": "object", "description": "Its arguments"},
                     "tool_use_id": text("The id of the call"),
                 },

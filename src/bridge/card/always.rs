@@ -59,7 +59,7 @@ pub(super) fn draw_stored(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         let rules = ask.body.stores(*scope).into_iter().map(|rule| line(&rule));
         let rules = rules.collect::<Vec<_>>().join(", ");
         let widens = *scope == Scope::Always || ask.body.widens(*scope);
-        let named = names_all(&ask.body, *scope, &label);
+        let named = names_all(&ask.body, *scope, &label) || is_this_command(&ask.body, *scope);
         let unsaid = widens && !(named && (until.is_empty() || *scope != Scope::Always));
         match stored.iter_mut().find(|it| it.rules == rules) {
             Some(same) => {
@@ -89,6 +89,12 @@ pub(super) fn draw_stored(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
 fn names_all(body: &Body, scope: Scope, label: &str) -> bool {
     body.is_told_by_pattern(scope)
         && body.pattern(scope).is_some_and(|pattern| label.ends_with(&line(&pattern)))
+}
+
+/// Whether what is remembered is just the command of the card, as the labels say; *Always…* shows it
+/// in its choice.
+fn is_this_command(body: &Body, scope: Scope) -> bool {
+    !body.widens(scope) && body.stores(scope).len() == 1
 }
 
 /// Rules, and the buttons that store them.

@@ -25,7 +25,8 @@ pub(super) fn draw_votes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
                 sheet.note(format!("{} asks, so somebody else answers.", line(person)));
             }
             Exclusion::Requester { person: None } => details.note(
-                "Nobody knows who asks, so it takes one approval more: one may be the requester's.",
+                "The requester is unknown, so one more approval is needed: one may be the \
+                 requester's.",
             ),
         }
     }
@@ -155,8 +156,8 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
         (_, Decision::Deny, _) => {
             let then = match answer.then {
                 OnDeny::GoOn => "",
-                OnDeny::Stop => ", and told to stop",
-                OnDeny::Explain => ", and told to explain itself",
+                OnDeny::Stop => ", the agent must stop",
+                OnDeny::Explain => ", the agent must explain itself",
             };
             format!("denied by {}, {at}{then}{because}", all(answer))
         }

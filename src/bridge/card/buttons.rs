@@ -155,8 +155,12 @@ fn critical(ask: &Ask, maker: Maker<'_>) -> Buttons {
 pub(super) fn confirm(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     let maker = maker(ask, origin);
     let order = effects::as_order(ask).unwrap_or_else(|| "run it".to_owned());
-    // Room for the count of what is cut.
-    let label = format!("Yes, {}", brief(&order, LABEL - 14));
+    let whole = format!("Yes, {order}");
+    let label = match whole.chars().count() <= LABEL {
+        true => whole,
+        // Room for the count of what is cut.
+        false => format!("Yes, {}", brief(&order, LABEL - 14)),
+    };
     vec![
         row([maker.button("‹ Back", ButtonStyle::Open, Pressed::Back)]),
         row([maker.button(&label, ButtonStyle::Confirm, Pressed::Confirm)]),

@@ -28,28 +28,33 @@ pub(super) const LENGTH: usize = 72;
 /// Returns the worst of them, for the second line, and writes the others; those that find no room
 /// on the card are in its details. `in_title` where the first line shows the whole command.
 pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut Sheet) -> String {
+    // A plan is read; what comes of it is asked then.
+    if ask.body.call.is_plan() {
+        return String::new();
+    }
     let effects = &ask.body.effects;
-    let told = effects.iter().filter(|effect| !is_restated(effect, effects));
-    let told = told.filter(|effect| !is_seen(ask, in_title, effect));
-    let told = told.map(String::as_str);
     // What makes a call critical is worse than each of its effects: `sudo rm -rf /` runs as root, too.
-    let words = critical(ask).into_iter().chain(told).map(effect_line);
+    let critical = critical(ask);
+    let shown = effects.iter().map(String::as_str).filter(|effect| {
+        !is_restated(effect, effects)
+            && !is_seen(ask, in_title, effect)
+            && !critical.is_some_and(|clause| names(clause, effect))
+    });
+    let words = critical.into_iter().chain(shown).map(effect_line);
     let written = call::written(&ask.body.call).map(|written| effect_line(&written));
     let mut words = words.chain(written);
     let worst = words.next().unwrap_or_default();
     words.by_ref().take(FEW).for_each(|effect| sheet.note(effect));
     let rest: Vec<String> = words.collect();
-    // What cannot be read may be worse than all that could.
-    let bound = if is_unclear(ask) { "" } else { ", none of them worse" };
     match rest.len() {
         0 => {}
         1 => rest.into_iter().for_each(|effect| sheet.note(effect)),
         count => {
-            sheet.note(format!("→ and {count} more{bound}"));
+            sheet.note(format!("+ {count} more effects in the details"));
             rest.into_iter().take(MOST).for_each(|effect| details.note(effect));
             let more = count.saturating_sub(MOST);
             if more > 0 {
-                details.note(format!("→ and {more} more{bound}"));
+                details.note(format!("+ {more} more effects"));
             }
         }
     }
@@ -58,36 +63,50 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
 
 /// What makes the call critical, where its reason says just that, and no effect says what is deleted.
 pub(super) fn critical(ask: &Ask) -> Option<&str> {
-    let body = &ask.body;
-    let first = body.effects.iter().find(|effect| !is_restated(effect, &body.effects));
-    let names_it = first.is_some_and(|effect| effect.starts_with("deletes "));
-    clause(&body.why).filter(|_| body.critical && !names_it && !ask.is_question())
+    clause(&ask.body.why).filter(|_| ask.body.critical && !ask.is_question() && !says_deleted(ask))
 }
 
-/// Whether policy could not tell all that the call does.
-fn is_unclear(ask: &Ask) -> bool {
-    let unknown = |effect: &String| effect.starts_with("effects unknown");
-    ask.body.effects.iter().any(unknown) || ask.body.why.starts_with("Could not fully analyse")
+/// Whether the worst effect names what is deleted, where deleting it is what makes the call critical.
+pub(super) fn says_deleted(ask: &Ask) -> bool {
+    let effects = &ask.body.effects;
+    let first = effects.iter().find(|effect| !is_restated(effect, effects));
+    let deletes = clause(&ask.body.why)
+        .is_some_and(|clause| DELETES.iter().any(|begin| clause.starts_with(begin)));
+    deletes && first.is_some_and(|effect| effect.starts_with("deletes "))
+}
+
+/// How the reasons begin that an effect says better, because it names what is deleted.
+const DELETES: &[&str] = &["deletes ", "drops ", "destroys "];
+
+/// Whether the reason for being critical says an effect already: as whom it runs, that all is
+/// deleted, that commands from elsewhere are run.
+fn names(clause: &str, effect: &str) -> bool {
+    let (what, _) = effect.split_once(" (").unwrap_or((effect, ""));
+    let user = what.strip_prefix("runs as ");
+    user.is_some_and(|user| clause.ends_with(&format!(", as {user}")))
+        || what == "deletes /" && clause.starts_with("deletes the whole system")
+        || what.starts_with("effects unknown: the commands that ")
+            && clause.starts_with("runs code that it downloads")
 }
 
 /// Whether the card says an effect in its own place already: that a command runs, in the very words
 /// of the first line; the host of an address; the file that is written.
 fn is_seen(ask: &Ask, in_title: bool, effect: &str) -> bool {
     let call = &ask.body.call;
-    let Some((verb, what)) = effect.split_once(' ').filter(|_| !ask.body.critical) else {
-        return false;
-    };
+    let Some((verb, what)) = effect.split_once(' ') else { return false };
     let (what, place) = what.split_once(" (").unwrap_or((what, ""));
     let named = |keys| first_of(&call.args, keys).is_some_and(|(_, text)| text == what);
     match verb {
         "runs" if place.is_empty() && in_title => {
             let text = command(call).map(|(_, text)| text).unwrap_or_default();
-            let rest = text.trim().strip_prefix(what);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            text.split(['|', ';', '&', '\n']).any(|part| {
+                let rest = part.trim().strip_prefix(what);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            })
         }
         "reaches" if place.is_empty() && kind_of(&call.tool) == Kind::Fetch => {
             let url = call.args.get("url").and_then(Value::as_str);
-            url.and_then(host).is_some_and(|host| host == what)
+            url.and_then(host).is_some_and(|host| host == as_clients_read(what))
         }
         // The first line says that it is outside of the project.
         "writes" if place.is_empty() || place == "outside the project)" => {
@@ -99,11 +118,28 @@ fn is_seen(ask: &Ask, in_title: bool, effect: &str) -> bool {
 
 /// An effect on a line of its own; no long name takes the room of another effect.
 pub(crate) fn effect_line(effect: &str) -> String {
-    let effect = line(effect);
+    // Where in the text it is says nothing on a card.
+    let effect = match effect.rsplit_once(" (at byte ") {
+        Some((what, _)) if effect.starts_with("effects unknown") => line(what),
+        _ => line(effect),
+    };
+    let effect = match effect.strip_prefix("reaches ") {
+        Some(host) => format!("reaches {}", as_clients_read(host)),
+        None => effect,
+    };
     let mut letters = effect.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     let sentence = format!("{}{}", first.unwrap_or_default(), letters.as_str());
     format!("→ {}", brief(&sentence, LENGTH))
+}
+
+/// A host in the letters in which it is looked up: `аpple.com` with a Cyrillic letter is
+/// `xn--pple-43d.com`.
+fn as_clients_read(name: &str) -> String {
+    match name.is_ascii() {
+        true => name.to_owned(),
+        false => host(&format!("https://{name}/")).unwrap_or_else(|| name.to_owned()),
+    }
 }
 
 /// How bad an effect is among those of several calls, the worst least; the effects of one call are

@@ -144,18 +144,73 @@ fn a_card_says_each_thing_once() {
 }
 
 #[test]
-fn what_could_not_be_read_may_be_worse_than_all_that_could() {
+fn effects_beyond_the_first_three_are_counted_and_stand_in_the_details() {
     let mut ask = push();
     ask.body.effects = (0..9).map(|n| format!("deletes file{n}")).collect();
-    let more = "- → and 6 more, none of them worse\n";
-    assert!(text(&draw(&ask, CARD)).contains(more));
-    let mut unknown = ask.clone();
-    unknown.body.effects.push("effects unknown: which files $x stands for".into());
-    ask.body.why = "Could not fully analyse this command: it is nested too deeply.".into();
-    for unclear in [unknown, ask] {
-        let shown = text(&draw(&unclear, CARD));
-        assert!(shown.contains(" more\n") && !shown.contains("worse"), "{shown}");
+    let card = draw(&ask, CARD);
+    let shown = text(&card);
+    assert_eq!(card.worst, "→ Deletes file0");
+    assert!(shown.contains("- → Deletes file2\n- + 6 more effects in the details\n"), "{shown}");
+    assert!(shown.contains("\n  - → Deletes file8\n"), "{shown}");
+}
+
+#[test]
+fn why_a_call_is_critical_and_what_it_touches_are_no_fact_twice() {
+    let card = |why: &str, effects: &[&str]| {
+        let mut ask = push();
+        let always = "It always needs a person.";
+        (ask.body.critical, ask.body.why) = (true, format!("This {why}. {always}"));
+        ask.body.effects = effects.iter().map(ToString::to_string).collect();
+        let card = draw(&ask, CARD);
+        let notes = card.blocks.iter().filter_map(|block| match block {
+            Block::Note { text } => Some(text.clone()),
+            _ => None,
+        });
+        (card.worst.clone(), notes.collect::<Vec<_>>())
+    };
+    for (why, effects, worst, notes) in [
+        (
+            "deletes the whole system, as root",
+            &["runs as root (sudo)", "deletes / (outside the project)"][..],
+            "→ Deletes the whole system, as root",
+            vec![],
+        ),
+        (
+            "drops or empties a database",
+            &["deletes all rows of orders (psql)", "runs psql"],
+            "→ Deletes all rows of orders (psql)",
+            vec![],
+        ),
+        (
+            "runs code that it downloads or decodes",
+            &["reaches x.example", "effects unknown: the commands that sh reads from its input"],
+            "→ Runs code that it downloads or decodes",
+            vec!["→ Reaches x.example"],
+        ),
+        (
+            "runs code that it downloads or decodes",
+            &["deletes build"],
+            "→ Runs code that it downloads or decodes",
+            vec!["→ Deletes build"],
+        ),
+    ] {
+        let notes: Vec<_> = notes.into_iter().map(str::to_owned).collect();
+        assert_eq!(card(why, effects), (worst.to_owned(), notes));
     }
+}
+
+#[test]
+fn an_address_that_imitates_another_says_so_on_the_second_line_and_is_read_as_clients_read_it() {
+    let mut ask = push();
+    ask.body.always = Vec::new();
+    let url = json!({"url": "https://аpple.com/login"});
+    ask.body.call = Call::new("claude-code", "one", "WebFetch", url);
+    ask.body.effects = vec!["reaches аpple.com".into(), "reads a.txt".into()];
+    let card = draw(&ask, CARD);
+    assert_eq!(card.worst, "⚠ The host mixes alphabets: it may imitate another");
+    let shown = text(&card);
+    assert!(shown.contains("- → Reads a.txt\n") && !shown.contains("Reaches"), "{shown}");
+    assert_eq!(effect_line("reaches аpple.com"), "→ Reaches xn--pple-43d.com");
 }
 
 #[test]
@@ -391,7 +446,7 @@ fn a_plan_is_text_an_address_shows_its_host_and_other_tools_their_keys() {
     assert!(plan.contains("<plan> # Move to redb\n\n1. Write it\n"), "{plan}");
     let url = shown("WebFetch", json!({"url": "https://github.com@evil.example/a", "prompt": "x"}));
     assert!(url.starts_with("Open | evil.example · https://github.com@evil.example/a\n"), "{url}");
-    assert!(url.contains("- ⚠ github.com is a user name, not the host\n"), "{url}");
+    assert!(url.contains("\n⚠ github.com is a user name, not the host\n"), "{url}");
     let issue = json!({"title": "It fails", "body": "a\nb", "labels": ["bug", "ui"]});
     let issue = shown("mcp__github__create_issue", issue);
     assert!(issue.starts_with("Open | create_issue (github): It fails\n"), "{issue}");
@@ -449,9 +504,7 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
     };
     ask.body.exact = vec![rule("git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let fact = "- 10 min, 24 h and Always exactly this store: shell: git push --force \
-                origin main\n";
-    assert!(shown.contains(fact) && shown.contains("[Always exactly this x]\n"), "{shown}");
+    assert!(shown.contains("[Always exactly this x]\n"), "{shown}");
     ask.body.exact = ask.body.always.clone();
     assert!(!text(&draw(&ask, CARD)).contains("exactly"));
 }
@@ -466,9 +519,8 @@ fn buttons_that_store_the_same_rules_are_named_together_unless_their_labels_say_
     assert!(!shown.contains("store: shell:"), "no fact twice: {shown}");
     ask.body.exact = vec![Rule::allow("shell_exec", "git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let apart = "  - 10 min, 24 h and Always exactly this store: shell: git push --force \
-                 origin main\n";
-    assert!(shown.contains(apart), "{shown}");
+    assert!(shown.contains("[10 min: this command m]"), "{shown}");
+    assert!(!shown.contains("store: shell:"), "the labels say it: {shown}");
 }
 
 #[test]

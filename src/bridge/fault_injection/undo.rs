@@ -175,7 +175,7 @@ async fn too_late(store: &Store, place: &impl Place) {
     assert!(place.cards().iter().all(bare), "{:?}", place.cards());
     let receipt = scenario.press(&undo).await;
     let late = "Too late: an answer can be undone for 10 minutes. Its rules still hold; \
-                `countersign grants revoke` takes them back.";
+                `countersign grants revoke` removes them.";
     assert_eq!((receipt.outcome, &*receipt.sentence), (Outcome::Expired, late));
     assert!(holds(&scenario).await);
     assert_eq!(place.violations(), Vec::<String>::new());

@@ -312,9 +312,9 @@ async fn reload_daemon(context: &Context) -> Result<()> {
         Err(_) => false,
     };
     say::out(if is_reloaded {
-        "The running daemon has taken it."
+        "The running daemon uses it."
     } else {
-        "`countersign serve`, or `countersign reload` where it runs, takes it."
+        "`countersign serve` applies it, or `countersign reload` where it runs."
     })
 }
 

@@ -266,13 +266,13 @@ async fn taken(
         Ok(client) => client,
         Err(error) => {
             return say::out(&format!(
-                "No daemon has taken it yet ({}). One that runs takes it with `countersign reload`.",
+                "No daemon uses it yet ({}). `countersign reload` applies it to a running one.",
                 say::literal(&format!("{error:#}"))
             ));
         }
     };
     say::out(
-        "The daemon has taken it: presses from there are refused, and people who may no longer \
+        "The daemon uses it: presses from there are refused, and people who may no longer \
          answer are signed out of the inbox.",
     )?;
     let ids = person.map(|person| ids_of(before, chat, person));

@@ -213,7 +213,7 @@ pub(super) async fn try_hook(context: &Context, agent: &dyn HookAgent) -> Doctor
     let hooks = match installed(agent) {
         Ok(Some(hooks)) => hooks,
         Ok(None) => {
-            let says = format!("{title} is not connected, so nothing of it arrives here");
+            let says = format!("{title} is not connected, so its calls do not arrive here");
             return fail(LIVE, says, connect);
         }
         Err(error) => return fail(LIVE, format!("{error:#}"), "edit it"),
@@ -278,7 +278,7 @@ async fn tried(
             end_hook(&mut child).await?;
             let says =
                 format!("the hook of {title} neither asks nor ends within {} s", ARRIVAL.as_secs());
-            fail(LIVE, says, "look at what the daemon says")
+            fail(LIVE, says, "check the daemon's log")
         }
     };
     Ok(finding)
@@ -329,7 +329,7 @@ async fn outcome(child: &mut Child) -> Result<TrialOutcome> {
     Ok(match (ended.success() && why.is_empty(), printed.is_empty(), why.is_empty()) {
         (true, false, _) => TrialOutcome::Ruled(printed),
         (_, _, false) => TrialOutcome::Undecided(say::literal(why)),
-        (..) => TrialOutcome::Undecided(format!("its hook says nothing and ends with {ended}")),
+        (..) => TrialOutcome::Undecided(format!("its hook prints nothing and exits with {ended}")),
     })
 }
 

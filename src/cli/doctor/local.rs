@@ -77,7 +77,7 @@ fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
     (me != 0 && found.uid() != me).then(|| {
         fail(
             "files",
-            says("belongs to somebody else".into()),
+            says("belongs to another user".into()),
             format!("chown $USER {}", path.display()),
         )
     })
@@ -86,7 +86,7 @@ fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
 /// Checks that the store can be written.
 pub(super) fn store(config: &Config) -> DoctorCheck {
     let Some(file) = config.store.database.file() else {
-        return ok("store", format!("{}; the daemon tells how it is", config.store.database));
+        return ok("store", format!("{}; checked by the daemon", config.store.database));
     };
     let folder = file.parent().unwrap_or(Path::new("."));
     if !folder.exists() {
@@ -143,13 +143,13 @@ async fn one_daemon(
     };
     let text = |at: &str| ready.pointer(at).and_then(Value::as_str).map(say::literal);
     let mut findings = match text("/store/problem") {
-        None => vec![ok("daemon", format!("takes asks at {server}"))],
+        None => vec![ok("daemon", format!("accepts calls at {server}"))],
         Some(says) => vec![fail("store", says, text("/store/fix").unwrap_or_default())],
     };
     if let Err(error) = client.pending().await {
         let fix = match (&error, server) {
             (ClientError::Refused(_), Server::Http(_)) => "set the agent token as [client] token",
-            _ => "countersign serve, and look at what it says",
+            _ => "countersign serve, and read its output",
         };
         findings.push(fail("daemon", error.to_string(), fix));
     }
@@ -200,7 +200,7 @@ fn receiving(ready: &Value) -> Vec<DoctorCheck> {
             Some("starting") => Some(warn(
                 &name,
                 "the daemon does not receive presses yet",
-                "wait a moment; then look at what the daemon says",
+                "wait a moment; then check the daemon's log",
             )),
             _ => None,
         }
@@ -226,7 +226,7 @@ fn leaders(ready: &Value) -> Vec<DoctorCheck> {
         None => warn(
             "leader",
             format!("no daemon leads {name} at the moment"),
-            "wait 20 s; then look at what the daemons say",
+            "wait 20 s; then check the daemons' logs",
         ),
     };
     chats.map(finding).collect()
@@ -367,7 +367,7 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
         });
     }
     if chat.targets.is_empty() {
-        let says = "there are no targets, so no card goes there";
+        let says = "no targets, so no card is sent there";
         findings.push(warn(name, says, format!("set [{name}] targets")));
     }
     findings

@@ -25,7 +25,7 @@ answers each with one line, flushed at once. A line that cannot be read gets {\"
 rest goes on.
 With --one it reads one call, and its exit code is the ruling: 0 allow, 3 deny, 8 ask.")]
 pub(super) struct CheckArgs {
-    /// The policy dialect: standard, wcore, connectonion, molf, ohmypi or zeptoclaw
+    /// The profile: standard, wcore, connectonion, molf, ohmypi or zeptoclaw
     #[arg(long, default_value = "standard")]
     profile: Profile,
     /// The system's own configuration [default: its defaults; a line may bring its own as `config`]

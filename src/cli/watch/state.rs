@@ -266,7 +266,7 @@ fn option(ask: &AskView, digit: char) -> Result<AnswerRequest, String> {
         return Err(format!("It asks several questions: countersign answer {} …", ask.id));
     };
     if question.multi_select {
-        return Err(format!("It takes several options: countersign answer {} …", ask.id));
+        return Err(format!("Several options can be chosen: countersign answer {} …", ask.id));
     }
     let at = digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
     let Some(choice) = at.and_then(|at| question.options.get(at)) else {

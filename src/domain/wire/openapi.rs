@@ -147,7 +147,7 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<CallReply>(generator, "200", "The answer, which nobody else gets"),
         Operation::new("post", routes::PROCESS_ENDED, "Report a process's end", RouteAccess::Agent)
             .body::<ProcessEnded>(generator)
-            .reply::<ParkReply>(generator, "200", "Whether the run is parked still"),
+            .reply::<ParkReply>(generator, "200", "Whether the run is still parked"),
         Operation::new("get", routes::HISTORY, "List closed asks", RouteAccess::Agent)
             .query::<HistoryQuery>(generator)
             .reply::<HistoryPage>(generator, "200", "A page of closed asks"),

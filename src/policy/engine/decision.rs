@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::engine::agent_mode;
 use crate::engine::always::{self, Width};
+use crate::engine::critical::CriticalMatch;
 use crate::engine::evaluation::{self, CallDecision, OwnCall, PartDecision};
 use crate::engine::guardrail::{Guardrail, GuardrailHit};
 use crate::facts::arguments;
@@ -166,7 +167,9 @@ impl Subject<'_> {
                 decision.part = PartDecision::deny(reason);
             }
             Some(GuardrailHit::Asks(reason)) if decision.part.verdict == Verdict::Allow => {
-                decision.part = PartDecision::ask(reason);
+                // What a critical call does is worse than whose files are below it.
+                let worst = decision.critical.as_ref().map(CriticalMatch::sentence);
+                decision.part = PartDecision::ask(worst.unwrap_or(reason));
             }
             _ => {}
         }

@@ -125,9 +125,8 @@ impl<'c> Subject<'c> {
         // a part of the tool: it may hide just that part.
         let unread = decision.part.blind && decision.guarded;
         if decision.part.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread {
-            let asked = &decision.part;
-            let reason = format!("Allowed by yolo mode; otherwise: {}", asked.reason).into();
-            decision.part = PartDecision { reason, ..PartDecision::allow(asked.rule) };
+            let reason = "Allowed: yolo mode is on (your rules would ask).".into();
+            decision.part = PartDecision { reason, ..PartDecision::allow(decision.part.rule) };
         }
     }
 

@@ -664,6 +664,11 @@ pub fn is_restated(effect: &str, all: &[String]) -> bool {
     if let Some(how) = effect.strip_prefix("changes live infrastructure ") {
         return all.iter().any(|other| other.starts_with("deletes ") && other.ends_with(how));
     }
+    // What is written to another host says that it is reached.
+    if let Some(host) = effect.strip_prefix("reaches ") {
+        let written = |other: &String| other.strip_prefix("writes ").and_then(remote);
+        return all.iter().any(|other| written(other).is_some_and(|it| it == host));
+    }
     let Some(program) = effect.strip_prefix("runs ") else { return false };
     let by_it = format!(" ({program})");
     let says = |other: &String| {

@@ -155,7 +155,7 @@ fn ends(list: &str, text: &str) -> bool {
     each(list).any(|one| text.as_bytes().ends_with(one))
 }
 
-pub(crate) const FETCHED: &str = "runs what it fetches or decodes";
+pub(crate) const FETCHED: &str = "runs code that it downloads or decodes";
 pub(crate) const LEAKS: &str = "sends secrets or private files to another host";
 pub(crate) const REMOTE: &str = "gives another host a shell here";
 

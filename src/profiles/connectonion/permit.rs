@@ -67,7 +67,7 @@ fn careful(
         return found;
     }
     let why = match (&critical, scan) {
-        (Some(finding), _) => format!("This {}; that always wants a person.", finding.reason),
+        (Some(finding), _) => format!("This {}; that always needs a person.", finding.reason),
         (None, Some(scan)) if workspace::nears(scan) => {
             "This goes near the files that decide what the agent may do.".to_owned()
         }

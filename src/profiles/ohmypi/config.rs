@@ -102,7 +102,7 @@ fn mistyped(file: &Value, section: &str, ours: &[&str], name: &str) -> Result<()
     let keys = file.get(section).and_then(Value::as_object).into_iter().flat_map(Map::keys);
     for key in keys.filter(|key| !ours.contains(&key.as_str())) {
         if let Some(meant) = nearest(key, ours.iter().copied()) {
-            return Err(format!("{name}: {section}.{key} is no setting; did you mean {meant}?"));
+            return Err(format!("{name}: {section}.{key} is not a setting; did you mean {meant}?"));
         }
     }
     Ok(())

@@ -34,7 +34,7 @@ impl WcoreConfig {
         };
         // serde would accept a list as an object and assign its elements to keys by position.
         if !text.trim_start().starts_with('{') {
-            return Err(says("this is no object"));
+            return Err(says("this is not an object"));
         }
         let config: Self = serde_json::from_str(text).map_err(|error| says(&error.to_string()))?;
         match config.tools.allow_list.iter().find(|tool| tool.trim().is_empty()) {

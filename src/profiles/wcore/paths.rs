@@ -32,7 +32,7 @@ impl Roots {
         let dirs = Directories { cwd: None, home };
         let path = paths::clean(root, dirs).into_owned();
         if !path.starts_with('/') {
-            return Err(format!("{root:?} is no absolute path"));
+            return Err(format!("{root:?} is not an absolute path"));
         }
         if path == "/" || paths::in_home(&path, dirs) == Some("") {
             return Err(format!("{path} holds everything; name a directory inside it"));

@@ -15,7 +15,7 @@ fn a_store_is_a_file_or_a_server_and_nothing_else() {
     assert_eq!(read("sqlite:///x/a.db"), Ok(Database::Sqlite("/x/a.db".into())));
     assert!(matches!(read("postgres://a:b@c/d"), Ok(Database::Postgres(_))));
     for no in ["sqlite:", "sqlite::memory:", "mysql://a:secret@c/d", "a.db", ""] {
-        let wanted = "wants \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"";
+        let wanted = "must be \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"";
         assert_eq!(read(no), Err(wanted.into()), "{no}");
     }
 }

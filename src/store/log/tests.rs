@@ -437,7 +437,7 @@ async fn an_event_that_no_daemon_wrote_or_a_copy_of_one_never_joins_the_chain() 
     for restarts in [false, true] {
         for attack in attacks {
             let attack = async |store: &Store| execute(store, attack).await;
-            let says = "a row was added, copied or changed by somebody who is no daemon";
+            let says = "a row was added, copied or changed by something other than a daemon";
             for (kinds, verdict) in attacked_twice(restarts, attack, says).await {
                 assert!(matches!(verdict.as_slice(), [LogProblem::Broken(10, _)]), "{verdict:?}");
                 let ruled = kinds.iter().filter(|kind| *kind == "ruled").count();

@@ -27,7 +27,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use countersign_tokens::secret::Secret;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{
     path::PathBuf,
@@ -232,11 +232,15 @@ struct Brought {
     browser: String,
 }
 
-/// How somebody can sign in here.
 async fn ways(State(inbox): State<Arc<InboxState>>) -> Response {
+    Json(ways_of(&inbox)).into_response()
+}
+
+/// How somebody can sign in here.
+pub(crate) fn ways_of(inbox: &InboxState) -> Value {
     let oidc = inbox.oidc.as_ref().map(Oidc::host);
     let passkey = inbox.passkeys.as_ref().map(Passkeys::origin);
-    Json(json!({ "oidc": oidc, "passkey": passkey })).into_response()
+    json!({ "oidc": oidc, "passkey": passkey })
 }
 
 async fn begin(State(inbox): State<Arc<InboxState>>, request: Request) -> Response {
@@ -282,7 +286,7 @@ async fn finish(
         );
         let host = oidc.host();
         let sentence = format!(
-            "{host} knows you as {id}, and nobody has that here. Ask the operator to add `oidc = \
+            "{host} knows you as {id}, which is unknown here. Ask the operator to add `oidc = \
              \"{id}\"` to your entry of [[people]]."
         );
         return refusal(StatusCode::FORBIDDEN, &sentence);
@@ -317,7 +321,7 @@ fn refused(oidc: &Oidc, why: NotSignedIn) -> Response {
             (why, StatusCode::BAD_GATEWAY, sentence)
         }
         NotSignedIn::Invalid(why) => {
-            let sentence = format!("What {host} sent back lets nobody in. Sign in once more.");
+            let sentence = format!("The reply of {host} is not valid. Sign in again.");
             (why, StatusCode::FORBIDDEN, sentence)
         }
     };

@@ -82,11 +82,11 @@ pub(super) const NO_RANDOMNESS: &str = "This system has no randomness.";
 pub(super) const UNSTORED: &str =
     "countersign cannot read or store passkeys just now. Try again in a moment.";
 /// One sentence for all: a stranger does not learn which passkeys exist.
-const REFUSED: &str = "This passkey lets nobody in here (any more). Write /login to the bot for a \
+const REFUSED: &str = "This passkey is not valid here (any more). Send /login to the bot for a \
                        link instead.";
 /// What its person has to know, because somebody else may have a copy.
-const COUNTER: &str = "This passkey was used in an order that only a copy of it explains, so it \
-                       lets nobody in. Remove it, and add a new one.";
+const COUNTER: &str = "This passkey seems to have been copied, so it is refused. Remove it, and \
+                       add a new one.";
 
 /// For browsers that are not signed in yet.
 pub(crate) fn routes() -> Router<Arc<InboxState>> {

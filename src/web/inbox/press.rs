@@ -81,9 +81,8 @@ pub(crate) async fn hand_over(
             tracing::error!(%error, "the core did not finish a press in the inbox");
             refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "countersign failed on this press and cannot say what came of it. Look at the \
-                 card before \
-                 you press again.",
+                "This press failed, and its result is unknown. Look at the card before you press \
+                 again.",
             )
         }
     }

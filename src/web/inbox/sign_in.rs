@@ -8,6 +8,7 @@ use crate::{
     inbox::{
         InboxState,
         guard::{Visitor, is_public_https, refusal, same_origin},
+        oidc::ways_of,
         session::{AccessResult, LONGEST},
     },
 };
@@ -31,7 +32,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const NO_CODE: &str = "This link does not work (any more): it works once, for 10 minutes. Write \
+const NO_CODE: &str = "This link does not work (any more): it works once, for 10 minutes. Send \
                        /login to the bot for a new one.";
 pub(crate) const AWAY: &str =
     "countersign is not ready. Try again in a moment; the link still works.";
@@ -188,12 +189,16 @@ fn brought<'a>(
     }
 }
 
-async fn me(Extension(visitor): Extension<Visitor>) -> Response {
-    let name = match &visitor {
-        Visitor::Nameless => None,
-        Visitor::Person(_, presser) => Some(presser.name.clone()),
+/// Who is signed in; where nobody is, how somebody can.
+async fn me(
+    State(inbox): State<Arc<InboxState>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    let who = match &visitor {
+        Visitor::Nameless => json!({ "name": null, "ways": ways_of(&inbox) }),
+        Visitor::Person(_, presser) => json!({ "name": presser.name }),
     };
-    Json(json!({ "name": name })).into_response()
+    Json(who).into_response()
 }
 
 async fn sign_out(
@@ -222,7 +227,7 @@ const EACH: usize = 10;
 
 /// What is told beyond that.
 pub(crate) const TOO_MANY: &str = "Too many sign-ins have begun just now. Try again in a minute, \
-                                   or write /login to the bot.";
+                                   or send /login to the bot.";
 
 /// The sign-ins that began lately. It never holds more than may begin.
 #[derive(Default)]

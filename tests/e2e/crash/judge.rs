@@ -63,7 +63,7 @@ impl End {
         match (self.kind.as_str(), self.approves()) {
             ("answered", true) => format!("Already approved by {by} at {at}."),
             ("answered", false) => format!("Already denied by {by} at {at}."),
-            _ => format!("Too late: nobody answered by {at}, and the agent was told so."),
+            _ => format!("Too late: nobody answered by {at}, so it was denied."),
         }
     }
 

@@ -3,18 +3,19 @@
 //!
 //! `COUNTERSIGN_LABELS=500 COUNTERSIGN_SEED=2 cargo test --test e2e labels::generated` tries more and others.
 
-use super::{Says, Surface, Trial, unsaid};
-use crate::{
-    daemon::Daemon, floods::chat::GroupChat, inbox_visitor::Visitor, telegram_server::Telegram,
-};
+use super::{Says, Trial, unsaid};
+use crate::{floods::chat::GroupChat, telegram_server::Telegram};
 use proptest::{
     prelude::*,
     sample::{Index, select, subsequence},
     test_runner::{RngAlgorithm, TestError, TestRng, TestRunner},
 };
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::{runtime::Handle, sync::Mutex, task::block_in_place};
+use std::{
+    fmt::Debug,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use tokio::{runtime::Handle, task::block_in_place};
 
 /// A call, and what people would say that it does.
 #[derive(Debug, Clone)]
@@ -475,7 +476,12 @@ impl Case {
 
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
-fn any_label_says_what_its_grant_covers(trial: &Trial, cases: u32) {
+/// Tries so many cases, each in a session of its own; `wrong` says what is wrong with one.
+pub(super) fn all_hold<T: Debug>(
+    cases: u32,
+    made: &impl Strategy<Value = T>,
+    wrong: impl AsyncFn(&T, &str) -> Vec<String>,
+) {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     let more = number("COUNTERSIGN_LABELS").and_then(|it| u32::try_from(it).ok());
     let mut seed = [0; 32];
@@ -487,36 +493,45 @@ fn any_label_says_what_its_grant_covers(trial: &Trial, cases: u32) {
         ..ProptestConfig::default()
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
-    let checked = TestRunner::new_with_rng(config, rng).run(&case(), |case| {
+    let checked = TestRunner::new_with_rng(config, rng).run(made, |case| {
         let session = format!("s{}", SESSIONS.fetch_add(1, Ordering::Relaxed));
-        let wrong = block_in_place(|| Handle::current().block_on(case.wrong(trial, &session)));
+        let wrong = block_in_place(|| Handle::current().block_on(wrong(&case, &session)));
         if wrong.is_empty() { Ok(()) } else { Err(TestCaseError::fail(wrong.join("\n"))) }
     });
     if let Err(TestError::Fail(why, case)) = checked {
         panic!("{why}\n{case:?}");
     }
     checked.unwrap();
+}
+
+fn any_label_says_what_its_grant_covers(trial: &Trial, cases: u32) {
+    all_hold(cases, &case(), async |case: &Case, session: &str| case.wrong(trial, session).await);
     trial.is_clean();
 }
 
 /// No limit of how many asks come in a minute.
-const QUICK: &str = "[limits]\nasks_per_minute_per_agent = 1000000\nasks_per_minute_per_session = \
-                     1000000\n";
+pub(super) const QUICK: &str = "[limits]\nasks_per_minute_per_agent = \
+                                1000000\nasks_per_minute_per_session = 1000000\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn any_label_in_a_chat_says_what_its_grant_covers() {
+async fn any_label_in_telegram_says_what_its_grant_covers() {
     let chat = GroupChat::Telegram(Telegram::start().await);
-    let config = chat.config().replace("[approvers]\n", "[approvers]\ninbox = true\n");
-    let daemon = Daemon::start(&format!("{config}{QUICK}")).await;
-    let trial = Trial { surface: Surface::Chat(chat), daemon };
-    any_label_says_what_its_grant_covers(&trial, 30);
+    any_label_says_what_its_grant_covers(&Trial::in_chat(chat, QUICK).await, 30);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_label_in_discord_says_what_its_grant_covers() {
+    let chat = GroupChat::discord().await;
+    any_label_says_what_its_grant_covers(&Trial::in_chat(chat, QUICK).await, 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_label_in_slack_says_what_its_grant_covers() {
+    let chat = GroupChat::slack().await;
+    any_label_says_what_its_grant_covers(&Trial::in_chat(chat, QUICK).await, 8);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_label_in_the_inbox_says_what_its_grant_covers() {
-    let daemon = Daemon::start(&format!("[approvers]\ninbox = true\n{QUICK}")).await;
-    let visitor = Visitor::enter(&daemon.inbox).await;
-    let feed = Mutex::new(visitor.follow().await);
-    let trial = Trial { surface: Surface::Inbox(Box::new((visitor, feed))), daemon };
-    any_label_says_what_its_grant_covers(&trial, 60);
+    any_label_says_what_its_grant_covers(&Trial::at_inbox(QUICK).await, 60);
 }

@@ -17,7 +17,7 @@ async fn in_slack_a_stranger_a_guest_and_forged_data_change_nothing() {
         let told = slack.press(&card.reference, "Approve", &stranger).await;
         assert_eq!(told, Told::Privately(refusal.into()), "{stranger:?}");
     }
-    daemon.says("somebody who is no approver tried to answer").await;
+    daemon.says("somebody who is not an approver tried to answer").await;
     let guest = Person::new("U0000006667", "Gus").guest().in_group("S0000000077");
     let told = slack.press(&card.reference, "Approve", &guest).await.words().unwrap();
     assert!(told.starts_with("Guests of this workspace cannot answer"), "{told}");

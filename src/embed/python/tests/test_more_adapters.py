@@ -51,7 +51,7 @@ class Mcp(Shared, ExampleCase):
 
     async def test_edited(self) -> None:
         # The client takes an edit; the daemon has none for the arguments of a server's tool.
-        with self.assertRaisesRegex(AssertionError, "no command or new text here"):
+        with self.assertRaisesRegex(AssertionError, "no command or new text to edit"):
             await self.run_example(self.example, "edit", edit="make deploy HOST=staging")
         self.assertEqual(self.ran(), "")
 

@@ -104,7 +104,7 @@ fn brief(why: &str) -> &str {
         ("approved ahead by", "approved ahead"),
         ("Denied a moment ago by", "denied a moment ago"),
         ("said in a review that such calls should ask", "a review wants it asked"),
-        ("the answer rule two wants more than the grant", "granted by too few"),
+        ("the answer rule two needs more than the grant", "granted by too few"),
         ("its token was revoked", "its token was revoked"),
         ("its token expired", "its token expired"),
         ("its token is for the profile", "its token is for another profile"),

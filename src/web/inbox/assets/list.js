@@ -239,7 +239,7 @@ function paintQuick(row, entry) {
 /** What a row says below its first line: what the call does, or why it is asked. */
 function hintOf({ card, group }) {
   const effect = (card.worst ? { kind: "note", text: card.worst } : null) ?? card.blocks.find(({ kind, text }) => kind === "note" && /^(→|Why:)/.test(text))
-    ?? card.blocks.find(({ kind }) => kind === "note" || kind === "quote");
+    ?? card.blocks.find(({ kind }) => kind === "quote") ?? card.blocks.find(({ kind, text }) => kind === "note" && !/\bstores?: /.test(text));
   const words = effect?.short ?? effect?.text ?? "";
   const text = effect?.kind === "quote" ? `says: “${words}”` : words;
   return group === "critical" ? [text, card.origin].filter(Boolean).join(" · ") : text;

@@ -11,8 +11,7 @@ export async function showPerson() {
   const { status, body } = await request("GET", "/inbox/me");
   if (status !== 200) return;
   if (!body.name) {
-    const ways = await fetch("/inbox/sign-in/ways", { cache: "no-store" }).then((reply) => reply.json()).catch(() => ({}));
-    $("go-in").hidden = !ways.oidc && !canUsePasskeys(ways.passkey);
+    $("go-in").hidden = !body.ways.oidc && !canUsePasskeys(body.ways.passkey);
     return;
   }
   $("go-in").hidden = true;

@@ -21,12 +21,12 @@ function show(part) {
     el("p", { className: "lead", textContent: "Nothing here runs or asks anybody. Only Save changes what agents may do." }),
     el("h3", { textContent: "Explain a command" }),
     panel("explain", "Explain", [
-      field("command", "Command", { required: true, className: "wide-field" }), field("cwd", "Folder, such as /home/ana/shop"),
+      field("command", "Command", { required: true, className: "wide-field" }), field("cwd", "Folder"),
     ], explain),
     el("h3", { textContent: "Who could answer a command" }),
     panel("answerers", "Show who", [
       field("command", "Command", { required: true, className: "wide-field" }),
-      field("cwd", "Folder, such as /home/ana/shop"), field("agent", "Agent, such as codex"), field("host", "Machine, such as mill"),
+      field("cwd", "Folder"), field("agent", "Agent"), field("host", "Machine"),
     ], answerers),
     el("h3", { textContent: "Try a rule" }),
     panel("try", "Try", [

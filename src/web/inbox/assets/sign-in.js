@@ -5,7 +5,7 @@ import { $, put } from "./dom.js";
 import { canUsePasskeys, showPasskey } from "./passkey.js";
 import { canProve } from "./proof.js";
 
-const NO_CODE = "This link is not whole. Write /login to the bot for a new one.";
+const NO_CODE = "This link is incomplete. Send /login to the bot for a new one.";
 const NO_PROOFS = "A browser signs in only on this machine or over https. Open the link on the machine of the daemon, " +
   "or ask its operator for an https address ([daemon] public_url).";
 const AWAY = "Not connected to countersign. Try again when it is back.";

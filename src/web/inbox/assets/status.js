@@ -28,6 +28,7 @@ function draw(body) {
     el("p", { className: all ? "verdict good" : "verdict bad", role: "status",
       textContent: body.stopping ? "countersign is stopping." : all ? "Everything works." : counted(problems.length, "problem") }),
     problems.length > 0 ? el("ul", { className: "problems" }, ...problems.map((text) => el("li", { textContent: text }))) : "",
+    ...(body.notes ?? []).map((text) => el("p", { className: "warn", textContent: text })),
     body.paused ? el("p", { className: "warn" }, `Paused by ${byWhom(body.paused.by) ?? "somebody"}: `,
       body.paused.mode === "hold" ? "calls wait. " : "calls are denied. ", body.paused.since ? when(body.paused.since) : "") : "",
     el("h3", { textContent: "Chats" }),
@@ -40,7 +41,7 @@ function draw(body) {
       ["Rules", stateOf(body.rules)],
       ["Waiting", body.waiting && counted(body.waiting.asks, "request")],
       ["Oldest", body.waiting?.oldest && when(body.waiting.oldest)],
-      ["Agents on the line", body.waiting?.callers === undefined ? undefined : String(body.waiting.callers)],
+      ["Agents connected", body.waiting?.callers === undefined ? undefined : String(body.waiting.callers)],
       ["Clock ahead", body.clock_ahead_ms ? `${body.clock_ahead_ms} ms` : undefined],
     ]),
   ];

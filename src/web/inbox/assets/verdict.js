@@ -3,7 +3,7 @@
 const ENDS = {
   approved: ["✓", "Approved", /^(approved|answered|fine|resumed)\b/i],
   denied: ["✗", "Denied", /^(denied|should have asked|kept paused)\b/i],
-  expired: ["⌛", "Timed out", /^(expired|nobody)\b/i],
+  expired: ["⌛", "Timed out", /^(timed out|expired|nobody)\b/i],
   cancelled: ["–", "Cancelled", /^cancelled\b/i],
 };
 const SIGNS = { applied: "✓", noted: "", sending: "", text_wanted: "", expired: "⌛", cancelled: "–" };

@@ -134,7 +134,7 @@ impl Claims {
                 // SECURITY: anybody can write down an address; only a verified one is theirs.
                 if self.email_verified != Some(serde_json::Value::Bool(true)) {
                     return Err(
-                        "Your mail address is not verified there, so it names nobody here.",
+                        "Your mail address is not verified there, so it cannot sign you in.",
                     );
                 }
                 self.email.as_deref().unwrap_or_default().to_ascii_lowercase()

@@ -32,7 +32,7 @@ const RECENT: Duration = Duration::from_secs(10 * 60);
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 64;
 
-const NAMELESS: &str = "Passkeys belong to people with names. Sign in first: write /login to the \
+const NAMELESS: &str = "Passkeys belong to people with names. Sign in first: send /login to the \
                         bot.";
 const NOT_RECENT: &str = "You signed in more than 10 minutes ago. Sign out and in again, then add \
                           the passkey.";

@@ -49,7 +49,7 @@ impl Subscription {
         let address = Url::parse(&self.endpoint).ok().filter(|_| self.endpoint.len() <= LONGEST);
         let address = address
             .filter(is_push_service)
-            .ok_or("This browser's push service has no https address, so it cannot be told.")?;
+            .ok_or("This browser's push service has no https address, so it cannot be notified.")?;
         let SubscriptionKeys { p256dh, auth } = &self.keys;
         let keys = decoded::<PUBLIC_LEN>(p256dh).zip(decoded::<SECRET_LEN>(auth));
         let (public, secret) = keys.ok_or("This browser's keys cannot be read.")?;

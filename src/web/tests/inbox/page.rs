@@ -317,7 +317,7 @@ async fn a_phone_shows_everything_without_sideways_scrolling_light_and_dark() {
     }
     let whole = "document.querySelector('[data-id=long] pre').textContent.length";
     assert_eq!(page.eval(whole).await, "printf '%s\\n' \"$line\"\n".len() * 300);
-    assert!(page.text().await.contains("characters: scroll to read, or Show all"));
+    assert!(page.text().await.contains("characters. Show all"));
     page.click("[data-id=long] .more").await;
     let cut = "(() => { const p = document.querySelector('[data-id=long] pre'); return \
      p.scrollHeight - p.clientHeight })()";
@@ -343,7 +343,7 @@ async fn a_long_command_shows_head_and_tail_and_padding_pushes_nothing_out_of_si
     open(&page, "long").await;
     let text = page.text().await;
     for shown in
-        ["201 lines, ", "It ends:", "echo 197\necho 198\necho 199\necho 200\nrm -rf ~/Docu"]
+        ["201 lines, ", "The end:", "echo 197\necho 198\necho 199\necho 200\nrm -rf ~/Docu"]
     {
         assert!(text.contains(shown), "`{shown}` is on the page: {text}");
     }

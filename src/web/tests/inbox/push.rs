@@ -191,7 +191,7 @@ async fn what_is_no_subscription_is_refused_and_where_push_is_off_the_page_is_to
     let plain = keys.subscription("http://push.example/a").to_string();
     let mut short = keys.subscription("https://push.example/a");
     short["keys"]["auth"] = json!("c2hvcnQ");
-    let no_https = "This browser's push service has no https address, so it cannot be told.";
+    let no_https = "This browser's push service has no https address, so it cannot be notified.";
     for (body, sentence) in [
         ("{}".to_owned(), "This is not a valid push subscription."),
         (plain, no_https),

@@ -4,7 +4,7 @@ use crate::support::{Desk, browser::Browser, cards::command, visitor::Visitor};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-const NO_CODE: &str = "This link does not work (any more): it works once, for 10 minutes. Write \
+const NO_CODE: &str = "This link does not work (any more): it works once, for 10 minutes. Send \
                        /login to the bot for a new one.";
 const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
 const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]')";
@@ -42,7 +42,8 @@ async fn looking_at_a_link_uses_nothing_up_and_a_code_lets_one_browser_in_once()
         assert_eq!(refused.as_deref(), Some(NO_CODE), "{code}");
     }
     let nobody = desk.visitor().await.api(Method::GET, "/inbox/me").await;
-    assert_eq!(nobody, (200, json!({ "name": null })));
+    let ways = json!({ "oidc": null, "passkey": null });
+    assert_eq!(nobody, (200, json!({ "name": null, "ways": ways })));
 }
 
 #[tokio::test]

@@ -303,7 +303,7 @@ const GIT_WRITES: &str = "an option of git writes a file";
 const GIT_PLAIN: Words = "\
     add status stash show-ref rev-parse cat-file ls-files mv rm restore switch checkout commit \
     tag merge reset cherry-pick revert blame";
-const HISTORY: &str = "rewrites or deletes history or work that cannot be brought back";
+const HISTORY: &str = "can destroy git history or work for good";
 // Their values must not count as operands, as in `-m 'reset --hard'`.
 const MESSAGES: Words = "\
     -m -b -o -e --message --push-option --repo --receive-pack --exec --exclude";
