@@ -8,7 +8,7 @@ use countersign_bridge::card::terminal;
 use countersign_client::Client;
 use countersign_port::{Tone, line};
 use countersign_tokens::clock;
-use state::{Awaited, WatchAction, WatchKey, WatchState, WatchedAsk};
+use state::{Awaited, WatchAction, WatchState, WatchedAsk};
 use std::{
     io::{self, IsTerminal, Stdout, Write},
     time::Duration,
@@ -46,14 +46,14 @@ pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {
     let mut state = WatchState::default();
     // Before the screen is taken: an error of the first request is printed like any other.
     state.show(client.cards().await?, clock::now_ms());
-    state.paused(client.ready().await?.paused.is_some());
+    state.is_paused = client.ready().await?.paused.is_some();
     watch(&client, &mut state, Screen::take().context("this terminal cannot be drawn on")?).await?;
     Ok(Exit::Good)
 }
 
 /// What the screen reacts to.
 enum WatchEvent {
-    Key(WatchKey),
+    Key(Key),
     /// Something changed at the daemon.
     News,
     /// The daemon cannot be reached, for this reason.
@@ -90,11 +90,11 @@ async fn watch(client: &Client, state: &mut WatchState, mut screen: Screen) -> R
                     tokio::spawn(perform(client.clone(), action, tell.clone()));
                 }
             },
-            WatchEvent::Told(sentence) => state.say(sentence),
-            WatchEvent::Lost(why) => state.lost(why),
+            WatchEvent::Told(sentence) => state.said = sentence,
+            WatchEvent::Lost(why) => state.lost = Some(why),
             WatchEvent::News => match read(client, state).await {
                 Ok(()) => {}
-                Err(error) => state.lost(format!("{error:#}")),
+                Err(error) => state.lost = Some(format!("{error:#}")),
             },
         }
     }
@@ -104,7 +104,7 @@ async fn watch(client: &Client, state: &mut WatchState, mut screen: Screen) -> R
 async fn read(client: &Client, state: &mut WatchState) -> Result<()> {
     let (cards, ready) = tokio::join!(client.cards(), client.ready());
     state.show(cards?, clock::now_ms());
-    state.paused(ready?.paused.is_some());
+    state.is_paused = ready?.paused.is_some();
     Ok(())
 }
 
@@ -156,18 +156,6 @@ async fn perform(client: Client, action: WatchAction, tell: mpsc::Sender<WatchEv
 fn read_keys(tell: &mpsc::Sender<WatchEvent>) {
     for key in io::stdin().keys() {
         let Ok(key) = key else { return };
-        let key = match key {
-            Key::Ctrl('c') => WatchKey::Interrupt,
-            Key::Char('\n') => WatchKey::Enter,
-            Key::Char(letter) => WatchKey::Letter(letter),
-            Key::Down => WatchKey::Down,
-            Key::Up => WatchKey::Up,
-            Key::PageDown => WatchKey::PageDown,
-            Key::PageUp => WatchKey::PageUp,
-            Key::Backspace => WatchKey::Erase,
-            Key::Esc => WatchKey::Leave,
-            _ => continue,
-        };
         if tell.blocking_send(WatchEvent::Key(key)).is_err() {
             return;
         }
@@ -394,7 +382,7 @@ mod tests {
     fn every_size_of_a_terminal_is_filled_and_never_left() {
         let colours = Colours(false);
         let mut state = WatchState::default();
-        state.say("安".repeat(90));
+        state.said = "安".repeat(90);
         for (width, height) in [(0, 4), (1, 5), (7, 6), (40, 24), (200, 60)] {
             let lines = lines(&state, 0, colours, width, height);
             assert_eq!(lines.len(), height, "{width} × {height}");

@@ -9,10 +9,12 @@ use super::{
     log,
 };
 use countersign_domain::{
-    Answer, Ask, By, Decision, Execution, Owner, State,
+    Answer, Ask, By, Decision, Execution, GrantScope, Owner, State,
+    call::Call,
     review::{CallReview, REVIEWER, Tightening},
 };
 use countersign_policy::{Rule, Verdict};
+use countersign_tokens::ids;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
@@ -60,22 +62,6 @@ pub struct Grant {
     /// Whether its rule stands in a worker's rules file too, or is to be written there.
     #[serde(skip)]
     pub in_file: bool,
-}
-
-/// How far a grant goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GrantScope {
-    /// The session it was given in.
-    Session,
-    /// That session, until it expires.
-    Timed,
-    /// Every session.
-    Always,
-    /// Exactly one call, once, until it expires.
-    Budget,
-    /// No approval: calls that it covers ask, because a person said so in a review.
-    Review,
 }
 
 /// The use of a grant.
@@ -289,24 +275,40 @@ impl Store {
 }
 
 impl Grant {
+    /// A grant of no call, for good.
+    #[must_use]
+    pub fn new(rule: Rule, scope: GrantScope, by: By, created_at: i64) -> Self {
+        Self {
+            id: ids::ask_id(),
+            ask: String::new(),
+            rule,
+            scope,
+            agent: String::new(),
+            session: String::new(),
+            owner: None,
+            folder: None,
+            by,
+            created_at,
+            expires_at: None,
+            digest: None,
+            in_file: false,
+        }
+    }
+
+    /// The same, given on this ask to the session of this call.
+    #[must_use]
+    pub fn given_on(self, ask: &Ask, call: &Call) -> Self {
+        let (agent, session, owner) =
+            (call.agent.clone(), call.session.clone(), call.owner.clone());
+        Self { ask: ask.id.clone(), agent, session, owner, ..self }
+    }
+
     /// What it covers, as people read it.
     #[must_use]
     pub fn covers(&self) -> String {
         match self.folder.as_deref().filter(|folder| !folder.is_empty()) {
             Some(folder) => format!("{} in {folder}", self.rule),
             None => self.rule.to_string(),
-        }
-    }
-}
-
-impl GrantScope {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Timed => "timed",
-            Self::Always => "always",
-            Self::Budget => "budget",
-            Self::Review => "review",
         }
     }
 }
@@ -330,14 +332,8 @@ async fn note_start(tx: &mut Tx, ask: &str, started: Execution) -> Result<(), St
 pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
     let scope: String = row.try_get("scope")?;
     let by: String = row.try_get("granted_by")?;
-    let scope = match scope.as_str() {
-        "session" => GrantScope::Session,
-        "timed" => GrantScope::Timed,
-        "always" => GrantScope::Always,
-        "budget" => GrantScope::Budget,
-        "review" => GrantScope::Review,
-        _ => return Err(sqlx::Error::Decode(format!("scope `{scope}`").into()).into()),
-    };
+    let unknown = || sqlx::Error::Decode(format!("scope `{scope}`").into());
+    let scope = GrantScope::of_word(&scope).ok_or_else(unknown)?;
     Ok(Grant {
         id: row.try_get("id")?,
         ask: row.try_get("ask")?,
@@ -372,7 +368,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(&grant.ask)
     .bind(&grant.rule.tool)
     .bind(&grant.rule.pattern)
-    .bind(grant.scope.name())
+    .bind(grant.scope.word())
     .bind(&grant.agent)
     .bind(&grant.session)
     .bind(to_json("granted_by", &grant.by)?)
@@ -476,23 +472,10 @@ async fn store_review(
     if same.fetch_optional(&mut **tx).await?.is_some() {
         return Ok(());
     }
-    let rule = Grant {
-        // The card names it before it exists.
-        id: ask.id.clone(),
-        ask: ask.id.clone(),
-        rule: rule.clone(),
-        scope: GrantScope::Review,
-        agent: REVIEWER.to_owned(),
-        session: String::new(),
-        owner: None,
-        folder: None,
-        by: answer.by.clone(),
-        created_at: answer.at,
-        expires_at: None,
-        digest: None,
-        in_file: false,
-    };
-    insert(tx, &rule).await
+    let new = Grant::new(rule.clone(), GrantScope::Review, answer.by.clone(), answer.at);
+    // The card names it before it exists.
+    let (id, agent) = (ask.id.clone(), REVIEWER.to_owned());
+    insert(tx, &Grant { id: id.clone(), ask: id, agent, ..new }).await
 }
 
 #[cfg(test)]

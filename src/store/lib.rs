@@ -49,7 +49,7 @@ pub use cards::{Belongs, CardRow, NewCard, OwedText};
 pub use changes::{Closed, TakenStep};
 pub use database::{Database, Remembered};
 pub use error::{StoreError, Trouble};
-pub use grants::{Grant, GrantScope, GrantUse, OpenReviews, UNDO_MS};
+pub use grants::{Grant, GrantUse, OpenReviews, UNDO_MS};
 pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
 pub use listing::{Found, HistoryRange, ListCursor, Listed};
 pub use log::{Event, LogDestinationState, LogPage, NewEvent, Resumed, Tail};
@@ -147,7 +147,7 @@ impl Store {
 
     /// The fault injection of tests.
     #[cfg(any(test, feature = "testkit"))]
-    pub fn faults(&self) -> &fault_injection::Faults {
+    pub fn faults(&self) -> &testkit::faults::Faults {
         &self.engine.faults
     }
 
@@ -237,13 +237,11 @@ impl Store {
 
 #[cfg(test)]
 mod damaged;
-#[cfg(any(test, feature = "testkit"))]
-pub mod engines;
-#[cfg(any(test, feature = "testkit"))]
-pub mod fault_injection;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod outages;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
 #[cfg(test)]
 mod tests;

@@ -5,11 +5,11 @@
     reason = "tests fail by panicking"
 )]
 use super::{
-    engines::{Fresh, on_both},
+    testkit::engines::{Fresh, on_both},
     *,
 };
 use countersign_domain::{
-    Answer, Ask, Body, By, Decision, Owner, Scope, State,
+    Answer, Ask, Body, By, Decision, GrantScope, Owner, Scope, State,
     attached::AttachedDaemons,
     call::Call,
     question::{Progress, QuestionAnswer},

@@ -8,6 +8,7 @@ use countersign_domain::{
 };
 use countersign_port::{Card, Tone};
 use serde_json::{Map, Value};
+use termion::event::Key;
 
 /// How long a request must be in sight before a key answers it, in milliseconds.
 // SECURITY: a key that was meant for another request must not meet one that takes its place.
@@ -15,20 +16,6 @@ const SETTLE: i64 = 700;
 
 /// How many lines one key scrolls.
 const SCROLL: u16 = 10;
-
-/// A key, as far as `watch` knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WatchKey {
-    Letter(char),
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Enter,
-    Erase,
-    Leave,
-    Interrupt,
-}
 
 /// What a key wants done at the daemon.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,18 +87,6 @@ impl WatchState {
         }
     }
 
-    pub(super) fn paused(&mut self, is_paused: bool) {
-        self.is_paused = is_paused;
-    }
-
-    pub(super) fn say(&mut self, sentence: String) {
-        self.said = sentence;
-    }
-
-    pub(super) fn lost(&mut self, why: String) {
-        self.lost = Some(why);
-    }
-
     /// The place of the chosen request.
     pub(super) fn place(&self) -> Option<usize> {
         let chosen = self.chosen.as_ref()?;
@@ -124,8 +99,8 @@ impl WatchState {
     }
 
     /// Does what a key means.
-    pub(super) fn press(&mut self, key: WatchKey, now: i64) -> Option<WatchAction> {
-        if key == WatchKey::Interrupt {
+    pub(super) fn press(&mut self, key: Key, now: i64) -> Option<WatchAction> {
+        if key == Key::Ctrl('c') {
             return Some(WatchAction::Quit);
         }
         match std::mem::take(&mut self.awaited) {
@@ -136,28 +111,28 @@ impl WatchState {
         }
     }
 
-    fn plain(&mut self, key: WatchKey, now: i64) -> Option<WatchAction> {
+    fn plain(&mut self, key: Key, now: i64) -> Option<WatchAction> {
         let place = self.place().unwrap_or_default();
         match key {
-            WatchKey::Letter('q') => return Some(WatchAction::Quit),
-            WatchKey::Letter('j') | WatchKey::Down => self.choose(place + 1, now),
-            WatchKey::Letter('k') | WatchKey::Up => self.choose(place.saturating_sub(1), now),
-            WatchKey::Letter(' ') | WatchKey::PageDown => {
+            Key::Char('q') => return Some(WatchAction::Quit),
+            Key::Char('j') | Key::Down => self.choose(place + 1, now),
+            Key::Char('k') | Key::Up => self.choose(place.saturating_sub(1), now),
+            Key::Char(' ') | Key::PageDown => {
                 self.scroll = self.scroll.saturating_add(SCROLL);
             }
-            WatchKey::Letter('b') | WatchKey::PageUp => {
+            Key::Char('b') | Key::PageUp => {
                 self.scroll = self.scroll.saturating_sub(SCROLL);
             }
-            WatchKey::Letter('?') => self.awaited = Awaited::Help,
-            WatchKey::Letter('p') if self.is_paused => return Some(WatchAction::Resume),
-            WatchKey::Letter('p') => {
+            Key::Char('?') => self.awaited = Awaited::Help,
+            Key::Char('p') if self.is_paused => return Some(WatchAction::Resume),
+            Key::Char('p') => {
                 return Some(WatchAction::Pause(PauseRequest { mode: PauseMode::Hold }));
             }
-            WatchKey::Letter('u') => match self.last.clone() {
+            Key::Char('u') => match self.last.clone() {
                 Some(last) => return Some(WatchAction::Undo(last)),
                 None => self.said = "Nothing was answered here yet.".to_owned(),
             },
-            WatchKey::Letter(letter @ ('a' | 'w' | 'd' | 'r' | '1'..='9')) => {
+            Key::Char(letter @ ('a' | 'w' | 'd' | 'r' | '1'..='9')) => {
                 return self.answer(letter, now);
             }
             _ => {}
@@ -210,11 +185,11 @@ impl WatchState {
         Some(self.send(ask.id, request))
     }
 
-    fn confirm(&mut self, id: String, key: WatchKey) -> Option<WatchAction> {
+    fn confirm(&mut self, id: String, key: Key) -> Option<WatchAction> {
         // FAIL-CLOSED: any other key leaves it as it is, and so does a change of the list.
         let is_there = self.current().is_some_and(|it| it.ask.id == id);
         match key {
-            WatchKey::Letter('y') if is_there => {
+            Key::Char('y') if is_there => {
                 Some(self.send(id, AnswerRequest::new(Decision::Approve)))
             }
             _ => {
@@ -224,21 +199,21 @@ impl WatchState {
         }
     }
 
-    fn type_reason(&mut self, id: String, mut text: String, key: WatchKey) -> Option<WatchAction> {
+    fn type_reason(&mut self, id: String, mut text: String, key: Key) -> Option<WatchAction> {
         match key {
-            WatchKey::Leave => {
+            Key::Esc => {
                 self.said = "Not denied.".to_owned();
                 return None;
             }
-            WatchKey::Enter => {
+            Key::Char('\n') => {
                 let reason = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
                 let deny = AnswerRequest { reason, ..AnswerRequest::new(Decision::Deny) };
                 return Some(self.send(id, deny));
             }
-            WatchKey::Erase => {
+            Key::Backspace => {
                 text.pop();
             }
-            WatchKey::Letter(letter) => text.push(letter),
+            Key::Char(letter) => text.push(letter),
             _ => {}
         }
         self.awaited = Awaited::Reason(id, text);
@@ -311,7 +286,7 @@ mod tests {
     }
 
     fn letter(state: &mut WatchState, letter: char, now: i64) -> Option<WatchAction> {
-        state.press(WatchKey::Letter(letter), now)
+        state.press(Key::Char(letter), now)
     }
 
     fn once(id: &str) -> Option<WatchAction> {
@@ -353,9 +328,7 @@ mod tests {
     #[test]
     fn a_critical_request_takes_a_second_key_and_every_other_key_leaves_it() {
         let mut state = showing(vec![ask("bad", Tone::Critical, 1)]);
-        for other in
-            [WatchKey::Letter('a'), WatchKey::Enter, WatchKey::Leave, WatchKey::Letter('n')]
-        {
+        for other in [Key::Char('a'), Key::Char('\n'), Key::Esc, Key::Char('n')] {
             assert_eq!(letter(&mut state, 'a', SETTLE), None);
             assert_eq!(state.awaited, Awaited::Yes("bad".to_owned()));
             assert_eq!(state.press(other, SETTLE), None, "{other:?}");
@@ -378,13 +351,13 @@ mod tests {
         for typed in "not q!".chars() {
             assert_eq!(letter(&mut state, typed, SETTLE), None);
         }
-        state.press(WatchKey::Erase, SETTLE);
+        state.press(Key::Backspace, SETTLE);
         let reason = Some("not q".to_owned());
         let deny = AnswerRequest { reason, ..AnswerRequest::new(Decision::Deny) };
-        let sent = state.press(WatchKey::Enter, SETTLE);
+        let sent = state.press(Key::Char('\n'), SETTLE);
         assert_eq!(sent, Some(WatchAction::Answer("one".to_owned(), deny)));
         letter(&mut state, 'r', SETTLE);
-        assert_eq!(state.press(WatchKey::Leave, SETTLE), None);
+        assert_eq!(state.press(Key::Esc, SETTLE), None);
         assert_eq!((&state.awaited, state.said.as_str()), (&Awaited::Key, "Not denied."));
     }
 
@@ -411,9 +384,9 @@ mod tests {
         assert_eq!(letter(&mut state, 'u', SETTLE), Some(WatchAction::Undo("one".to_owned())));
         let hold = PauseRequest { mode: PauseMode::Hold };
         assert_eq!(letter(&mut state, 'p', SETTLE), Some(WatchAction::Pause(hold)));
-        state.paused(true);
+        state.is_paused = true;
         assert_eq!(letter(&mut state, 'p', SETTLE), Some(WatchAction::Resume));
         letter(&mut state, 'r', SETTLE);
-        assert_eq!(state.press(WatchKey::Interrupt, SETTLE), Some(WatchAction::Quit));
+        assert_eq!(state.press(Key::Ctrl('c'), SETTLE), Some(WatchAction::Quit));
     }
 }

@@ -2,11 +2,11 @@
 use super::*;
 use crate::{
     Closed,
-    engines::on_both,
+    testkit::engines::on_both,
     tests::{answer, answered, new_ask},
 };
 use countersign_domain::{
-    Body, Execution,
+    Body, Execution, GrantScope,
     deadline::{Pause, PauseMode},
 };
 
