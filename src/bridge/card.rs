@@ -278,11 +278,7 @@ impl Sheet {
     }
 
     /// A change of a file.
-    pub(super) fn change(
-        &mut self,
-        path: &str,
-        FileChange { added, removed, lines, .. }: FileChange,
-    ) {
+    fn change(&mut self, path: &str, FileChange { added, removed, lines, .. }: FileChange) {
         let seen = |line: DiffLine| DiffLine { text: self.seen(&line.text), ..line };
         let lines = lines.into_iter().map(seen).collect();
         self.blocks.push(Block::Diff { path: line(path), added, removed, lines });
