@@ -6,6 +6,7 @@ use crate::{
     press_handler::outcome,
     words::{first_word, reply_action},
 };
+use countersign_domain::GrantScope;
 use countersign_gate::{
     Gate, NotNamed, PauseOutcome, Reply, SubmitError,
     ask::{Ask, Scope, deadline::PauseMode},
@@ -20,7 +21,7 @@ use countersign_people::{
 use countersign_port::{
     BotCommand, CommandCall, CommandParameter, CommandReply, Outcome, ReplyPiece, Target, line,
 };
-use countersign_store::{Absence, Grant, GrantScope, Store, StoreError};
+use countersign_store::{Absence, Grant, Store, StoreError};
 use countersign_tokens::{clock, ids};
 use jiff::{SignedDuration, Timestamp, ToSpan, civil::Time, tz::TimeZone};
 use std::sync::Arc;

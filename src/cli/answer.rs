@@ -220,11 +220,7 @@ fn report_with_title(ask: &AskView, reply: &AnswerReply, json: bool) -> Result<E
 }
 
 fn report(reply: &AnswerReply, json: bool) -> Result<Exit> {
-    if json {
-        say::json(&serde_json::to_value(reply)?)?;
-    } else {
-        say::out(&say::literal(&reply.message))?;
-    }
+    say::reply(reply, &reply.message, json)?;
     // A vote counts, and the ask waits for others. Else somebody was first, or it was too late.
     Ok(match (reply.applied, reply.state) {
         (true, _) => Exit::Good,
@@ -295,11 +291,7 @@ async fn propose(context: &Context, id: &str, text: &str, yes: bool, json: bool)
 }
 
 fn report_edit(reply: &AnswerReply, json: bool) -> Result<Exit> {
-    if json {
-        say::json(&serde_json::to_value(reply)?)?;
-    } else {
-        say::out(&say::literal(&reply.message))?;
-    }
+    say::reply(reply, &reply.message, json)?;
     Ok(if reply.applied { Exit::Good } else { Exit::Fault })
 }
 

@@ -2,14 +2,14 @@
 //! one process for all calls of a program.
 
 use super::{
-    Context, Exit, Misused,
+    Context, Exit,
     asking::{self, CardShown, InterruptSignals, as_json},
     caller::{self, Caller},
     lines::{of_stdin, writer},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
     say, when,
 };
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use countersign_client::{Client, Decided, Ending, Submitted};
 use countersign_domain::{exact_json, wire::CancelReason};
 use countersign_gate::{
@@ -163,15 +163,8 @@ fn call(args: AskArgs) -> Result<Call> {
         call.questions.push(question);
         return Ok(call);
     }
-    let args = match args {
-        Some(json) => exact_json::from_str(&json).context("--args is not JSON")?,
-        None if command.is_empty() => {
-            let say = "say what to ask for: -- CMD, --args JSON or --question TEXT";
-            return Err(Misused(say.into()).into());
-        }
-        None => caller::shell_or_text(&command)?,
-    };
-    caller.call(&tool, args)
+    let otherwise = "say what to ask for: -- CMD, --args JSON or --question TEXT";
+    caller.call(&tool, caller::args(args.as_deref(), &command, otherwise)?)
 }
 
 fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {

@@ -1,7 +1,10 @@
 //! `countersign backup` and `restore`: copies the store while the daemon runs, and puts a copy in
 //! its place.
 
-use super::{Context, Exit, say};
+use super::{
+    Context, Exit,
+    say::{self, counted},
+};
 use anyhow::{Result, anyhow};
 use countersign_store::{Remembered, RestoredStore, Since, back_up, private, restore};
 use countersign_tokens::clock;
@@ -20,8 +23,7 @@ pub(super) struct BackupArgs {
 pub(super) async fn run(context: &Context, args: BackupArgs) -> Result<Exit> {
     let config = context.config()?;
     let asks = back_up(&config.store.database, &args.file).await?;
-    let asks = if asks == 1 { "1 ask".to_owned() } else { format!("{asks} asks") };
-    say::out(&format!("{} holds {asks}", args.file.display()))?;
+    say::out(&format!("{} holds {}", args.file.display(), counted(asks, "ask")))?;
     Ok(Exit::Good)
 }
 
@@ -92,8 +94,4 @@ fn taken_back(since: &Since) -> Option<String> {
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("Taken over from it: {}.", parts.join(", ")))
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -1,7 +1,8 @@
 //! The caller of a command line: agent, session, host and working directory.
 
-use super::{complete, when};
+use super::{Misused, complete, when};
 use anyhow::{Context as _, Result};
+use countersign_domain::exact_json;
 use countersign_gate::call::Call;
 use countersign_tokens::ids;
 use serde_json::{Value, json};
@@ -54,6 +55,16 @@ pub(super) fn shell(words: &[String]) -> Result<Value> {
     let command = shlex::try_join(words.iter().map(String::as_str))
         .context("a command cannot hold NUL characters")?;
     Ok(json!({ "command": command }))
+}
+
+/// The arguments that a command line gives: `--args JSON`, or the words after `--`. `otherwise` says
+/// what to give where there is neither.
+pub(super) fn args(json: Option<&str>, words: &[String], otherwise: &str) -> Result<Value> {
+    match json {
+        Some(json) => exact_json::from_str(json).context("--args is not JSON"),
+        None if words.is_empty() => Err(Misused(otherwise.to_owned()).into()),
+        None => shell_or_text(words),
+    }
 }
 
 /// As [`shell`], but a single argument with whitespace is a shell text: `-- "$COMMAND"`.

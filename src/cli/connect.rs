@@ -144,13 +144,16 @@ fn misused(option: &str, only_for: &str) -> anyhow::Error {
     Misused(format!("{option} is only for {only_for}")).into()
 }
 
-fn parser() -> impl TypedValueParser<Value = What> {
-    let agents = AGENTS.iter().map(|agent| {
+fn agents() -> impl Iterator<Item = PossibleValue> {
+    AGENTS.iter().map(|agent| {
         let title = agent.title();
         PossibleValue::new(agent.name()).help(format!("{}, {}", title.name, title.versions))
-    });
+    })
+}
+
+fn parser() -> impl TypedValueParser<Value = What> {
     let chats = guided().map(|name| PossibleValue::new(name).help("your phone"));
-    PossibleValuesParser::new(agents.chain(chats)).try_map(|name| {
+    PossibleValuesParser::new(agents().chain(chats)).try_map(|name| {
         let chat = || BUILT_IN.iter().find(|it| it.name == name).map(What::Chat);
         let found = countersign_agents::find(&name).map(What::Agent).or_else(chat);
         found.ok_or_else(|| format!("`{name}` is neither an agent nor a chat platform"))
@@ -159,11 +162,7 @@ fn parser() -> impl TypedValueParser<Value = What> {
 
 /// A parser for the names of the agents that have hooks.
 pub(super) fn agent_parser() -> impl TypedValueParser<Value = &'static dyn HookAgent> {
-    let names = AGENTS.iter().map(|agent| {
-        let title = agent.title();
-        PossibleValue::new(agent.name()).help(format!("{}, {}", title.name, title.versions))
-    });
-    PossibleValuesParser::new(names).try_map(|name| {
+    PossibleValuesParser::new(agents()).try_map(|name| {
         countersign_agents::find(&name).ok_or_else(|| format!("`{name}` has no hooks"))
     })
 }

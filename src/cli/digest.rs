@@ -49,11 +49,10 @@ struct DigestSince {
 pub(super) async fn digest(context: &Context, args: DigestArgs) -> Result<Exit> {
     let reply = read(context, &args.time).await?;
     if args.time.json {
-        say::json(&serde_json::to_value(&reply)?)?;
-        return Ok(Exit::Good);
+        say::json(&reply)?;
+    } else {
+        say::literal_lines(reply.lines.iter().map(String::as_str))?;
     }
-    let lines: Vec<String> = reply.lines.iter().map(|line| say::literal(line)).collect();
-    say::out(&lines.join("\n"))?;
     Ok(Exit::Good)
 }
 
@@ -64,9 +63,9 @@ pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<Exit
         let all = json!({"since": since, "until": until, "complete": complete, "asks": asks,
             "kinds": kinds});
         say::json(&all)?;
-        return Ok(Exit::Good);
+    } else {
+        say::out(&suggestions(&reply))?;
     }
-    say::out(&suggestions(&reply))?;
     Ok(Exit::Good)
 }
 
@@ -86,10 +85,7 @@ fn suggestions(reply: &DigestReply) -> String {
         lines.push("There is no rule to suggest.".to_owned());
     }
     for kind in &reply.kinds {
-        let asked = match kind.asks {
-            1 => "1 ask".to_owned(),
-            many => format!("{many} asks"),
-        };
+        let asked = say::counted(kind.asks, "ask");
         let by = kind.rule.as_ref().map(|rule| format!(", by {rule}")).unwrap_or_default();
         lines.push(say::literal(&format!("{asked}: {}{by}", kind.calls)));
         match &kind.suggestion {
@@ -101,10 +97,7 @@ fn suggestions(reply: &DigestReply) -> String {
 }
 
 fn suggested(found: &DigestSuggestion) -> Vec<String> {
-    let saves = match found.saves {
-        1 => "1 ask".to_owned(),
-        many => format!("{many} asks"),
-    };
+    let saves = say::counted(found.saves, "ask");
     let mut lines = Vec::new();
     match &found.line {
         Some(line) => {

@@ -137,35 +137,16 @@ enum CheckState {
 }
 
 fn ok(check: &str, says: impl Into<String>) -> DoctorCheck {
-    DoctorCheck {
-        check: check.into(),
-        state: CheckState::Ok,
-        says: says.into(),
-        fix: None,
-        repair: None,
-    }
+    let state = CheckState::Ok;
+    DoctorCheck { check: check.into(), state, says: says.into(), fix: None, repair: None }
 }
 
 fn warn(check: &str, says: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
-    let fix = Some(fix.into());
-    DoctorCheck {
-        check: check.into(),
-        state: CheckState::Warn,
-        says: says.into(),
-        fix,
-        repair: None,
-    }
+    DoctorCheck { state: CheckState::Warn, fix: Some(fix.into()), ..ok(check, says) }
 }
 
 fn fail(check: &str, says: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
-    let fix = Some(fix.into());
-    DoctorCheck {
-        check: check.into(),
-        state: CheckState::Fail,
-        says: says.into(),
-        fix,
-        repair: None,
-    }
+    DoctorCheck { state: CheckState::Fail, fix: Some(fix.into()), ..ok(check, says) }
 }
 
 /// The result as a line, with its fix on a second one.

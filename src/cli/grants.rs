@@ -3,10 +3,7 @@
 use super::{Context, Exit, complete, say};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use countersign_domain::{
-    By,
-    wire::{GrantReach, GrantView},
-};
+use countersign_domain::{By, GrantScope, wire::GrantView};
 use countersign_policy::{Rule, file};
 use countersign_tokens::clock;
 use serde_json::json;
@@ -20,7 +17,7 @@ pub(super) struct GrantsArgs {
     /// Only those of one scope
     // `--scope=VALUE` alone: the guardrail takes a separate word for a sub-command.
     #[arg(long, value_name = "SCOPE", require_equals = true, value_parser = scope())]
-    scope: Option<GrantReach>,
+    scope: Option<GrantScope>,
     #[command(subcommand)]
     command: Option<GrantsCommand>,
 }
@@ -72,22 +69,15 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
 
 /// The grants for always as rules of a file.
 fn exported(grants: &[GrantView]) -> Result<String> {
-    let always = grants.iter().filter(|grant| grant.scope == GrantReach::Always);
+    let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
     let rules: Vec<Rule> = always.map(|grant| Rule::allow(&grant.tool, &grant.pattern)).collect();
     Ok(file::append("{}", &rules)?)
 }
 
 /// The scopes by name.
-fn scope() -> impl TypedValueParser<Value = GrantReach> {
-    PossibleValuesParser::new(["session", "timed", "always", "budget", "review"]).map(|name| {
-        match &*name {
-            "session" => GrantReach::Session,
-            "timed" => GrantReach::Timed,
-            "budget" => GrantReach::Budget,
-            "review" => GrantReach::Review,
-            _ => GrantReach::Always,
-        }
-    })
+fn scope() -> impl TypedValueParser<Value = GrantScope> {
+    PossibleValuesParser::new(GrantScope::ALL.map(GrantScope::word))
+        .try_map(|word| GrantScope::of_word(&word).ok_or("no such scope"))
 }
 
 /// A grant on one line.
@@ -100,7 +90,7 @@ fn show(grant: &GrantView, now_ms: i64) -> String {
     let until = grant.expires_at.as_ref().map(|at| format!(" until {}", until(at, now_ms)));
     let scope = grant.scope.name();
     let session = match grant.scope {
-        GrantReach::Always | GrantReach::Review => String::new(),
+        GrantScope::Always | GrantScope::Review => String::new(),
         _ => format!(" in {}", grant.session),
     };
     let name = match &grant.by {

@@ -89,10 +89,8 @@ pub(super) async fn run(context: &Context, args: HistoryArgs) -> Result<Exit> {
     let asks = closed(&client, args).await?;
     if json {
         say::json(&json!({ "asks": asks }))?;
-    } else if asks.is_empty() {
-        say::out("Nothing was found.")?;
     } else {
-        say::out(&say::table(&asks.iter().map(row).collect::<Vec<_>>()))?;
+        say::rows(&asks.iter().map(row).collect::<Vec<_>>(), "Nothing was found.")?;
     }
     Ok(Exit::Good)
 }
@@ -194,7 +192,7 @@ fn colour(ask: &HistoryEntry) -> Colour {
 async fn show_record(client: &Client, id: &str, json: bool) -> Result<Exit> {
     let record = client.record(id).await?;
     if json {
-        say::json(&serde_json::to_value(&record)?)?;
+        say::json(&record)?;
         return Ok(Exit::Good);
     }
     let card = terminal::of(record.ask.clone());

@@ -122,14 +122,19 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
                 cwd,
                 run: ids::nonce(),
             });
-            let mut session = if args.has_prompt() { session.without_host() } else { session };
+            // With a prompt nobody writes to our stdin.
+            let (mut session, lines) = match &args.prompt {
+                Some(prompt) => (session.without_host(), queued(&[message(prompt)])),
+                None => (session, of_stdin()),
+            };
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
-            serve(&args.words(), &mut session, args.lines(), calls, &mut signals).await
+            serve(&hosting(args.engine), &mut session, lines, calls, &mut signals).await
         }
         HostedSystem::Codex(args) => {
             let around = CodexAround { cwd, host: caller::host(), run: ids::nonce() };
-            let mut run =
-                CodexRun::new(args.prompt()?, around, args.output()).ending_after(args.retries());
+            let output = if args.json { CodexOutput::Frames } else { CodexOutput::Messages };
+            let retries = Duration::from_secs(args.retry_for);
+            let mut run = CodexRun::new(args.prompt()?, around, output).ending_after(retries);
             let opening = queued(&run.opening());
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
             serve(&args.words(), &mut run, opening, calls, &mut signals).await
@@ -366,24 +371,6 @@ const OPTIONS: [&[&str]; 4] = [
     &["--verbose"],
 ];
 
-impl HostClaudeCodeArgs {
-    /// The words that start Claude Code.
-    fn words(&self) -> Vec<String> {
-        hosting(self.engine.clone())
-    }
-
-    /// Whether the prompt is given, so that nobody writes to our stdin.
-    fn has_prompt(&self) -> bool {
-        self.prompt.is_some()
-    }
-
-    /// The lines for Claude Code: the prompt alone, or those of stdin.
-    fn lines(&self) -> mpsc::Receiver<Vec<u8>> {
-        let Some(prompt) = &self.prompt else { return of_stdin() };
-        queued(&[message(prompt)])
-    }
-}
-
 /// These words of Claude Code with the options that make us its host.
 pub(super) fn hosting(mut words: Vec<String>) -> Vec<String> {
     let given = |words: &[String], option: &str| {
@@ -462,14 +449,6 @@ impl HostCodexArgs {
         }
         words
     }
-
-    fn retries(&self) -> Duration {
-        Duration::from_secs(self.retry_for)
-    }
-
-    fn output(&self) -> CodexOutput {
-        if self.json { CodexOutput::Frames } else { CodexOutput::Messages }
-    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -509,7 +488,7 @@ mod tests {
     fn what_makes_us_the_host_is_added_where_it_is_not_given() {
         let words = |engine: &[&str]| {
             let engine = engine.iter().map(|word| (*word).to_owned()).collect();
-            HostClaudeCodeArgs { prompt: None, park: false, after: 600, engine }.words().join(" ")
+            hosting(engine).join(" ")
         };
         let added = "--input-format stream-json --output-format stream-json \
                      --permission-prompt-tool stdio --verbose";

@@ -81,11 +81,9 @@ async fn list(context: &Context, as_json: bool) -> Result<Exit> {
     if as_json {
         parked.iter_mut().for_each(|it| it.ask.card = None);
         say::json(&json!({ "parked": parked }))?;
-    } else if parked.is_empty() {
-        say::out("No run is parked.")?;
     } else {
         let rows = parked.into_iter().map(row).collect::<Result<Vec<_>>>()?;
-        say::out(&say::table(&rows))?;
+        say::rows(&rows, "No run is parked.")?;
     }
     Ok(Exit::Good)
 }

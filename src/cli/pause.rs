@@ -2,10 +2,7 @@
 
 use super::{Context, Exit, say};
 use anyhow::Result;
-use countersign_domain::{
-    deadline::PauseMode,
-    wire::{PauseReply, PauseRequest},
-};
+use countersign_domain::{deadline::PauseMode, wire::PauseRequest};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -33,19 +30,12 @@ pub(super) struct ResumeArgs {
 pub(super) async fn pause(context: &Context, args: &PauseArgs) -> Result<Exit> {
     let mode = if args.deny { PauseMode::Deny } else { PauseMode::Hold };
     let reply = context.approver()?.pause(&PauseRequest { mode }).await?;
-    told(&reply, args.json)
+    say::reply(&reply, &reply.message, args.json)?;
+    Ok(Exit::Good)
 }
 
 pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<Exit> {
     let reply = context.approver()?.resume().await?;
-    told(&reply, args.json)
-}
-
-fn told(reply: &PauseReply, json: bool) -> Result<Exit> {
-    if json {
-        say::json(&serde_json::to_value(reply)?)?;
-    } else {
-        say::out(&say::literal(&reply.message))?;
-    }
+    say::reply(&reply, &reply.message, args.json)?;
     Ok(Exit::Good)
 }

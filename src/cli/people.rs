@@ -2,16 +2,13 @@
 //! and what people sign in to the inbox with.
 
 use super::{
-    Context, Exit, Misused, caller, complete, policy,
+    Context, Exit, caller, complete, policy,
     say::{self, Cell, Colour},
     when::{when, when_in_full},
 };
 use crate::{config::Config, daemon};
-use anyhow::{Context as _, Result};
-use countersign_domain::{
-    exact_json,
-    wire::{CountsView, PasskeyView, PossibleAnswererView},
-};
+use anyhow::Result;
+use countersign_domain::wire::{CountsView, PasskeyView, PossibleAnswererView};
 use countersign_gate::{call::Call, links};
 use countersign_people::{
     answerers::Answerers,
@@ -90,21 +87,14 @@ pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<Exit> 
         }
     };
     // Names and rules are quoted, which may contain hidden characters.
-    let lines: Vec<_> = text.lines().map(say::literal).collect();
-    say::out(&lines.join("\n"))?;
+    say::literal_lines(text.lines())?;
     Ok(Exit::Good)
 }
 
 fn call(args: WhoArgs) -> Result<Call> {
     let WhoArgs { agent, session, host, tool, args, command } = args;
-    let args = match args {
-        Some(json) => exact_json::from_str(&json).context("--args is not JSON")?,
-        None if command.is_empty() => {
-            let say = "say what to explain: -- CMD, or --args JSON";
-            return Err(Misused(say.into()).into());
-        }
-        None => caller::shell_or_text(&command)?,
-    };
+    let otherwise = "say what to explain: -- CMD, or --args JSON";
+    let args = caller::args(args.as_deref(), &command, otherwise)?;
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
     let host = host.or_else(caller::host);
     let call = Call { cwd, host, ..Call::new(agent, session, &tool, args) };
@@ -234,10 +224,9 @@ pub(super) async fn passkeys(context: &Context, args: PasskeysArgs) -> Result<Ex
             let passkeys = client.passkeys().await?;
             if args.json {
                 say::json(&json!({ "passkeys": passkeys }))?;
-            } else if passkeys.is_empty() {
-                say::out("Nobody has a passkey.")?;
             } else {
-                say::out(&say::table(&passkeys.iter().map(row).collect::<Vec<_>>()))?;
+                let rows: Vec<_> = passkeys.iter().map(row).collect();
+                say::rows(&rows, "Nobody has a passkey.")?;
             }
         }
     }

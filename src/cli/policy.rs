@@ -2,11 +2,10 @@
 
 mod check;
 
-use super::{Context, Exit, Misused, caller, say};
+use super::{Context, Exit, caller, say};
 use crate::{config::Profile, daemon};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
-use countersign_domain::exact_json;
 use countersign_gate::links;
 use countersign_policy::{Call, DEFAULT_RULES, Layers, Mode, Rule, Rules, Verdict};
 use countersign_policy_tools::{examples, explain::explain, import, score};
@@ -191,25 +190,20 @@ fn run_explain(context: &Context, args: ExplainArgs) -> Result<Exit> {
     };
     let explanation = explain(&call(args)?, &layers, mode);
     if json {
-        say::json(&serde_json::to_value(&explanation)?)?;
+        say::json(&explanation)?;
     } else {
         // The explanation quotes the command, which may contain hidden characters.
-        let lines: Vec<_> = explanation.to_string().lines().map(say::literal).collect();
-        say::out(&lines.join("\n"))?;
+        say::literal_lines(explanation.to_string().lines())?;
     }
     Ok(Exit::Good)
 }
 
 fn call(args: ExplainArgs) -> Result<Call> {
     let ExplainArgs { tool, args, shell, command, .. } = args;
-    let args = match (args, shell) {
-        (Some(json), _) => exact_json::from_str(&json).context("--args is not JSON")?,
-        (None, Some(text)) => serde_json::json!({ "command": text }),
-        (None, None) if command.is_empty() => {
-            let say = "say what to explain: -- CMD, --shell TEXT or --args JSON";
-            return Err(Misused(say.into()).into());
-        }
-        (None, None) => caller::shell_or_text(&command)?,
+    let otherwise = "say what to explain: -- CMD, --shell TEXT or --args JSON";
+    let args = match shell {
+        Some(text) => serde_json::json!({ "command": text }),
+        None => caller::args(args.as_deref(), &command, otherwise)?,
     };
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
     let mut call = Call { cwd, home: home(), ..Call::new(tool, args) };

@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use countersign_port::{line, visible};
+use serde::Serialize;
 use std::{
     borrow::Cow,
+    fmt::Display,
     io::{self, IsTerminal, Write},
 };
 
@@ -28,8 +30,28 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
 }
 
 /// Writes JSON to stdout, with hidden characters escaped in case it is a terminal.
-pub(super) fn json(value: &serde_json::Value) -> Result<()> {
+pub(super) fn json(value: &impl Serialize) -> Result<()> {
     out(&escaped(&serde_json::to_string_pretty(value)?))
+}
+
+/// Writes a reply to stdout: its message, or all of it as JSON.
+pub(super) fn reply(reply: &impl Serialize, message: &str, as_json: bool) -> Result<()> {
+    if as_json { json(reply) } else { out(&literal(message)) }
+}
+
+/// Writes rows as a table, or that there are none.
+pub(super) fn rows(rows: &[Vec<Cell>], none: &str) -> Result<()> {
+    if rows.is_empty() { out(none) } else { out(&table(rows)) }
+}
+
+/// Writes lines of others, in which hidden characters become visible.
+pub(super) fn literal_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Result<()> {
+    out(&lines.into_iter().map(literal).collect::<Vec<_>>().join("\n"))
+}
+
+/// So many things, in words: `1 ask`, `3 asks`.
+pub(super) fn counted<N: From<u8> + PartialEq + Display>(count: N, what: &str) -> String {
+    if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// The same on one line.

@@ -92,11 +92,7 @@ pub(super) struct ReloadArgs {
 
 pub(super) async fn reload(context: &Context, args: &ReloadArgs) -> Result<Exit> {
     let reply = context.approver()?.reload().await?;
-    if args.json {
-        say::json(&serde_json::to_value(reply)?)?;
-    } else {
-        say::out(&say::literal(&reply.message))?;
-    }
+    say::reply(&reply, &reply.message, args.json)?;
     Ok(Exit::Good)
 }
 

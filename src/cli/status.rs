@@ -3,7 +3,7 @@
 use super::{
     Context, Exit,
     doctor::unseen,
-    say::{self, Colour},
+    say::{self, Colour, counted},
     when::when_in_full,
 };
 use anyhow::Result;
@@ -202,10 +202,6 @@ pub(super) fn clock(ahead: i64) -> Option<(String, &'static str)> {
         "the daemon's clock is {seconds} s {how} the database's; deadlines go by the database's"
     );
     (ahead.abs() > CLOCK_MS).then_some((says, "let both keep time by NTP"))
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn line(name: &str, text: &str) -> String {

@@ -112,15 +112,13 @@ pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
             }
             show_new(&client.rotate_token(&agent, overlap).await?, json)?;
         }
-        TokenCommand::List { json: true } => {
-            say::json(&json!({ "tokens": client.tokens().await? }))?;
-        }
-        TokenCommand::List { json: false } => {
+        TokenCommand::List { json } => {
             let tokens = client.tokens().await?;
-            if tokens.is_empty() {
-                say::out("No agent has a token of its own.")?;
+            if json {
+                say::json(&json!({ "tokens": tokens }))?;
             } else {
-                say::out(&say::table(&tokens.iter().map(row).collect::<Vec<_>>()))?;
+                let rows: Vec<_> = tokens.iter().map(row).collect();
+                say::rows(&rows, "No agent has a token of its own.")?;
             }
         }
         TokenCommand::Resume { agent } => {
@@ -139,7 +137,7 @@ pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
 /// The token on stdout, alone, so that a script can keep it; what to do with it on stderr.
 fn show_new(new: &NewTokenReply, json: bool) -> Result<()> {
     if json {
-        return say::json(&serde_json::to_value(new)?);
+        return say::json(new);
     }
     say::out(&new.token)?;
     say::aside(&format!(

@@ -1,15 +1,13 @@
 //! `countersign verify TOKEN -- CMD`: checks that a person approved exactly this command, and that
 //! it runs once.
 
-use super::{Context, Exit, Misused, caller, log::proof::public_key, say};
+use super::{Context, Exit, caller, log::proof::public_key, say};
 use anyhow::{Context as _, Result, bail};
 use countersign_client::ClientError;
-use countersign_domain::{
-    exact_json,
-    log::{ExecutionToken, RefusedToken},
-};
+use countersign_domain::log::{ExecutionToken, RefusedToken};
 use countersign_tokens::clock;
 use std::{
+    fmt,
     fs::{self, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
@@ -66,8 +64,7 @@ pub(super) async fn run(context: &Context, args: VerifyTokenArgs) -> Result<Exit
         _ => match context.client()?.report_execution(&token.to_string(), None).await {
             Ok(_) => Ok(()),
             Err(ClientError::Rejected(why) | ClientError::Refused(why)) => {
-                say::aside(&format!("Refused: {why}"));
-                return Ok(Exit::Unproven);
+                return Ok(refused(&why));
             }
             // FAIL-CLOSED: without the daemon nobody knows whether it was used.
             Err(error) => return Err(error.into()),
@@ -82,20 +79,14 @@ pub(super) async fn run(context: &Context, args: VerifyTokenArgs) -> Result<Exit
     }
 }
 
-fn refused(why: &RefusedToken) -> Exit {
+fn refused(why: &impl fmt::Display) -> Exit {
     say::aside(&format!("Refused: {why}"));
     Exit::Unproven
 }
 
 fn digest(args: &VerifyTokenArgs) -> Result<String> {
-    let given = match &args.args {
-        Some(json) => exact_json::from_str(json).context("--args is not JSON")?,
-        None if args.command.is_empty() => {
-            let say = "say what is to run: -- CMD, or --args JSON";
-            return Err(Misused(say.into()).into());
-        }
-        None => caller::shell_or_text(&args.command)?,
-    };
+    let otherwise = "say what is to run: -- CMD, or --args JSON";
+    let given = caller::args(args.args.as_deref(), &args.command, otherwise)?;
     let cwd = std::env::current_dir().context("the current folder is not there")?;
     Ok(ExecutionToken::digest_of(&args.tool, &given, Some(&cwd.display().to_string())))
 }

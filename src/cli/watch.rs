@@ -10,13 +10,13 @@ use countersign_port::{Tone, line};
 use countersign_tokens::clock;
 use ratatui::{
     DefaultTerminal, Frame,
-    crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers},
+    crossterm::event::{self, Event, KeyEvent, KeyEventKind},
     layout::{Constraint, Layout, Rect},
     style::{Color, Modifier, Style},
     text::{Line, Span},
     widgets::{Block, Borders, Paragraph, Wrap},
 };
-use state::{Awaited, WatchAction, WatchKey, WatchState, WatchedAsk};
+use state::{Awaited, WatchAction, WatchState, WatchedAsk};
 use std::{io::IsTerminal, time::Duration};
 use tokio::sync::mpsc;
 
@@ -38,7 +38,7 @@ pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {
     let mut state = WatchState::default();
     // Before the screen is taken: an error of the first request is printed like any other.
     state.show(client.cards().await?, clock::now_ms());
-    state.paused(client.ready().await?.paused.is_some());
+    state.is_paused = client.ready().await?.paused.is_some();
     let mut terminal = ratatui::try_init().context("this terminal cannot be drawn on")?;
     let ended = watch(&client, &mut state, &mut terminal).await;
     ratatui::restore();
@@ -47,7 +47,7 @@ pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {
 
 /// What the screen reacts to.
 enum WatchEvent {
-    Key(WatchKey),
+    Key(KeyEvent),
     Resized,
     /// Something changed at the daemon.
     News,
@@ -88,11 +88,11 @@ async fn watch(
                 }
             },
             WatchEvent::Resized => {}
-            WatchEvent::Told(sentence) => state.say(sentence),
-            WatchEvent::Lost(why) => state.lost(why),
+            WatchEvent::Told(sentence) => state.said = sentence,
+            WatchEvent::Lost(why) => state.lost = Some(why),
             WatchEvent::News => match read(client, state).await {
                 Ok(()) => {}
-                Err(error) => state.lost(format!("{error:#}")),
+                Err(error) => state.lost = Some(format!("{error:#}")),
             },
         }
     }
@@ -102,7 +102,7 @@ async fn watch(
 async fn read(client: &Client, state: &mut WatchState) -> Result<()> {
     let (cards, ready) = tokio::join!(client.cards(), client.ready());
     state.show(cards?, clock::now_ms());
-    state.paused(ready?.paused.is_some());
+    state.is_paused = ready?.paused.is_some();
     Ok(())
 }
 
@@ -155,18 +155,7 @@ fn read_keys(tell: &mpsc::Sender<WatchEvent>) {
     while let Ok(event) = event::read() {
         let event = match event {
             Event::Key(key) if key.kind == KeyEventKind::Release => continue,
-            Event::Key(key) => match (key.code, key.modifiers) {
-                (KeyCode::Char('c'), KeyModifiers::CONTROL) => WatchEvent::Key(WatchKey::Interrupt),
-                (KeyCode::Char(letter), _) => WatchEvent::Key(WatchKey::Letter(letter)),
-                (KeyCode::Down, _) => WatchEvent::Key(WatchKey::Down),
-                (KeyCode::Up, _) => WatchEvent::Key(WatchKey::Up),
-                (KeyCode::PageDown, _) => WatchEvent::Key(WatchKey::PageDown),
-                (KeyCode::PageUp, _) => WatchEvent::Key(WatchKey::PageUp),
-                (KeyCode::Enter, _) => WatchEvent::Key(WatchKey::Enter),
-                (KeyCode::Backspace, _) => WatchEvent::Key(WatchKey::Erase),
-                (KeyCode::Esc, _) => WatchEvent::Key(WatchKey::Leave),
-                _ => continue,
-            },
+            Event::Key(key) => WatchEvent::Key(key),
             Event::Resize(..) => WatchEvent::Resized,
             _ => continue,
         };

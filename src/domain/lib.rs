@@ -34,7 +34,7 @@ pub use prompt_behaviour::{
     DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };
 use question::Progress;
-pub use scope::Scope;
+pub use scope::{GrantScope, Scope};
 use votes::Vote;
 
 /// A call or question that waits, or waited, for a person.

@@ -113,6 +113,58 @@ impl<'de> Deserialize<'de> for Scope {
     }
 }
 
+/// How far a grant goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GrantScope {
+    /// The session that it was given in.
+    Session,
+    /// That session, until it expires.
+    Timed,
+    /// Every session, until it is revoked.
+    Always,
+    /// Exactly one call, once, until it expires: it was approved ahead.
+    Budget,
+    /// Every session, until it is revoked: it allows nothing, but makes calls ask that it covers.
+    Review,
+}
+
+impl GrantScope {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Session, Self::Timed, Self::Always, Self::Budget, Self::Review];
+
+    /// The word for it in JSON, in the store and on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Timed => "timed",
+            Self::Always => "always",
+            Self::Budget => "budget",
+            Self::Review => "review",
+        }
+    }
+
+    /// The scope of this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.word() == word)
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Timed => "for a time",
+            Self::Always => "always",
+            Self::Budget => "once",
+            Self::Review => "asks, a review said",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,6 +43,6 @@ pub use people::{
     RemovedPasskeyReply,
 };
 pub use rules::{
-    ExplainReply, ExplainRequest, ExplainedPart, GrantReach, GrantView, GrantsPage, RevokeReply,
-    RuleVerdict, TrialChange, TrialReply, TrialRequest,
+    ExplainReply, ExplainRequest, ExplainedPart, GrantView, GrantsPage, RevokeReply, RuleVerdict,
+    TrialChange, TrialReply, TrialRequest,
 };

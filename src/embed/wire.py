@@ -21,7 +21,7 @@ NAMES = [
     "SubmitRequest", "CallVerdict", "AskState", "Decision", "Scope", "By", "OverruledView",
     "AnswerView",
     "CallReply", "Call", "EditView", "RequirementView", "ReviewView", "AskView", "AsksPage",
-    "GrantReach", "GrantView", "GrantsPage", "CancelReason", "CancelRequest", "SessionRequest",
+    "GrantScope", "GrantView", "GrantsPage", "CancelReason", "CancelRequest", "SessionRequest",
     "NonceReply", "ErrorReply",
 ]  # fmt: skip
 

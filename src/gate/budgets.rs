@@ -9,9 +9,10 @@ use super::{
     call::Call,
     grants::short,
 };
+use countersign_domain::GrantScope;
 use countersign_policy::{Decision, Rule, Verdict, decision::facts, effects};
 use countersign_port::{brief, line};
-use countersign_store::{Grant, GrantScope, StoreError};
+use countersign_store::{Grant, StoreError};
 use countersign_tokens::{clock, ids};
 
 /// How much of a call is kept with a grant that it spent, in characters.

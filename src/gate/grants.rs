@@ -10,6 +10,7 @@ use super::{
     call::Call,
     to_the_end,
 };
+use countersign_domain::GrantScope;
 use countersign_policy::{
     Rule, Rules, Verdict,
     argument_names::{COMMANDS, FILES, URLS},
@@ -18,7 +19,7 @@ use countersign_policy::{
 };
 use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, Grants, Prefix};
-use countersign_store::{Grant, GrantScope, GrantUse, Store, StoreError};
+use countersign_store::{Grant, GrantUse, Store, StoreError};
 use countersign_tokens::{clock, ids};
 use serde_json::{Value, json};
 use std::{

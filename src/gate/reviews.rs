@@ -17,10 +17,11 @@ use super::{
     rules::{AllowedBy, ReviewRate, is_sampled, most_often, rate},
     to_the_end,
 };
+use countersign_domain::GrantScope;
 use countersign_policy::{
     self as policy, Decision, Matcher, Rule, RuleFit, Verdict, effects, tools::may_be_granted,
 };
-use countersign_store::{AgentScope, Grant, GrantScope, OpenReviews, StoreError};
+use countersign_store::{AgentScope, Grant, OpenReviews, StoreError};
 use countersign_tokens::{clock, ids};
 use std::{
     collections::VecDeque,
@@ -327,7 +328,6 @@ mod tests {
     use crate::call::Call;
     use countersign_domain::By;
     use countersign_policy::{Guardrail, Layers, Mode, Rules, decide};
-    use countersign_store::GrantScope;
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -5,11 +5,11 @@
 //! daemons let one more through each, and a restart forgets nothing.
 
 use super::{
-    Grant, GrantScope, Inserted, NewAsk, NewCard, Store, StoreError, asks,
+    Grant, Inserted, NewAsk, NewCard, Store, StoreError, asks,
     engine::{Tx, from_json, to_json},
     grants, log, threads,
 };
-use countersign_domain::{Ask, By, call::Call};
+use countersign_domain::{Ask, By, GrantScope, call::Call};
 use countersign_tokens::secret::TokenHash;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};

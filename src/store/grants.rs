@@ -9,7 +9,7 @@ use super::{
     log,
 };
 use countersign_domain::{
-    Answer, Ask, By, Decision, Execution, Owner, State,
+    Answer, Ask, By, Decision, Execution, GrantScope, Owner, State,
     review::{CallReview, REVIEWER, Tightening},
 };
 use countersign_policy::{Rule, Verdict};
@@ -60,22 +60,6 @@ pub struct Grant {
     /// Whether its rule stands in a worker's rules file too, or is to be written there.
     #[serde(skip)]
     pub in_file: bool,
-}
-
-/// How far a grant goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GrantScope {
-    /// The session it was given in.
-    Session,
-    /// That session, until it expires.
-    Timed,
-    /// Every session.
-    Always,
-    /// Exactly one call, once, until it expires.
-    Budget,
-    /// No approval: calls that it covers ask, because a person said so in a review.
-    Review,
 }
 
 /// The use of a grant.
@@ -299,18 +283,6 @@ impl Grant {
     }
 }
 
-impl GrantScope {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Timed => "timed",
-            Self::Always => "always",
-            Self::Budget => "budget",
-            Self::Review => "review",
-        }
-    }
-}
-
 /// Notes at the ask of one call, in the transaction that spends its grant, that the call starts.
 async fn note_start(tx: &mut Tx, ask: &str, started: Execution) -> Result<(), StoreError> {
     let seen = asks::fetch(tx, ask).await?.filter(|ask| ask.body.call.budget.is_none());
@@ -330,14 +302,8 @@ async fn note_start(tx: &mut Tx, ask: &str, started: Execution) -> Result<(), St
 pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
     let scope: String = row.try_get("scope")?;
     let by: String = row.try_get("granted_by")?;
-    let scope = match scope.as_str() {
-        "session" => GrantScope::Session,
-        "timed" => GrantScope::Timed,
-        "always" => GrantScope::Always,
-        "budget" => GrantScope::Budget,
-        "review" => GrantScope::Review,
-        _ => return Err(sqlx::Error::Decode(format!("scope `{scope}`").into()).into()),
-    };
+    let unknown = || sqlx::Error::Decode(format!("scope `{scope}`").into());
+    let scope = GrantScope::of_word(&scope).ok_or_else(unknown)?;
     Ok(Grant {
         id: row.try_get("id")?,
         ask: row.try_get("ask")?,
@@ -372,7 +338,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(&grant.ask)
     .bind(&grant.rule.tool)
     .bind(&grant.rule.pattern)
-    .bind(grant.scope.name())
+    .bind(grant.scope.word())
     .bind(&grant.agent)
     .bind(&grant.session)
     .bind(to_json("granted_by", &grant.by)?)

@@ -49,7 +49,7 @@ pub use cards::{Belongs, CardRow, NewCard, OwedText};
 pub use changes::{Closed, TakenStep};
 pub use database::{Database, Remembered};
 pub use error::{StoreError, Trouble};
-pub use grants::{Grant, GrantScope, GrantUse, OpenReviews, UNDO_MS};
+pub use grants::{Grant, GrantUse, OpenReviews, UNDO_MS};
 pub use lease::{CLOCK_MS, DAEMON, Fence, Leader};
 pub use listing::{Found, HistoryRange, ListCursor, Listed};
 pub use log::{Event, LogDestinationState, LogPage, NewEvent, Resumed, Tail};

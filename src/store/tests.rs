@@ -9,7 +9,7 @@ use super::{
     *,
 };
 use countersign_domain::{
-    Answer, Ask, Body, By, Decision, Owner, Scope, State,
+    Answer, Ask, Body, By, Decision, GrantScope, Owner, Scope, State,
     attached::AttachedDaemons,
     call::Call,
     question::{Progress, QuestionAnswer},

@@ -230,7 +230,7 @@ impl Peered for UnixStream {
 }
 
 /// The range from which one peer can choose its address: a single IPv6 host owns a whole /64.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         address if address.is_loopback() => IpAddr::from([127, 0, 0, 1]),
         IpAddr::V6(address) => IpAddr::from((u128::from(address) >> 64 << 64).to_be_bytes()),

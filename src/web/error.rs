@@ -50,6 +50,18 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, sentence)
     }
 
+    /// The request is understood, and cannot be served as it is.
+    #[must_use]
+    pub fn unprocessable(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+    }
+
+    /// It can be served later; the reply names when to try again.
+    #[must_use]
+    pub fn unavailable(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+    }
+
     /// The handle does not permit this.
     #[must_use]
     pub fn forbidden(sentence: impl Into<String>) -> Self {

@@ -7,11 +7,11 @@ use axum::{
     http::StatusCode,
 };
 use countersign_domain::{
-    Owner,
-    wire::{GrantReach, GrantView, GrantsPage, RevokeReply},
+    GrantScope, Owner,
+    wire::{GrantView, GrantsPage, RevokeReply},
 };
 use countersign_gate::Revoked;
-use countersign_store::{Grant, GrantScope, GrantUse, StoreError};
+use countersign_store::{Grant, GrantUse, StoreError};
 use countersign_tokens::clock;
 use std::collections::HashMap;
 
@@ -81,13 +81,7 @@ pub(super) fn view(grant: &Grant) -> GrantView {
         tool: grant.rule.tool.clone(),
         pattern: grant.rule.pattern.clone(),
         verdict: grant.rule.verdict.to_string(),
-        scope: match grant.scope {
-            GrantScope::Session => GrantReach::Session,
-            GrantScope::Timed => GrantReach::Timed,
-            GrantScope::Always => GrantReach::Always,
-            GrantScope::Budget => GrantReach::Budget,
-            GrantScope::Review => GrantReach::Review,
-        },
+        scope: grant.scope,
         agent: grant.agent.clone(),
         session: grant.session.clone(),
         by: grant.by.clone(),

@@ -7,10 +7,10 @@ use crate::{
     daemon,
 };
 use countersign_client::{Client, ClientError};
+use countersign_domain::wire::{PauseView, ReadyAdapter, ReadyLate, ReadyReply, ReadyState};
 use countersign_people::approvers::{Approvers, Members, NamedPerson};
 use countersign_port::CheckError;
 use countersign_store::log_key_problem;
-use serde_json::Value;
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -133,7 +133,7 @@ async fn one_daemon(
     };
     // Without a token, so that a wrong one is reported as such below.
     let ready = match client.ready().await {
-        Ok(ready) => serde_json::json!(ready),
+        Ok(ready) => ready,
         Err(error) => {
             let alone = config.serves_here().then(|| log_key_problem(&config.daemon.state_dir));
             let key = alone.flatten().map(|it| fail("log key", it.says, it.fix));
@@ -141,10 +141,12 @@ async fn one_daemon(
             return key.into_iter().chain([daemon]).collect();
         }
     };
-    let text = |at: &str| ready.pointer(at).and_then(Value::as_str).map(say::literal);
-    let mut findings = match text("/store/problem") {
-        None => vec![ok("daemon", format!("takes asks at {server}"))],
-        Some(says) => vec![fail("store", says, text("/store/fix").unwrap_or_default())],
+    let literal = |text: &Option<String>| text.as_deref().map(say::literal).unwrap_or_default();
+    let mut findings = match &ready.store {
+        ReadyState::Up(_) => vec![ok("daemon", format!("takes asks at {server}"))],
+        ReadyState::Down { problem, fix } => {
+            vec![fail("store", say::literal(problem), literal(fix))]
+        }
     };
     if let Err(error) = client.pending().await {
         let fix = match (&error, server) {
@@ -153,104 +155,78 @@ async fn one_daemon(
         };
         findings.push(fail("daemon", error.to_string(), fix));
     }
-    if let Some(problem) = text("/rules/problem") {
+    if let ReadyState::Down { problem, .. } = &ready.rules {
         let rules = daemon::rules_path(config).display().to_string();
-        findings.push(fail("rules", problem, format!("edit {rules}")));
+        findings.push(fail("rules", say::literal(problem), format!("edit {rules}")));
     }
-    if let Some(problem) = text("/log_key/problem") {
-        findings.push(fail("log key", problem, text("/log_key/fix").unwrap_or_default()));
+    let key = ready.log_key.iter().map(|key| ("log key", key));
+    for (name, log) in key.chain(ready.log.iter().map(|log| ("log", log))) {
+        findings.push(fail(name, say::literal(&log.problem), say::literal(&log.fix)));
     }
-    for log in ready.get("log").and_then(Value::as_array).into_iter().flatten() {
-        let text = |name: &str| log.get(name).and_then(Value::as_str).map(say::literal);
-        findings.push(fail(
-            "log",
-            text("problem").unwrap_or_default(),
-            text("fix").unwrap_or_default(),
-        ));
+    for note in &ready.notes {
+        let fix = "edit the config or the rules, then countersign reload";
+        findings.push(warn("note", say::literal(note), fix));
     }
-    for note in ready.get("notes").and_then(Value::as_array).into_iter().flatten() {
-        let says = say::literal(note.as_str().unwrap_or_default());
-        findings.push(warn("note", says, "edit the config or the rules, then countersign reload"));
-    }
-    if let Some(since) = text("/paused/since") {
+    if let Some(PauseView { since, .. }) = &ready.paused {
+        let since = say::literal(since);
         let says = format!("everything is paused since {since}: no call is allowed");
         findings.push(warn("paused", says, "countersign resume"));
     }
     findings.extend(receiving(&ready));
     findings.extend(leaders(&ready));
-    findings.extend(clock(&ready));
-    findings.extend(late(&ready));
+    // Daemons that share a store go by the database's clock.
+    let clock = ready.clock_ahead_ms.and_then(status::clock);
+    findings.extend(clock.map(|(says, fix)| warn("clock", says, fix)));
+    findings.extend(ready.late.iter().map(late));
     findings
 }
 
+/// The chats of the daemon; the inbox is always there.
+fn chat_adapters(ready: &ReadyReply) -> impl Iterator<Item = (String, &ReadyAdapter)> {
+    let chats = ready.adapters.iter().filter(|(name, _)| *name != "inbox");
+    chats.map(|(name, adapter)| (say::literal(name), adapter))
+}
+
 /// Checks that the daemon receives each chat's presses, which the platform cannot tell.
-fn receiving(ready: &Value) -> Vec<DoctorCheck> {
-    let adapters = ready.get("adapters").and_then(Value::as_object);
-    let finding = |(name, adapter): (&String, &Value)| {
-        let text = |key: &str| adapter.get(key).and_then(Value::as_str).map(say::literal);
-        let name = say::literal(name);
-        match text("state").as_deref() {
-            Some("up") => Some(ok(&name, "the daemon receives presses")),
-            Some("down") => {
-                let why = text("detail")?;
-                let since = text("since").unwrap_or_default();
-                let says = format!("the daemon receives no presses since {since}: {why}");
-                Some(fail(&name, says, "put that right; the daemon keeps trying by itself"))
-            }
-            Some("starting") => Some(warn(
-                &name,
-                "the daemon does not receive presses yet",
-                "wait a moment; then look at what the daemon says",
-            )),
-            _ => None,
+fn receiving(ready: &ReadyReply) -> Vec<DoctorCheck> {
+    let finding = |(name, adapter): (String, &ReadyAdapter)| match adapter.state.as_str() {
+        "up" => Some(ok(&name, "the daemon receives presses")),
+        "down" => {
+            let why = say::literal(adapter.detail.as_deref()?);
+            let since = say::literal(adapter.since.as_deref().unwrap_or_default());
+            let says = format!("the daemon receives no presses since {since}: {why}");
+            Some(fail(&name, says, "put that right; the daemon keeps trying by itself"))
         }
+        "starting" => Some(warn(
+            &name,
+            "the daemon does not receive presses yet",
+            "wait a moment; then look at what the daemon says",
+        )),
+        _ => None,
     };
-    adapters
-        .into_iter()
-        .flatten()
-        .filter(|(name, _)| *name != "inbox")
-        .filter_map(finding)
-        .collect()
+    chat_adapters(ready).filter_map(finding).collect()
 }
 
 /// The daemon that leads each chat account, on a store that several share.
-fn leaders(ready: &Value) -> Vec<DoctorCheck> {
-    let shared = ready.get("shared").and_then(Value::as_bool).unwrap_or(false);
-    let adapters = ready.get("adapters").and_then(Value::as_object).filter(|_| shared);
-    let chats = adapters.into_iter().flatten().filter(|(name, _)| name.as_str() != "inbox");
-    let finding = |(name, adapter): (&String, &Value)| match adapter
-        .pointer("/leader/holder")
-        .and_then(Value::as_str)
-    {
-        Some(holder) => ok("leader", format!("{} leads {name}", say::literal(holder))),
+fn leaders(ready: &ReadyReply) -> Vec<DoctorCheck> {
+    let finding = |(name, adapter): (String, &ReadyAdapter)| match &adapter.leader {
+        Some(leader) => ok("leader", format!("{} leads {name}", say::literal(&leader.holder))),
         None => warn(
             "leader",
             format!("no daemon leads {name} at the moment"),
             "wait 20 s; then look at what the daemons say",
         ),
     };
-    chats.map(finding).collect()
+    chat_adapters(ready).filter(|_| ready.shared).map(finding).collect()
 }
 
-/// Names the chats whose cards are late.
-fn late(ready: &Value) -> Vec<DoctorCheck> {
-    let all = ready.get("late").and_then(Value::as_array);
-    let one = |late: &Value| {
-        let text = |key: &str| late.get(key).and_then(Value::as_str).map(say::literal);
-        let name = text("adapter").unwrap_or_default();
-        let since = text("since").unwrap_or_default();
-        let cards = late.get("cards").and_then(Value::as_u64).unwrap_or_default();
-        let says = format!("{cards} cards are late; the oldest has waited since {since}");
-        warn(&name, says, "answer what is there, or see docs/troubleshooting.md on late cards")
-    };
-    all.into_iter().flatten().map(one).collect()
-}
-
-/// Compares the clocks: daemons that share a store go by the database's.
-fn clock(ready: &Value) -> Option<DoctorCheck> {
-    let ahead = ready.get("clock_ahead_ms").and_then(Value::as_i64)?;
-    let (says, fix) = status::clock(ahead)?;
-    Some(warn("clock", says, fix))
+/// Names a chat whose cards are late.
+fn late(late: &ReadyLate) -> DoctorCheck {
+    let ReadyLate { adapter, cards, since, .. } = late;
+    let since = say::literal(since);
+    let says = format!("{cards} cards are late; the oldest has waited since {since}");
+    let fix = "answer what is there, or see docs/troubleshooting.md on late cards";
+    warn(&say::literal(adapter), says, fix)
 }
 
 /// Checks the people, and the lists of `[approvers]`.

@@ -7,6 +7,7 @@ use countersign_domain::{
     wire::{AnswerRequest, AskView, PauseRequest},
 };
 use countersign_port::{Card, Tone};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Map, Value};
 
 /// How long a request must be in sight before a key answers it, in milliseconds.
@@ -15,20 +16,6 @@ const SETTLE: i64 = 700;
 
 /// How many lines one key scrolls.
 const SCROLL: u16 = 10;
-
-/// A key, as far as `watch` knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WatchKey {
-    Letter(char),
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Enter,
-    Erase,
-    Leave,
-    Interrupt,
-}
 
 /// What a key wants done at the daemon.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,18 +87,6 @@ impl WatchState {
         }
     }
 
-    pub(super) fn paused(&mut self, is_paused: bool) {
-        self.is_paused = is_paused;
-    }
-
-    pub(super) fn say(&mut self, sentence: String) {
-        self.said = sentence;
-    }
-
-    pub(super) fn lost(&mut self, why: String) {
-        self.lost = Some(why);
-    }
-
     /// The place of the chosen request.
     pub(super) fn place(&self) -> Option<usize> {
         let chosen = self.chosen.as_ref()?;
@@ -124,10 +99,11 @@ impl WatchState {
     }
 
     /// Does what a key means.
-    pub(super) fn press(&mut self, key: WatchKey, now: i64) -> Option<WatchAction> {
-        if key == WatchKey::Interrupt {
+    pub(super) fn press(&mut self, key: KeyEvent, now: i64) -> Option<WatchAction> {
+        if key == KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL) {
             return Some(WatchAction::Quit);
         }
+        let key = key.code;
         match std::mem::take(&mut self.awaited) {
             Awaited::Help => None,
             Awaited::Yes(id) => self.confirm(id, key),
@@ -136,28 +112,28 @@ impl WatchState {
         }
     }
 
-    fn plain(&mut self, key: WatchKey, now: i64) -> Option<WatchAction> {
+    fn plain(&mut self, key: KeyCode, now: i64) -> Option<WatchAction> {
         let place = self.place().unwrap_or_default();
         match key {
-            WatchKey::Letter('q') => return Some(WatchAction::Quit),
-            WatchKey::Letter('j') | WatchKey::Down => self.choose(place + 1, now),
-            WatchKey::Letter('k') | WatchKey::Up => self.choose(place.saturating_sub(1), now),
-            WatchKey::Letter(' ') | WatchKey::PageDown => {
+            KeyCode::Char('q') => return Some(WatchAction::Quit),
+            KeyCode::Char('j') | KeyCode::Down => self.choose(place + 1, now),
+            KeyCode::Char('k') | KeyCode::Up => self.choose(place.saturating_sub(1), now),
+            KeyCode::Char(' ') | KeyCode::PageDown => {
                 self.scroll = self.scroll.saturating_add(SCROLL);
             }
-            WatchKey::Letter('b') | WatchKey::PageUp => {
+            KeyCode::Char('b') | KeyCode::PageUp => {
                 self.scroll = self.scroll.saturating_sub(SCROLL);
             }
-            WatchKey::Letter('?') => self.awaited = Awaited::Help,
-            WatchKey::Letter('p') if self.is_paused => return Some(WatchAction::Resume),
-            WatchKey::Letter('p') => {
+            KeyCode::Char('?') => self.awaited = Awaited::Help,
+            KeyCode::Char('p') if self.is_paused => return Some(WatchAction::Resume),
+            KeyCode::Char('p') => {
                 return Some(WatchAction::Pause(PauseRequest { mode: PauseMode::Hold }));
             }
-            WatchKey::Letter('u') => match self.last.clone() {
+            KeyCode::Char('u') => match self.last.clone() {
                 Some(last) => return Some(WatchAction::Undo(last)),
                 None => self.said = "Nothing was answered here yet.".to_owned(),
             },
-            WatchKey::Letter(letter @ ('a' | 'w' | 'd' | 'r' | '1'..='9')) => {
+            KeyCode::Char(letter @ ('a' | 'w' | 'd' | 'r' | '1'..='9')) => {
                 return self.answer(letter, now);
             }
             _ => {}
@@ -210,11 +186,11 @@ impl WatchState {
         Some(self.send(ask.id, request))
     }
 
-    fn confirm(&mut self, id: String, key: WatchKey) -> Option<WatchAction> {
+    fn confirm(&mut self, id: String, key: KeyCode) -> Option<WatchAction> {
         // FAIL-CLOSED: any other key leaves it as it is, and so does a change of the list.
         let is_there = self.current().is_some_and(|it| it.ask.id == id);
         match key {
-            WatchKey::Letter('y') if is_there => {
+            KeyCode::Char('y') if is_there => {
                 Some(self.send(id, AnswerRequest::new(Decision::Approve)))
             }
             _ => {
@@ -224,21 +200,21 @@ impl WatchState {
         }
     }
 
-    fn type_reason(&mut self, id: String, mut text: String, key: WatchKey) -> Option<WatchAction> {
+    fn type_reason(&mut self, id: String, mut text: String, key: KeyCode) -> Option<WatchAction> {
         match key {
-            WatchKey::Leave => {
+            KeyCode::Esc => {
                 self.said = "Not denied.".to_owned();
                 return None;
             }
-            WatchKey::Enter => {
+            KeyCode::Enter => {
                 let reason = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
                 let deny = AnswerRequest { reason, ..AnswerRequest::new(Decision::Deny) };
                 return Some(self.send(id, deny));
             }
-            WatchKey::Erase => {
+            KeyCode::Backspace => {
                 text.pop();
             }
-            WatchKey::Letter(letter) => text.push(letter),
+            KeyCode::Char(letter) => text.push(letter),
             _ => {}
         }
         self.awaited = Awaited::Reason(id, text);
@@ -311,7 +287,7 @@ mod tests {
     }
 
     fn letter(state: &mut WatchState, letter: char, now: i64) -> Option<WatchAction> {
-        state.press(WatchKey::Letter(letter), now)
+        state.press(KeyCode::Char(letter).into(), now)
     }
 
     fn once(id: &str) -> Option<WatchAction> {
@@ -353,12 +329,10 @@ mod tests {
     #[test]
     fn a_critical_request_takes_a_second_key_and_every_other_key_leaves_it() {
         let mut state = showing(vec![ask("bad", Tone::Critical, 1)]);
-        for other in
-            [WatchKey::Letter('a'), WatchKey::Enter, WatchKey::Leave, WatchKey::Letter('n')]
-        {
+        for other in [KeyCode::Char('a'), KeyCode::Enter, KeyCode::Esc, KeyCode::Char('n')] {
             assert_eq!(letter(&mut state, 'a', SETTLE), None);
             assert_eq!(state.awaited, Awaited::Yes("bad".to_owned()));
-            assert_eq!(state.press(other, SETTLE), None, "{other:?}");
+            assert_eq!(state.press(other.into(), SETTLE), None, "{other:?}");
             assert_eq!((&state.awaited, state.said.as_str()), (&Awaited::Key, "Not approved."));
         }
         letter(&mut state, 'a', SETTLE);
@@ -378,13 +352,13 @@ mod tests {
         for typed in "not q!".chars() {
             assert_eq!(letter(&mut state, typed, SETTLE), None);
         }
-        state.press(WatchKey::Erase, SETTLE);
+        state.press(KeyCode::Backspace.into(), SETTLE);
         let reason = Some("not q".to_owned());
         let deny = AnswerRequest { reason, ..AnswerRequest::new(Decision::Deny) };
-        let sent = state.press(WatchKey::Enter, SETTLE);
+        let sent = state.press(KeyCode::Enter.into(), SETTLE);
         assert_eq!(sent, Some(WatchAction::Answer("one".to_owned(), deny)));
         letter(&mut state, 'r', SETTLE);
-        assert_eq!(state.press(WatchKey::Leave, SETTLE), None);
+        assert_eq!(state.press(KeyCode::Esc.into(), SETTLE), None);
         assert_eq!((&state.awaited, state.said.as_str()), (&Awaited::Key, "Not denied."));
     }
 
@@ -411,9 +385,10 @@ mod tests {
         assert_eq!(letter(&mut state, 'u', SETTLE), Some(WatchAction::Undo("one".to_owned())));
         let hold = PauseRequest { mode: PauseMode::Hold };
         assert_eq!(letter(&mut state, 'p', SETTLE), Some(WatchAction::Pause(hold)));
-        state.paused(true);
+        state.is_paused = true;
         assert_eq!(letter(&mut state, 'p', SETTLE), Some(WatchAction::Resume));
         letter(&mut state, 'r', SETTLE);
-        assert_eq!(state.press(WatchKey::Interrupt, SETTLE), Some(WatchAction::Quit));
+        let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(state.press(interrupt, SETTLE), Some(WatchAction::Quit));
     }
 }

@@ -1,6 +1,6 @@
 //! Rules and grants.
 
-use crate::By;
+use crate::{By, GrantScope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -127,7 +127,7 @@ pub struct GrantView {
     /// The verdict of its rule.
     pub verdict: String,
     /// How far it reaches.
-    pub scope: GrantReach,
+    pub scope: GrantScope,
     /// The agent that it was given to.
     pub agent: String,
     /// The session that it was given in.
@@ -151,36 +151,6 @@ pub struct GrantView {
     /// The last one in short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
-}
-
-/// How far a grant reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum GrantReach {
-    /// The session that it was given in.
-    Session,
-    /// That session, until it expires.
-    Timed,
-    /// Every session, until it is revoked.
-    Always,
-    /// Exactly one call, once, until it expires: it was approved ahead.
-    Budget,
-    /// Every session, until it is revoked: it allows nothing, but makes calls ask that it covers.
-    Review,
-}
-
-impl GrantReach {
-    /// Its name for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Timed => "for a time",
-            Self::Always => "always",
-            Self::Budget => "once",
-            Self::Review => "asks, a review said",
-        }
-    }
 }
 
 /// The grants in force.

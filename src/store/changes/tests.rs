@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    GrantScope, Inserted, NewAsk,
+    Inserted, NewAsk,
     engines::on_both,
     tests::{answered, new_ask},
 };
 use countersign_domain::{
-    Body, StoppedClock,
+    Body, GrantScope, StoppedClock,
     deadline::{AskStep, StepAction},
 };
 use countersign_policy::Rule;

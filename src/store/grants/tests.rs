@@ -6,7 +6,7 @@ use crate::{
     tests::{answer, answered, new_ask},
 };
 use countersign_domain::{
-    Body, Execution,
+    Body, Execution, GrantScope,
     deadline::{Pause, PauseMode},
 };
 

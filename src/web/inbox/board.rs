@@ -1,12 +1,12 @@
 //! The cards that the inbox shows.
 
 use countersign_port::{Block, Card, DiffLine, Field, folded, visible};
+use countersign_tokens::clock;
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     ops::Bound,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 use tokio::sync::watch;
 
@@ -83,8 +83,8 @@ impl Board {
             return;
         }
         let version = *self.version.borrow() + 1;
-        let closed = (!card.tone.is_open()).then(now);
-        let since = old.map_or_else(now, |old| old.since);
+        let closed = (!card.tone.is_open()).then(clock::machine_ms);
+        let since = old.map_or_else(clock::machine_ms, |old| old.since);
         let folded = folds(&card);
         cards.put(BoardCard { since, closed, card, folded, version, revision });
         // Still under the lock, so that versions are told in order.
@@ -210,12 +210,6 @@ fn without_text(card: &Card) -> Card {
         more: Vec::new(),
         ..card.clone()
     }
-}
-
-/// The time, Unix milliseconds.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The texts of a card from which empty lines and blanks are taken that push the rest out of sight;

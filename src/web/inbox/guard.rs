@@ -1,5 +1,6 @@
 //! What a request must be before a handler sees it.
 
+use crate::error::ApiError;
 use crate::{
     connections::Connection,
     handle::Handle,
@@ -10,7 +11,6 @@ use crate::{
     },
 };
 use axum::{
-    Json,
     body::{Body, to_bytes},
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
@@ -18,7 +18,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_port::Presser;
-use serde_json::json;
 use std::{net::IpAddr, sync::Arc, time::Instant};
 
 /// A press is a token and a text; a text longer than this, in bytes, is no answer.
@@ -98,7 +97,7 @@ pub(crate) async fn data(
 
 /// A refusal as the page's script reads it.
 pub(crate) fn refusal(status: StatusCode, sentence: &str) -> Response {
-    (status, Json(json!({ "error": sentence }))).into_response()
+    ApiError::new(status, sentence).into_response()
 }
 
 /// Scripts and styles come from this origin's files alone; nothing may frame, sniff or learn of

@@ -6,28 +6,29 @@
 mod id_token;
 mod provider;
 
+use crate::error::ApiError;
 use crate::inbox::{
     InboxState, PublicUrl,
-    guard::{refusal, same_origin},
     oidc::{
         id_token::TokenRefusal,
         provider::{Endpoints, Provider, ProviderTrouble},
     },
     passkeys::Passkeys,
-    session::{AccessResult, same},
-    sign_in::{AWAY, Begun, FOREIGN, LogNowAndThen, SignInReach, TOO_MANY, let_in, random, sender},
+    session::same,
+    sign_in::{AWAY, Begun, LogNowAndThen, SignInReach, from_our_page, let_in, may_begin, random},
 };
 use axum::{
     Json, Router,
     extract::{Request, State, rejection::JsonRejection},
-    http::{HeaderMap, Method, StatusCode},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, StatusCode},
+    response::Response,
     routing,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_tokens::clock;
 use countersign_tokens::secret::Secret;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{
     path::PathBuf,
@@ -113,7 +114,7 @@ impl Oidc {
         let exchanged = self.provider.exchange(&endpoints, code, &flow.verifier).await;
         let token = exchanged.map_err(NotSignedIn::Invalid)?;
         let keys = self.provider.keys(&endpoints).await.map_err(NotSignedIn::Away)?;
-        let now = crate::inbox::board::now() / 1_000;
+        let now = clock::machine_ms() / 1_000;
         id_token::person(config, &keys, &token, (&flow.nonce, now)).map_err(|refusal| match refusal
         {
             TokenRefusal::Invalid(why) => {
@@ -233,47 +234,36 @@ struct Brought {
 }
 
 /// How somebody can sign in here.
-async fn ways(State(inbox): State<Arc<InboxState>>) -> Response {
+async fn ways(State(inbox): State<Arc<InboxState>>) -> Json<Value> {
     let oidc = inbox.oidc.as_ref().map(Oidc::host);
     let passkey = inbox.passkeys.as_ref().map(Passkeys::origin);
-    Json(json!({ "oidc": oidc, "passkey": passkey })).into_response()
+    Json(json!({ "oidc": oidc, "passkey": passkey }))
 }
 
-async fn begin(State(inbox): State<Arc<InboxState>>, request: Request) -> Response {
-    let oidc = match ours(&inbox, request.headers()) {
-        Ok(oidc) => oidc,
-        Err(refused) => return *refused,
-    };
-    if inbox.begin_limit.admit(sender(&request), Instant::now()) == AccessResult::Refused {
-        return refusal(StatusCode::TOO_MANY_REQUESTS, TOO_MANY);
-    }
-    match oidc.begin().await {
-        Ok((to, browser)) => Json(json!({ "to": to, "browser": browser })).into_response(),
-        Err(why) => refused(oidc, why),
-    }
+async fn begin(
+    State(inbox): State<Arc<InboxState>>,
+    request: Request,
+) -> Result<Json<Value>, ApiError> {
+    let oidc = ours(&inbox, request.headers())?;
+    may_begin(&inbox, &request)?;
+    let (to, browser) = oidc.begin().await.map_err(|why| refused(oidc, why))?;
+    Ok(Json(json!({ "to": to, "browser": browser })))
 }
 
 async fn finish(
     State(inbox): State<Arc<InboxState>>,
     headers: HeaderMap,
     body: Result<Json<Brought>, JsonRejection>,
-) -> Response {
-    let oidc = match ours(&inbox, &headers) {
-        Ok(oidc) => oidc,
-        Err(refused) => return *refused,
-    };
+) -> Result<Response, ApiError> {
+    let oidc = ours(&inbox, &headers)?;
     let fits = |it: &Brought| it.code.len() <= LONGEST && it.state.len() <= LONGEST;
     let Some(Brought { code, state, iss, browser }) = body.ok().map(|Json(it)| it).filter(fits)
     else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a reply of a sign-in.");
+        return Err(ApiError::unprocessable("This is not a reply of a sign-in."));
     };
-    let Some(people) = inbox.people() else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);
-    };
-    let id = match oidc.finish((&code, &state, iss.as_deref()), &browser).await {
-        Ok(id) => id,
-        Err(why) => return refused(oidc, why),
-    };
+    let people = inbox.people().ok_or_else(|| ApiError::unavailable(AWAY))?;
+    let finished = oidc.finish((&code, &state, iss.as_deref()), &browser).await;
+    let id = finished.map_err(|why| refused(oidc, why))?;
     if people.person(&format!("oidc:{id}")).is_none() {
         tracing::warn!(
             adapter = "inbox",
@@ -281,37 +271,27 @@ async fn finish(
             "somebody without an entry in [[people]] came by OIDC"
         );
         let host = oidc.host();
-        let sentence = format!(
+        return Err(ApiError::forbidden(format!(
             "{host} knows you as {id}, and nobody has that here. Ask the operator to add `oidc = \
              \"{id}\"` to your entry of [[people]]."
-        );
-        return refusal(StatusCode::FORBIDDEN, &sentence);
+        )));
     }
     // FAIL-CLOSED: nobody is let in of whom the log does not tell.
-    match people.sign_in_by_provider(&id).await {
-        Some(presser) => {
-            let reach = SignInReach { longest: oidc.session(), passkey: None };
-            let_in(&inbox, &headers, presser, reach)
-        }
-        None => refusal(StatusCode::SERVICE_UNAVAILABLE, UNNOTED),
-    }
+    let presser = people.sign_in_by_provider(&id).await;
+    let presser = presser.ok_or_else(|| ApiError::unavailable(UNNOTED))?;
+    let_in(&inbox, &headers, presser, SignInReach { longest: oidc.session(), passkey: None })
 }
 
 /// The provider, for a request that a page of ours sent.
-fn ours<'a>(inbox: &'a InboxState, headers: &HeaderMap) -> Result<&'a Oidc, Box<Response>> {
-    // SECURITY: no other site begins or ends a sign-in.
-    if !same_origin(&Method::POST, headers, inbox.public_origin.as_deref()) {
-        return Err(Box::new(refusal(StatusCode::FORBIDDEN, FOREIGN)));
-    }
-    inbox.oidc.as_ref().ok_or_else(|| Box::new(refusal(StatusCode::NOT_FOUND, OFF)))
+fn ours<'a>(inbox: &'a InboxState, headers: &HeaderMap) -> Result<&'a Oidc, ApiError> {
+    from_our_page(inbox, headers)?;
+    inbox.oidc.as_ref().ok_or_else(|| ApiError::not_found(OFF))
 }
 
-fn refused(oidc: &Oidc, why: NotSignedIn) -> Response {
+fn refused(oidc: &Oidc, why: NotSignedIn) -> ApiError {
     let host = oidc.host();
     let (why, status, sentence) = match why {
-        NotSignedIn::Person(sentence) => {
-            return refusal(StatusCode::FORBIDDEN, sentence);
-        }
+        NotSignedIn::Person(sentence) => return ApiError::forbidden(sentence),
         NotSignedIn::Away(why) => {
             let sentence = format!("{host} cannot be asked just now. Try again in a moment.");
             (why, StatusCode::BAD_GATEWAY, sentence)
@@ -324,7 +304,7 @@ fn refused(oidc: &Oidc, why: NotSignedIn) -> Response {
     if let Some(count) = oidc.failed.count(Instant::now()) {
         tracing::warn!(adapter = "inbox", host, why, count, "a sign-in by OIDC failed");
     }
-    refusal(status, &sentence)
+    ApiError::new(status, sentence)
 }
 
 // Sign-ins that were sent to the identity provider and have not come back. Pure; time is an

@@ -252,10 +252,10 @@ mod tests {
 
     #[test]
     fn the_page_calls_a_scope_as_its_button_and_the_commands_do() {
-        use countersign_domain::{Scope, wire::GrantReach};
+        use countersign_domain::{GrantScope, Scope};
         let [grants, record] = [include_str!("assets/grants.js"), include_str!("assets/record.js")];
         for reach in ["session", "timed", "always", "budget", "review"] {
-            let known: GrantReach = serde_json::from_value(reach.into()).unwrap();
+            let known: GrantScope = serde_json::from_value(reach.into()).unwrap();
             let says = format!("{reach}: \"{}\"", known.name());
             assert!(grants.contains(&says), "{says}");
         }

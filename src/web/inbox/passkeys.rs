@@ -10,25 +10,28 @@ mod verify;
 
 pub(crate) use own::own_routes;
 
+use crate::error::ApiError;
 use crate::inbox::{
     InboxState, PublicUrl,
-    guard::{refusal, same_origin},
     passkeys::verify::BroughtAssertion,
     push::Push,
-    session::{AccessResult, LONGEST, same},
-    sign_in::{AWAY, Begun, FOREIGN, LogNowAndThen, SignInReach, TOO_MANY, let_in, random, sender},
+    session::{LONGEST, same},
+    sign_in::{
+        AWAY, Begun, LogNowAndThen, SignInReach, from_our_page, let_in, may_begin, no_randomness,
+        random,
+    },
 };
 use axum::{
     Json, Router,
     extract::{Request, State, rejection::JsonRejection},
-    http::{HeaderMap, Method, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, header},
+    response::Response,
     routing,
 };
 use countersign_gate::{ByPasskey, Gate};
 use countersign_store::StoreError;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     future,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -59,8 +62,8 @@ impl Passkeys {
         &self.party.origin
     }
 
-    fn gate(&self) -> Option<&Arc<Gate>> {
-        self.gate.get()
+    fn gate(&self) -> Result<&Arc<Gate>, ApiError> {
+        self.gate.get().ok_or_else(|| ApiError::unavailable(AWAY))
     }
 
     fn ceremonies(&self) -> MutexGuard<'_, Ceremonies> {
@@ -78,7 +81,6 @@ impl Passkeys {
 pub(super) const OFF: &str = "There are no passkeys here. They need an https address with a host \
                               name ([daemon] public_url in the config), and with [oidc] \
                               `passkeys = true`.";
-pub(super) const NO_RANDOMNESS: &str = "This system has no randomness.";
 pub(super) const UNSTORED: &str =
     "countersign cannot read or store passkeys just now. Try again in a moment.";
 /// One sentence for all: a stranger does not learn which passkeys exist.
@@ -102,19 +104,15 @@ struct Finish {
     passkey: BroughtAssertion,
 }
 
-async fn begin(State(inbox): State<Arc<InboxState>>, request: Request) -> Response {
-    let passkeys = match ours(&inbox, request.headers()) {
-        Ok(passkeys) => passkeys,
-        Err(refused) => return *refused,
-    };
-    if inbox.begin_limit.admit(sender(&request), Instant::now()) == AccessResult::Refused {
-        return refusal(StatusCode::TOO_MANY_REQUESTS, TOO_MANY);
-    }
+async fn begin(
+    State(inbox): State<Arc<InboxState>>,
+    request: Request,
+) -> Result<Json<Value>, ApiError> {
+    let passkeys = ours(&inbox, request.headers())?;
+    may_begin(&inbox, &request)?;
     let begun = passkeys.ceremonies().begin(CeremonyPurpose::SignIn, Instant::now());
-    let Some(begun) = begun else {
-        return refusal(StatusCode::INTERNAL_SERVER_ERROR, NO_RANDOMNESS);
-    };
-    Json(json!({
+    let begun = begun.ok_or_else(no_randomness)?;
+    Ok(Json(json!({
         "browser": begun.browser,
         "publicKey": {
             "challenge": begun.challenge,
@@ -122,36 +120,27 @@ async fn begin(State(inbox): State<Arc<InboxState>>, request: Request) -> Respon
             "userVerification": "required",
             "timeout": milliseconds(LIFE),
         },
-    }))
-    .into_response()
+    })))
 }
 
 async fn finish(
     State(inbox): State<Arc<InboxState>>,
     headers: HeaderMap,
     body: Result<Json<Finish>, JsonRejection>,
-) -> Response {
-    let passkeys = match ours(&inbox, &headers) {
-        Ok(passkeys) => passkeys,
-        Err(refused) => return *refused,
-    };
-    let Ok(Json(Finish { browser, passkey })) = body else {
-        return refusal(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "This is not a valid reply of a passkey.",
-        );
-    };
-    let (Some(gate), Some(_core)) = (passkeys.gate(), inbox.connected()) else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);
-    };
+) -> Result<Response, ApiError> {
+    let passkeys = ours(&inbox, &headers)?;
+    let invalid = |_| ApiError::unprocessable("This is not a valid reply of a passkey.");
+    let Json(Finish { browser, passkey }) = body.map_err(invalid)?;
+    let gate = passkeys.gate()?;
+    inbox.connected().ok_or_else(|| ApiError::unavailable(AWAY))?;
     match passkeys.signs_in(gate, &browser, &passkey).await {
         Ok((id, presser)) => {
             let reach = SignInReach { longest: LONGEST, passkey: Some(id) };
             let_in(&inbox, &headers, presser, reach)
         }
-        Err(NoPasskeySignIn::Refused(why)) => passkeys.refuse(why, REFUSED),
-        Err(NoPasskeySignIn::Counter) => passkeys.refuse("its counter did not rise", COUNTER),
-        Err(NoPasskeySignIn::Away(why)) => unstored(&why),
+        Err(NoPasskeySignIn::Refused(why)) => Err(passkeys.refuse(why, REFUSED)),
+        Err(NoPasskeySignIn::Counter) => Err(passkeys.refuse("its counter did not rise", COUNTER)),
+        Err(NoPasskeySignIn::Away(why)) => Err(unstored(why)),
     }
 }
 
@@ -187,11 +176,11 @@ impl Passkeys {
         }
     }
 
-    pub(super) fn refuse(&self, why: &str, sentence: &str) -> Response {
+    pub(super) fn refuse(&self, why: &str, sentence: &str) -> ApiError {
         if let Some(count) = self.refused.count(Instant::now()) {
             tracing::warn!(adapter = "inbox", why, count, "a passkey was refused");
         }
-        refusal(StatusCode::FORBIDDEN, sentence)
+        ApiError::forbidden(sentence)
     }
 }
 
@@ -199,28 +188,21 @@ impl Passkeys {
 pub(super) fn ours<'a>(
     inbox: &'a InboxState,
     headers: &HeaderMap,
-) -> Result<&'a Passkeys, Box<Response>> {
-    // SECURITY: no other site begins or ends a ceremony.
-    if !same_origin(&Method::POST, headers, inbox.public_origin.as_deref()) {
-        return Err(Box::new(refusal(StatusCode::FORBIDDEN, FOREIGN)));
-    }
-    let Some(passkeys) = inbox.passkeys.as_ref() else {
-        return Err(Box::new(refusal(StatusCode::NOT_FOUND, OFF)));
-    };
+) -> Result<&'a Passkeys, ApiError> {
+    from_our_page(inbox, headers)?;
+    let passkeys = inbox.passkeys.as_ref().ok_or_else(|| ApiError::not_found(OFF))?;
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
-    match origin == Some(passkeys.origin()) {
-        true => Ok(passkeys),
-        false => {
-            let sentence =
-                format!("Passkeys work at {} alone. Open the inbox there.", passkeys.origin());
-            Err(Box::new(refusal(StatusCode::FORBIDDEN, &sentence)))
-        }
+    if origin == Some(passkeys.origin()) {
+        Ok(passkeys)
+    } else {
+        let place = passkeys.origin();
+        Err(ApiError::forbidden(format!("Passkeys work at {place} alone. Open the inbox there.")))
     }
 }
 
-pub(super) fn unstored(error: &StoreError) -> Response {
+pub(super) fn unstored(error: StoreError) -> ApiError {
     tracing::warn!(adapter = "inbox", %error, "passkeys cannot be read or stored");
-    refusal(StatusCode::SERVICE_UNAVAILABLE, UNSTORED)
+    ApiError::unavailable(UNSTORED)
 }
 
 pub(super) fn milliseconds(time: Duration) -> u64 {
@@ -235,7 +217,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// Goes on for ever.
 pub(crate) async fn end_removed(inbox: &InboxState) {
-    let Some(gate) = inbox.passkeys.as_ref().and_then(Passkeys::gate) else {
+    let Some(gate) = inbox.passkeys.as_ref().and_then(|it| it.gate.get()) else {
         return future::pending().await;
     };
     let mut removals = gate.passkey_removals();

@@ -1,17 +1,15 @@
 //! A press on the page.
 
-use crate::inbox::{InboxState, guard::refusal};
+use crate::{error::ApiError, inbox::InboxState};
 use axum::{
     Extension, Json,
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
-    response::{IntoResponse, Response},
 };
 use countersign_port::{
     CommandCall, MessageRef, Outcome, Press, Presser, Presses, Receipt, ReplyPiece, TextReply,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::sync::Arc;
 
 /// The contract's longest button token, in bytes.
@@ -30,7 +28,7 @@ pub(crate) struct PressBody {
 
 /// What the page is told of a press.
 #[derive(Serialize)]
-struct Told {
+pub(crate) struct Told {
     outcome: &'static str,
     sentence: String,
     /// What the field of a text begins with.
@@ -43,15 +41,13 @@ pub(crate) async fn press(
     State(inbox): State<Arc<InboxState>>,
     Extension(presser): Extension<Presser>,
     pressed: Result<Json<PressBody>, JsonRejection>,
-) -> Response {
-    let pressed = match pressed {
-        Ok(Json(pressed)) => match pressed.checked() {
-            Ok(pressed) => pressed,
-            Err(sentence) => return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence),
-        },
-        Err(rejection) => return refusal(rejection.status(), &not_a_press(&rejection)),
-    };
-    hand_over(&inbox, presser, pressed).await
+) -> Result<Json<Told>, ApiError> {
+    let Json(pressed) = pressed.map_err(|rejection| {
+        let why = rejection.body_text();
+        let sentence = format!("This is not a press, so nothing was pressed: {why}.");
+        ApiError::new(rejection.status(), sentence)
+    })?;
+    hand_over(&inbox, presser, pressed.checked().map_err(ApiError::unprocessable)?).await
 }
 
 /// Hands a press that somebody has proved to the core, and tells what came of it.
@@ -59,34 +55,27 @@ pub(crate) async fn hand_over(
     inbox: &InboxState,
     presser: Presser,
     pressed: PressBody,
-) -> Response {
-    let Some(core) = inbox.connected() else {
-        return refusal(
-            StatusCode::SERVICE_UNAVAILABLE,
+) -> Result<Json<Told>, ApiError> {
+    let core = inbox.connected().ok_or_else(|| {
+        ApiError::unavailable(
             "countersign is not taking presses just now; nothing was recorded. Press again in a \
              moment.",
-        );
-    };
+        )
+    })?;
     // INVARIANT: the page is told only after the core has committed or refused. The press is a task
     // of its own so that a page that goes away cannot stop it half way.
-    match tokio::spawn(async move { pressed.hand_to(presser, &*core).await }).await {
-        Ok((receipt, draft)) => {
-            if let Some(card) = &receipt.card {
-                inbox.board.put(card);
-            }
-            let (outcome, sentence) = (word(receipt.outcome), receipt.sentence);
-            Json(Told { outcome, sentence, draft }).into_response()
-        }
-        Err(error) => {
-            tracing::error!(%error, "the core did not finish a press in the inbox");
-            refusal(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "countersign failed on this press and cannot say what came of it. Look at the \
-                 card before \
-                 you press again.",
-            )
-        }
+    let handed = tokio::spawn(async move { pressed.hand_to(presser, &*core).await }).await;
+    let (receipt, draft) = handed.map_err(|error| {
+        tracing::error!(%error, "the core did not finish a press in the inbox");
+        let sentence = "countersign failed on this press and cannot say what came of it. Look at \
+                        the card before you press again.";
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+    })?;
+    if let Some(card) = &receipt.card {
+        inbox.board.put(card);
     }
+    let (outcome, sentence) = (word(receipt.outcome), receipt.sentence);
+    Ok(Json(Told { outcome, sentence, draft }))
 }
 
 impl PressBody {
@@ -129,10 +118,6 @@ fn is_plain(text: &str, limit: usize) -> bool {
     (1..=limit).contains(&text.len()) && text.bytes().all(plain)
 }
 
-fn not_a_press(rejection: &JsonRejection) -> String {
-    format!("This is not a press, so nothing was pressed: {}.", rejection.body_text())
-}
-
 pub(crate) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Applied => "applied",
@@ -161,32 +146,25 @@ pub(crate) async fn command(
     State(inbox): State<Arc<InboxState>>,
     Extension(presser): Extension<Presser>,
     given: Result<Json<CommandBody>, JsonRejection>,
-) -> Response {
-    let Ok(Json(CommandBody { name })) = given else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a command.");
-    };
-    let Some(core) = inbox.connected() else {
-        return refusal(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "countersign is not taking commands just now; nothing was changed.",
-        );
-    };
+) -> Result<Json<Told>, ApiError> {
+    let invalid = |_| ApiError::unprocessable("This is not a command.");
+    let Json(CommandBody { name }) = given.map_err(invalid)?;
+    let core = inbox.connected().ok_or_else(|| {
+        ApiError::unavailable("countersign is not taking commands just now; nothing was changed.")
+    })?;
     if core.commands().iter().all(|known| known.name != name) {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "There is no such command.");
+        return Err(ApiError::unprocessable("There is no such command."));
     }
     let (targets, message, rest) = (Vec::new(), None, String::new());
     let call = CommandCall { presser, targets, message, name, rest };
     // A task of its own, so that a page that goes away cannot stop it half way.
-    match tokio::spawn(async move { core.command(call).await }).await {
-        Ok(reply) => {
-            let text = |line: &Vec<_>| line.iter().map(ReplyPiece::plain).collect::<String>();
-            let lines = reply.lines.iter().map(text);
-            let sentence = lines.collect::<Vec<_>>().join("\n");
-            Json(json!({ "outcome": word(reply.outcome), "sentence": sentence })).into_response()
-        }
-        Err(error) => {
-            tracing::error!(%error, "the core did not finish a command of the inbox");
-            refusal(StatusCode::INTERNAL_SERVER_ERROR, "countersign failed on this command.")
-        }
-    }
+    let handed = tokio::spawn(async move { core.command(call).await }).await;
+    let reply = handed.map_err(|error| {
+        tracing::error!(%error, "the core did not finish a command of the inbox");
+        let sentence = "countersign failed on this command.";
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+    })?;
+    let text = |line: &Vec<_>| line.iter().map(ReplyPiece::plain).collect::<String>();
+    let sentence = reply.lines.iter().map(text).collect::<Vec<_>>().join("\n");
+    Ok(Json(Told { outcome: word(reply.outcome), sentence, draft: None }))
 }

@@ -9,9 +9,10 @@ mod ntfy;
 mod sender;
 mod subscribers;
 
+use crate::error::ApiError;
 use crate::inbox::{
     InboxState,
-    guard::{Visitor, refusal},
+    guard::Visitor,
     push::{
         answer::{Answers, Offer},
         ntfy::Ntfy,
@@ -25,12 +26,11 @@ use axum::{
     Extension, Json, Router,
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
-    response::{IntoResponse, Response},
     routing,
 };
 use countersign_port::{Card, Tone};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc};
 use tokio::sync::mpsc;
 
@@ -173,26 +173,20 @@ struct Stopped {
     endpoint: String,
 }
 
-async fn about(State(inbox): State<Arc<InboxState>>) -> Response {
-    match &inbox.push {
-        Some(push) => Json(json!({ "key": push.subscribers.key.public(), "shows": push.shows }))
-            .into_response(),
-        None => off(),
-    }
+async fn about(State(inbox): State<Arc<InboxState>>) -> Result<Json<Value>, ApiError> {
+    let push = inbox.push.as_ref().ok_or_else(off)?;
+    Ok(Json(json!({ "key": push.subscribers.key.public(), "shows": push.shows })))
 }
 
 async fn subscribe(
     State(inbox): State<Arc<InboxState>>,
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<Subscription>, JsonRejection>,
-) -> Response {
-    let Some(push) = &inbox.push else { return off() };
-    let Ok(Json(mut browser)) = body else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a valid push subscription.");
-    };
-    if let Err(sentence) = browser.parts() {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence);
-    }
+) -> Result<Json<Value>, ApiError> {
+    let push = inbox.push.as_ref().ok_or_else(off)?;
+    let invalid = |_| ApiError::unprocessable("This is not a valid push subscription.");
+    let Json(mut browser) = body.map_err(invalid)?;
+    browser.parts().map_err(ApiError::unprocessable)?;
     (browser.person, browser.passkey) = match visitor {
         Visitor::Nameless => (None, None),
         Visitor::Person(signed_in, presser) => (Some(presser.id), signed_in.passkey.clone()),
@@ -203,24 +197,21 @@ async fn subscribe(
 async fn stop(
     State(inbox): State<Arc<InboxState>>,
     body: Result<Json<Stopped>, JsonRejection>,
-) -> Response {
-    let Some(push) = &inbox.push else { return off() };
-    match body {
-        Ok(Json(Stopped { endpoint })) => kept(push.subscribers.remove(&endpoint)),
-        Err(_) => refusal(StatusCode::UNPROCESSABLE_ENTITY, "This names no browser."),
-    }
+) -> Result<Json<Value>, ApiError> {
+    let push = inbox.push.as_ref().ok_or_else(off)?;
+    let invalid = |_| ApiError::unprocessable("This names no browser.");
+    let Json(Stopped { endpoint }) = body.map_err(invalid)?;
+    kept(push.subscribers.remove(&endpoint))
 }
 
-fn kept(done: std::io::Result<()>) -> Response {
-    match done {
-        Ok(()) => Json(json!({})).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "the subscribers of the push cannot be written");
-            refusal(StatusCode::INTERNAL_SERVER_ERROR, "countersign cannot keep this just now.")
-        }
-    }
+fn kept(done: std::io::Result<()>) -> Result<Json<Value>, ApiError> {
+    done.map(|()| Json(json!({}))).map_err(|error| {
+        tracing::error!(%error, "the subscribers of the push cannot be written");
+        let failed = "countersign cannot keep this just now.";
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, failed)
+    })
 }
 
-fn off() -> Response {
-    refusal(StatusCode::NOT_FOUND, "Push is off here ([daemon] push, or see the daemon's log).")
+fn off() -> ApiError {
+    ApiError::not_found("Push is off here ([daemon] push, or see the daemon's log).")
 }

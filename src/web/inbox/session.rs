@@ -1,8 +1,8 @@
 //! Who may open the inbox: secrets worked out from its access token.
 
-use crate::inbox::board::now;
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_tokens::clock;
 use countersign_tokens::file;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
@@ -197,8 +197,9 @@ impl KeptSignIn {
             secret: session.access_token.clone(),
             person: person.clone(),
             passkey: passkey.clone(),
-            since: now().saturating_sub(ms(since.elapsed())),
-            until: now().saturating_add(ms(until.saturating_duration_since(Instant::now()))),
+            since: clock::machine_ms().saturating_sub(ms(since.elapsed())),
+            until: clock::machine_ms()
+                .saturating_add(ms(until.saturating_duration_since(Instant::now()))),
         }
     }
 
@@ -207,8 +208,8 @@ impl KeptSignIn {
     fn goes_on(self, start: &Session) -> Option<Arc<SignedIn>> {
         let Self { secret, person, passkey, since, until } = self;
         let time = |ms: i64| u64::try_from(ms).ok().map(Duration::from_millis);
-        let age = time(now().saturating_sub(since))?;
-        let left = time(until.saturating_sub(now()))?.min(LONGEST.checked_sub(age)?);
+        let age = time(clock::machine_ms().saturating_sub(since))?;
+        let left = time(until.saturating_sub(clock::machine_ms()))?.min(LONGEST.checked_sub(age)?);
         let since = Instant::now().checked_sub(age)?;
         let until = Instant::now() + left;
         let session = start.of_person(&secret);
@@ -453,7 +454,8 @@ mod tests {
         let start = Session::new("a");
         let goes_on = |since: i64, until: i64| {
             let (secret, person, passkey) = ("s".to_owned(), "chat:1".to_owned(), None);
-            let (since, until) = (now() + since * 1000, now() + until * 1000);
+            let (since, until) =
+                (clock::machine_ms() + since * 1000, clock::machine_ms() + until * 1000);
             KeptSignIn { secret, person, passkey, since, until }.goes_on(&start).is_some()
         };
         assert!(goes_on(-1, 60));

@@ -4,10 +4,11 @@
 // it; and only a press of a person on the page uses it up.
 
 use crate::{
-    connections::PeerNetwork,
+    connections::{PeerNetwork, network},
+    error::ApiError,
     inbox::{
         InboxState,
-        guard::{Visitor, is_public_https, refusal, same_origin},
+        guard::{Visitor, is_public_https, same_origin},
         session::{AccessResult, LONGEST},
     },
 };
@@ -23,7 +24,7 @@ use countersign_gate::Gate;
 use countersign_port::{Presser, async_trait};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     net::IpAddr,
@@ -35,8 +36,7 @@ const NO_CODE: &str = "This link does not work (any more): it works once, for 10
                        /login to the bot for a new one.";
 pub(crate) const AWAY: &str =
     "countersign is not ready. Try again in a moment; the link still works.";
-pub(crate) const FOREIGN: &str =
-    "This came from another site, so nobody was signed in. Open the link itself.";
+const FOREIGN: &str = "This came from another site, so nobody was signed in. Open the link itself.";
 
 /// The people who sign in to the inbox.
 #[async_trait]
@@ -107,14 +107,10 @@ async fn offer(
     State(inbox): State<Arc<InboxState>>,
     headers: HeaderMap,
     body: CodeBody,
-) -> Response {
-    match brought(&inbox, &headers, body) {
-        Ok((people, code)) => match people.sign_in_offered(&code) {
-            Some(presser) => Json(json!({ "name": presser.name })).into_response(),
-            None => refusal(StatusCode::NOT_FOUND, NO_CODE),
-        },
-        Err(refused) => *refused,
-    }
+) -> Result<Json<Value>, ApiError> {
+    let (people, code) = brought(&inbox, &headers, body)?;
+    let presser = people.sign_in_offered(&code).ok_or_else(|| ApiError::not_found(NO_CODE))?;
+    Ok(Json(json!({ "name": presser.name })))
 }
 
 /// Uses the code up, and lets the browser in as its person.
@@ -122,16 +118,13 @@ async fn sign_in(
     State(inbox): State<Arc<InboxState>>,
     headers: HeaderMap,
     body: CodeBody,
-) -> Response {
-    let (people, code) = match brought(&inbox, &headers, body) {
-        Ok(brought) => brought,
-        Err(refused) => return *refused,
-    };
+) -> Result<Response, ApiError> {
+    let (people, code) = brought(&inbox, &headers, body)?;
     let Some(presser) = people.sign_in(&code).await else {
         if let Some(count) = inbox.wrong_codes.count(Instant::now()) {
             tracing::warn!(adapter = "inbox", count, "sign-in links that do not work (any more)");
         }
-        return refusal(StatusCode::NOT_FOUND, NO_CODE);
+        return Err(ApiError::not_found(NO_CODE));
     };
     let_in(&inbox, &headers, presser, SignInReach { longest: LONGEST, passkey: None })
 }
@@ -150,13 +143,11 @@ pub(crate) fn let_in(
     headers: &HeaderMap,
     presser: Presser,
     reach: SignInReach,
-) -> Response {
+) -> Result<Response, ApiError> {
     tracing::info!(adapter = "inbox", person = presser.name, "somebody has signed in");
     let before = inbox.sign_ins.by_cookie(headers);
-    let reach = (reach.longest, reach.passkey);
-    let Some(begun) = inbox.sign_ins.begin(&inbox.session, presser.id, reach) else {
-        return refusal(StatusCode::INTERNAL_SERVER_ERROR, "This system has no randomness.");
-    };
+    let begun = inbox.sign_ins.begin(&inbox.session, presser.id, (reach.longest, reach.passkey));
+    let begun = begun.ok_or_else(no_randomness)?;
     // SECURITY: one person a browser. Pages of the one before stop showing requests.
     if let Some(before) = before {
         inbox.sign_ins.end(&before);
@@ -165,7 +156,7 @@ pub(crate) fn let_in(
     let only_https = is_public_https(headers, inbox.public_origin.as_deref());
     let cookie = begun.session.set_cookie(if only_https { "; Secure" } else { "" });
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
-    response
+    Ok(response)
 }
 
 /// The people and the code, of a request that a page of ours sent.
@@ -173,42 +164,50 @@ fn brought<'a>(
     inbox: &'a InboxState,
     headers: &HeaderMap,
     body: CodeBody,
-) -> Result<(&'a dyn People, String), Box<Response>> {
-    let refused = |status, sentence| Err(Box::new(refusal(status, sentence)));
-    // SECURITY: no other site signs somebody in, least of all as somebody else.
-    if !same_origin(&Method::POST, headers, inbox.public_origin.as_deref()) {
-        return refused(StatusCode::FORBIDDEN, FOREIGN);
-    }
-    let Ok(Json(BroughtCode { code })) = body else {
-        return refused(StatusCode::UNPROCESSABLE_ENTITY, "This is not a valid sign-in code.");
-    };
-    match inbox.people() {
-        Some(people) => Ok((people, code)),
-        None => refused(StatusCode::SERVICE_UNAVAILABLE, AWAY),
+) -> Result<(&'a dyn People, String), ApiError> {
+    from_our_page(inbox, headers)?;
+    let invalid = |_| ApiError::unprocessable("This is not a valid sign-in code.");
+    let Json(BroughtCode { code }) = body.map_err(invalid)?;
+    let people = inbox.people().ok_or_else(|| ApiError::unavailable(AWAY))?;
+    Ok((people, code))
+}
+
+/// Refuses what another site sent.
+// SECURITY: no other site signs somebody in, least of all as somebody else.
+pub(crate) fn from_our_page(inbox: &InboxState, headers: &HeaderMap) -> Result<(), ApiError> {
+    if same_origin(&Method::POST, headers, inbox.public_origin.as_deref()) {
+        Ok(())
+    } else {
+        Err(ApiError::forbidden(FOREIGN))
     }
 }
 
-async fn me(Extension(visitor): Extension<Visitor>) -> Response {
+/// Nothing secret can be made.
+pub(crate) fn no_randomness() -> ApiError {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "This system has no randomness.")
+}
+
+async fn me(Extension(visitor): Extension<Visitor>) -> Json<Value> {
     let name = match &visitor {
         Visitor::Nameless => None,
         Visitor::Person(_, presser) => Some(presser.name.clone()),
     };
-    Json(json!({ "name": name })).into_response()
+    Json(json!({ "name": name }))
 }
 
 async fn sign_out(
     State(inbox): State<Arc<InboxState>>,
     Extension(visitor): Extension<Visitor>,
-) -> Response {
+) -> Result<Response, ApiError> {
     let Visitor::Person(signed_in, presser) = visitor else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "Nobody is signed in here.");
+        return Err(ApiError::unprocessable("Nobody is signed in here."));
     };
     inbox.sign_ins.end(&signed_in);
     tracing::info!(adapter = "inbox", person = presser.name, "somebody has signed out");
     let mut response = Json(json!({})).into_response();
     let cookie = signed_in.session.clear_cookie();
     response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
-    response
+    Ok(response)
 }
 
 // How many sign-ins may begin: anybody can begin one, and each is kept for a while.
@@ -221,7 +220,7 @@ const ALL: usize = 60;
 const EACH: usize = 10;
 
 /// What is told beyond that.
-pub(crate) const TOO_MANY: &str = "Too many sign-ins have begun just now. Try again in a minute, \
+const TOO_MANY: &str = "Too many sign-ins have begun just now. Try again in a minute, \
                                    or write /login to the bot.";
 
 /// The sign-ins that began lately. It never holds more than may begin.
@@ -247,11 +246,19 @@ impl BeginLimit {
     }
 }
 
+/// Refuses a sign-in that begins where too many have begun just now.
+pub(crate) fn may_begin<B>(inbox: &InboxState, request: &Request<B>) -> Result<(), ApiError> {
+    match inbox.begin_limit.admit(sender(request), Instant::now()) {
+        AccessResult::Granted => Ok(()),
+        AccessResult::Refused => Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, TOO_MANY)),
+    }
+}
+
 /// The address of who sent a request. A proxy on this machine says for whom it asks; `None` where
 /// it does not.
 // SECURITY: other programs of this machine can write that header too, and then count as many. What
 // may begin in all limits them, and the header admits nobody.
-pub(crate) fn sender<B>(request: &Request<B>) -> Option<IpAddr> {
+fn sender<B>(request: &Request<B>) -> Option<IpAddr> {
     let PeerNetwork(peer) = request.extensions().get().copied()?;
     match peer.is_loopback() {
         true => forwarded_for(request.headers()).map(network),
@@ -263,14 +270,6 @@ pub(crate) fn sender<B>(request: &Request<B>) -> Option<IpAddr> {
 fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
     let last = headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
     last.rsplit(',').next()?.trim().trim_matches(['[', ']']).parse().ok()
-}
-
-/// A single IPv6 host owns a whole /64.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::from((u128::from(address) >> 64 << 64).to_be_bytes()),
-        address => address,
-    }
 }
 
 // What has begun and is not finished: sign-ins at the identity provider, and what somebody does at

@@ -523,8 +523,8 @@ class AsksPage(_AsksPage, total=False):
     next: str | None
 
 
-GrantReach: TypeAlias = Literal["session", "timed", "always", "budget", "review"]
-"""How far a grant reaches."""
+GrantScope: TypeAlias = Literal["session", "timed", "always", "budget", "review"]
+"""How far a grant goes."""
 
 
 class _GrantView(TypedDict):
@@ -541,7 +541,7 @@ class _GrantView(TypedDict):
     # The verdict of its rule.
     verdict: str
     # How far it reaches.
-    scope: GrantReach
+    scope: GrantScope
     # The agent that it was given to.
     agent: str
     # The session that it was given in.

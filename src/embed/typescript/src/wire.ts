@@ -421,8 +421,8 @@ export interface AsksPage {
   next?: string | null;
 }
 
-/** How far a grant reaches. */
-export type GrantReach = "session" | "timed" | "always" | "budget" | "review";
+/** How far a grant goes. */
+export type GrantScope = "session" | "timed" | "always" | "budget" | "review";
 
 /** A grant. */
 export interface GrantView {
@@ -437,7 +437,7 @@ export interface GrantView {
   /** The verdict of its rule. */
   verdict: string;
   /** How far it reaches. */
-  scope: GrantReach;
+  scope: GrantScope;
   /** The agent that it was given to. */
   agent: string;
   /** The session that it was given in. */

@@ -6,7 +6,7 @@ use super::{
     table::{Cell, Row},
 };
 use countersign_domain::{
-    Ask, By, Owner, Scope, call::Call, deadline::PauseMode, plan::PlannedTarget,
+    Ask, By, GrantScope, Owner, Scope, call::Call, deadline::PauseMode, plan::PlannedTarget,
 };
 use countersign_gate::{
     Audience, Choices, Gate, GateSettings, Limits, OnTimeout, PauseOutcome, Policy, Revoked,
@@ -20,9 +20,7 @@ use countersign_people::{
 };
 use countersign_policy::{Guardrail, Ours, Rule as PolicyRule, Verdict, tools::canonical};
 use countersign_profiles::Profile;
-use countersign_store::{
-    AgentLimits, AgentScope, AgentToken, Grant, GrantScope, Reads, Store, engines::Fresh,
-};
+use countersign_store::{AgentLimits, AgentScope, AgentToken, Grant, Reads, Store, engines::Fresh};
 use countersign_tokens::clock;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};

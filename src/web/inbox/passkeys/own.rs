@@ -1,24 +1,25 @@
 //! A person's own passkeys: which they have, adding one, removing one.
 
+use crate::error::ApiError;
 use crate::inbox::{
     InboxState,
-    guard::{Visitor, refusal},
+    guard::Visitor,
     passkeys::{
-        CeremonyPurpose, LIFE, NO_RANDOMNESS, OFF, Passkeys, milliseconds, ours, unstored,
+        CeremonyPurpose, LIFE, OFF, Passkeys, milliseconds, ours, unstored,
         verify::{self, ALGORITHMS, BroughtPasskey},
     },
     session::SignedIn,
-    sign_in::{AWAY, random},
+    sign_in::{no_randomness, random},
 };
 use axum::{
     Extension, Json, Router,
     extract::{Path, State, rejection::JsonRejection},
     http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
     routing,
 };
 use countersign_port::{Presser, line};
 use countersign_store::{PasskeyStored, StoredPasskey};
+use countersign_tokens::clock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -60,41 +61,23 @@ struct NewPasskey {
 async fn list(
     State(inbox): State<Arc<InboxState>>,
     Extension(visitor): Extension<Visitor>,
-) -> Response {
-    let (signed_in, presser, passkeys) = match person(&inbox, &visitor) {
-        Ok(found) => found,
-        Err(refused) => return *refused,
-    };
-    let Some(gate) = passkeys.gate() else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);
-    };
-    match gate.passkeys_of(&presser.id).await {
-        Ok(all) => Json(json!({
-            "origin": passkeys.origin(),
-            "recent": is_recent(signed_in),
-            "passkeys": all.iter().map(view).collect::<Vec<_>>(),
-        }))
-        .into_response(),
-        Err(error) => unstored(&error),
-    }
+) -> Result<Json<Value>, ApiError> {
+    let (signed_in, presser, passkeys) = person(&inbox, &visitor)?;
+    let all = passkeys.gate()?.passkeys_of(&presser.id).await.map_err(unstored)?;
+    Ok(Json(json!({
+        "origin": passkeys.origin(),
+        "recent": is_recent(signed_in),
+        "passkeys": all.iter().map(view).collect::<Vec<_>>(),
+    })))
 }
 
 async fn begin(
     State(inbox): State<Arc<InboxState>>,
     Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
-) -> Response {
-    let (session, presser, passkeys) = match adding(&inbox, &visitor, &headers) {
-        Ok(found) => found,
-        Err(refused) => return *refused,
-    };
-    let Some(gate) = passkeys.gate() else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);
-    };
-    let all = match gate.passkeys_of(&presser.id).await {
-        Ok(all) => all,
-        Err(error) => return unstored(&error),
-    };
+) -> Result<Json<Value>, ApiError> {
+    let (session, presser, passkeys) = adding(&inbox, &visitor, &headers)?;
+    let all = passkeys.gate()?.passkeys_of(&presser.id).await.map_err(unstored)?;
     // One handle a person and host, so that an authenticator knows them again.
     let own = all.iter().find(|it| it.host == passkeys.party.host);
     let handle = own.map(|it| it.handle.clone()).or_else(random);
@@ -102,12 +85,10 @@ async fn begin(
         let purpose = CeremonyPurpose::Add { session, handle: handle.clone() };
         Some((passkeys.ceremonies().begin(purpose, Instant::now())?, handle))
     });
-    let Some((begun, handle)) = begun else {
-        return refusal(StatusCode::INTERNAL_SERVER_ERROR, NO_RANDOMNESS);
-    };
+    let (begun, handle) = begun.ok_or_else(no_randomness)?;
     let offered = ALGORITHMS.map(|number| json!({ "type": "public-key", "alg": number }));
     let known = all.iter().map(|it| json!({ "type": "public-key", "id": it.credential }));
-    Json(json!({
+    Ok(Json(json!({
         "browser": begun.browser,
         "publicKey": {
             "challenge": begun.challenge,
@@ -123,8 +104,7 @@ async fn begin(
             "attestation": "none",
             "timeout": milliseconds(LIFE),
         },
-    }))
-    .into_response()
+    })))
 }
 
 async fn add(
@@ -132,22 +112,16 @@ async fn add(
     Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
     body: Result<Json<NewPasskey>, JsonRejection>,
-) -> Response {
-    let (session, presser, passkeys) = match adding(&inbox, &visitor, &headers) {
-        Ok(found) => found,
-        Err(refused) => return *refused,
-    };
-    let Ok(Json(NewPasskey { browser, name, passkey: brought })) = body else {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a valid new passkey.");
-    };
+) -> Result<Json<Value>, ApiError> {
+    let (session, presser, passkeys) = adding(&inbox, &visitor, &headers)?;
+    let invalid = |_| ApiError::unprocessable("This is not a valid new passkey.");
+    let Json(NewPasskey { browser, name, passkey: brought }) = body.map_err(invalid)?;
     let name = name.trim();
     let fits = (1..=LONGEST_NAME).contains(&name.chars().count()) && line(name) == name;
     if !fits {
-        return refusal(StatusCode::UNPROCESSABLE_ENTITY, BAD_NAME);
+        return Err(ApiError::unprocessable(BAD_NAME));
     }
-    let Some(gate) = passkeys.gate() else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);
-    };
+    let gate = passkeys.gate()?;
     let begun = passkeys.ceremonies().take(&browser, Instant::now());
     let own = begun.and_then(|begun| match begun.purpose {
         CeremonyPurpose::Add { session: began, handle } if began == session => {
@@ -155,16 +129,11 @@ async fn add(
         }
         CeremonyPurpose::Add { .. } | CeremonyPurpose::SignIn => None,
     });
-    let Some((challenge, handle)) = own else {
-        return passkeys.refuse("no passkey of this session waits for it", REFUSED);
-    };
-    let checked = match verify::registration(&passkeys.party, &challenge, &brought) {
-        Ok(checked) => checked,
-        Err(why) => return passkeys.refuse(why, REFUSED),
-    };
-    let Some(id) = random() else {
-        return refusal(StatusCode::INTERNAL_SERVER_ERROR, NO_RANDOMNESS);
-    };
+    let none = || passkeys.refuse("no passkey of this session waits for it", REFUSED);
+    let (challenge, handle) = own.ok_or_else(none)?;
+    let checked = verify::registration(&passkeys.party, &challenge, &brought);
+    let checked = checked.map_err(|why| passkeys.refuse(why, REFUSED))?;
+    let id = random().ok_or_else(no_randomness)?;
     let plain = id.chars().filter(char::is_ascii_alphanumeric);
     let new = StoredPasskey {
         id: plain.map(|c| c.to_ascii_lowercase()).take(8).collect(),
@@ -178,16 +147,15 @@ async fn add(
         algorithm: brought.algorithm,
         counter: checked.counter,
         backup_eligible: checked.backup_eligible,
-        created_at: crate::inbox::board::now(),
+        created_at: clock::machine_ms(),
         used_at: None,
     };
     let added = view(&new);
-    match gate.add_passkey(new).await {
-        Ok(Some(PasskeyStored::Done)) => Json(json!({ "added": added })).into_response(),
-        Ok(Some(PasskeyStored::Taken)) => refusal(StatusCode::CONFLICT, TAKEN),
-        Ok(Some(PasskeyStored::TooMany)) => refusal(StatusCode::CONFLICT, TOO_MANY),
-        Ok(None) => refusal(StatusCode::FORBIDDEN, NAMELESS),
-        Err(error) => unstored(&error),
+    match gate.add_passkey(new).await.map_err(unstored)? {
+        Some(PasskeyStored::Done) => Ok(Json(json!({ "added": added }))),
+        Some(PasskeyStored::Taken) => Err(ApiError::new(StatusCode::CONFLICT, TAKEN)),
+        Some(PasskeyStored::TooMany) => Err(ApiError::new(StatusCode::CONFLICT, TOO_MANY)),
+        None => Err(ApiError::forbidden(NAMELESS)),
     }
 }
 
@@ -195,18 +163,12 @@ async fn remove(
     State(inbox): State<Arc<InboxState>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Response {
-    let (_, presser, passkeys) = match person(&inbox, &visitor) {
-        Ok(found) => found,
-        Err(refused) => return *refused,
-    };
-    let Some(gate) = passkeys.gate() else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, AWAY);
-    };
-    match gate.remove_own_passkey(&id, presser).await {
-        Ok(true) => Json(json!({})).into_response(),
-        Ok(false) => refusal(StatusCode::NOT_FOUND, "You have no such passkey (any more)."),
-        Err(error) => unstored(&error),
+) -> Result<Json<Value>, ApiError> {
+    let (_, presser, passkeys) = person(&inbox, &visitor)?;
+    if passkeys.gate()?.remove_own_passkey(&id, presser).await.map_err(unstored)? {
+        Ok(Json(json!({})))
+    } else {
+        Err(ApiError::not_found("You have no such passkey (any more)."))
     }
 }
 
@@ -214,12 +176,11 @@ async fn remove(
 fn person<'a>(
     inbox: &'a InboxState,
     visitor: &'a Visitor,
-) -> Result<(&'a SignedIn, &'a Presser, &'a Passkeys), Box<Response>> {
-    let refused = |status, sentence| Err(Box::new(refusal(status, sentence)));
+) -> Result<(&'a SignedIn, &'a Presser, &'a Passkeys), ApiError> {
     match (visitor, inbox.passkeys.as_ref()) {
         (Visitor::Person(signed_in, presser), Some(passkeys)) => Ok((signed_in, presser, passkeys)),
-        (_, None) => refused(StatusCode::NOT_FOUND, OFF),
-        (Visitor::Nameless, Some(_)) => refused(StatusCode::FORBIDDEN, NAMELESS),
+        (_, None) => Err(ApiError::not_found(OFF)),
+        (Visitor::Nameless, Some(_)) => Err(ApiError::forbidden(NAMELESS)),
     }
 }
 
@@ -228,17 +189,16 @@ fn adding<'a>(
     inbox: &'a InboxState,
     visitor: &Visitor,
     headers: &HeaderMap,
-) -> Result<(String, Presser, &'a Passkeys), Box<Response>> {
-    let refused = |status, sentence| Err(Box::new(refusal(status, sentence)));
+) -> Result<(String, Presser, &'a Passkeys), ApiError> {
     let passkeys = ours(inbox, headers)?;
     let Visitor::Person(signed_in, presser) = visitor else {
-        return refused(StatusCode::FORBIDDEN, NAMELESS);
+        return Err(ApiError::forbidden(NAMELESS));
     };
     match signed_in.session.id() {
         Some(session) if is_recent(signed_in) => {
             Ok((session.to_owned(), presser.clone(), passkeys))
         }
-        _ => refused(StatusCode::FORBIDDEN, NOT_RECENT),
+        _ => Err(ApiError::forbidden(NOT_RECENT)),
     }
 }
 

@@ -6,20 +6,20 @@
 // What another program has left at the port in the worker's place gets such messages too: so they deny
 // only, unless nobody else can have had the port; and they never approve what one line does not say whole.
 
+use crate::error::ApiError;
 use crate::inbox::{
     InboxState,
-    guard::{Visitor, refusal, same_origin},
-    press::{PressBody, hand_over},
+    guard::Visitor,
+    press::{PressBody, Told, hand_over},
     proof,
     push::{Push, off},
     session::same,
-    sign_in::{FOREIGN, random},
+    sign_in::{from_our_page, random},
 };
 use axum::{
     Json,
     extract::{State, rejection::JsonRejection},
-    http::{HeaderMap, Method, StatusCode},
-    response::Response,
+    http::HeaderMap,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use countersign_port::{Button, ButtonStyle, Card, Presser, Tone};
@@ -144,20 +144,15 @@ pub(super) async fn answer(
     State(inbox): State<Arc<InboxState>>,
     headers: HeaderMap,
     body: Result<Json<Answered>, JsonRejection>,
-) -> Response {
-    if !same_origin(&Method::POST, &headers, inbox.public_origin.as_deref()) {
-        return refusal(StatusCode::FORBIDDEN, FOREIGN);
-    }
+) -> Result<Json<Told>, ApiError> {
+    from_our_page(&inbox, &headers)?;
     if inbox.push.is_none() {
-        return off();
+        return Err(off());
     }
-    match body.ok().and_then(|Json(answered)| proven(&inbox, &answered)) {
-        Some((presser, press)) => hand_over(&inbox, presser, press).await,
-        None => refusal(
-            StatusCode::FORBIDDEN,
-            "The request has changed or is over, so nothing was pressed. Open it.",
-        ),
-    }
+    let (presser, press) = body.ok().and_then(|Json(it)| proven(&inbox, &it)).ok_or_else(|| {
+        ApiError::forbidden("The request has changed or is over, so nothing was pressed. Open it.")
+    })?;
+    hand_over(&inbox, presser, press).await
 }
 
 /// Whose answer it is, and the button that it presses.

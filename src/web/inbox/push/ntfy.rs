@@ -3,14 +3,12 @@
 // SECURITY: the server, and anybody who knows the topic, can read what comes there. So a message carries at
 // most a proof that denies, never one that approves.
 
-use crate::inbox::{
-    board::now,
-    push::{
-        NewRequest, PushShows,
-        answer::Answers,
-        sender::{LONGEST_PAUSE, Note, PAUSE, PushReply, TRIES, burst, note},
-    },
+use crate::inbox::push::{
+    NewRequest, PushShows,
+    answer::Answers,
+    sender::{Note, PAUSE, PushReply, TRIES, burst, note},
 };
+use countersign_tokens::clock;
 use countersign_tokens::secret::Secret;
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -54,30 +52,25 @@ impl Ntfy {
     /// Sends until the inbox is gone.
     pub(super) async fn run(self, mut coming: mpsc::UnboundedReceiver<NewRequest>) {
         while let Some(news) = burst(&mut coming).await {
-            self.send(&self.message(&note(&news, self.shows, now()))).await;
+            self.send(&self.message(&note(&news, self.shows, clock::machine_ms()))).await;
             tokio::time::sleep(PAUSE).await;
         }
     }
 
     async fn send(&self, message: &Value) {
-        for _ in 0..TRIES {
-            match self.deliver(message).await {
-                PushReply::Taken => return,
-                PushReply::Again(pause) => tokio::time::sleep(pause.min(LONGEST_PAUSE)).await,
-                PushReply::Gone => return refused("404 Not Found"),
-                PushReply::Refused(why) => return refused(&why),
-            }
-        }
-        tracing::warn!("the ntfy server took no message after {TRIES} tries");
-    }
-
-    async fn deliver(&self, message: &Value) -> PushReply {
         let request = self.client.post(&self.config.url).json(message);
         let request = match &self.config.token {
             Some(token) => request.bearer_auth(token.reveal()),
             None => request,
         };
-        PushReply::of(request.send().await)
+        match PushReply::to(request).await {
+            PushReply::Taken => {}
+            PushReply::Again(_) => {
+                tracing::warn!("the ntfy server took no message after {TRIES} tries");
+            }
+            PushReply::Gone => refused("404 Not Found"),
+            PushReply::Refused(why) => refused(&why),
+        }
     }
 
     /// The message, as `POST /` of the server takes it.

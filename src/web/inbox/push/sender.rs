@@ -1,16 +1,14 @@
 //! Sends what is new to every subscriber, and forgets those that are gone.
 
-use crate::inbox::{
-    board::now,
-    push::{
-        NewRequest, PushConfig, PushShows,
-        answer::{Answers, Offer},
-        message::encrypt,
-        subscribers::{Subscribers, Subscription},
-    },
+use crate::inbox::push::{
+    NewRequest, PushConfig, PushShows,
+    answer::{Answers, Offer},
+    message::encrypt,
+    subscribers::{Subscribers, Subscription},
 };
+use countersign_tokens::clock;
 use futures::future::join_all;
-use reqwest::{Client, StatusCode, Url, header::RETRY_AFTER, redirect};
+use reqwest::{Client, RequestBuilder, StatusCode, header::RETRY_AFTER, redirect};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
@@ -22,7 +20,7 @@ pub(super) const PAUSE: Duration = Duration::from_secs(3);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a message is tried, and the longest pause between.
 pub(super) const TRIES: usize = 3;
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long a push service keeps a message for a browser that is away, without a deadline of the
 /// request, in seconds.
 const KEPT: i64 = 60 * 60;
@@ -72,7 +70,7 @@ impl Sender {
     /// Sends until the inbox is gone.
     pub(super) async fn run(self, mut coming: mpsc::UnboundedReceiver<NewRequest>) {
         while let Some(news) = burst(&mut coming).await {
-            let note = note(&news, self.shows, now());
+            let note = note(&news, self.shows, clock::machine_ms());
             let all = self.subscribers.all();
             join_all(all.iter().map(|browser| self.send(browser, &note))).await;
             tokio::time::sleep(PAUSE).await;
@@ -88,33 +86,28 @@ impl Sender {
             told.insert("answers".to_owned(), answers);
         }
         let text = text.to_string();
-        for _ in 0..TRIES {
-            let Ok(body) = encrypt(&keys, text.as_bytes()) else {
-                return self.forget(browser, &host, "its key is not valid");
-            };
-            match self.deliver(&address, body, note.kept).await {
-                PushReply::Taken => return,
-                PushReply::Gone => return self.forget(browser, &host, "it has unsubscribed"),
-                PushReply::Again(pause) => tokio::time::sleep(pause.min(LONGEST_PAUSE)).await,
-                PushReply::Refused(why) => {
-                    tracing::warn!(%host, %why, "a push service refused a message");
-                    return;
-                }
+        let Ok(body) = encrypt(&keys, text.as_bytes()) else {
+            return self.forget(browser, &host, "its key is not valid");
+        };
+        let audience = address.origin().ascii_serialization();
+        let now = clock::machine_ms() / 1000;
+        let Ok(signed) = self.subscribers.key.authorization(&audience, &self.contact, now) else {
+            tracing::warn!(%host, "no push: this system has no randomness");
+            return;
+        };
+        let request = self.client.post(address).body(body);
+        let request = request.header("authorization", signed).header("ttl", note.kept);
+        let request = request.header("content-encoding", "aes128gcm").header("urgency", "high");
+        match PushReply::to(request).await {
+            PushReply::Taken => {}
+            PushReply::Gone => self.forget(browser, &host, "it has unsubscribed"),
+            PushReply::Again(_) => {
+                tracing::warn!(%host, "a push service took no message after {TRIES} tries");
+            }
+            PushReply::Refused(why) => {
+                tracing::warn!(%host, %why, "a push service refused a message");
             }
         }
-        tracing::warn!(%host, "a push service took no message after {TRIES} tries");
-    }
-
-    async fn deliver(&self, address: &Url, body: Vec<u8>, kept: i64) -> PushReply {
-        let audience = address.origin().ascii_serialization();
-        let Ok(signed) = self.subscribers.key.authorization(&audience, &self.contact, now() / 1000)
-        else {
-            return PushReply::Refused("this system has no randomness".to_owned());
-        };
-        let request = self.client.post(address.clone()).body(body);
-        let request = request.header("authorization", signed).header("ttl", kept);
-        let request = request.header("content-encoding", "aes128gcm").header("urgency", "high");
-        PushReply::of(request.send().await)
     }
 
     fn forget(&self, browser: &Subscription, host: &str, why: &str) {
@@ -133,7 +126,19 @@ impl Note {
 }
 
 impl PushReply {
-    pub(super) fn of(reply: Result<reqwest::Response, reqwest::Error>) -> Self {
+    /// What comes of a message, which is tried some times with the pauses that the server asks for.
+    pub(super) async fn to(message: RequestBuilder) -> Self {
+        for _ in 1..TRIES {
+            let Some(request) = message.try_clone() else { break };
+            match Self::of(request.send().await) {
+                Self::Again(pause) => tokio::time::sleep(pause.min(LONGEST_PAUSE)).await,
+                reply => return reply,
+            }
+        }
+        Self::of(message.send().await)
+    }
+
+    fn of(reply: Result<reqwest::Response, reqwest::Error>) -> Self {
         let reply = match reply {
             Ok(reply) => reply,
             // SECURITY: without its URL, which is a secret of the browser.
