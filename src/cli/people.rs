@@ -111,9 +111,7 @@ fn decide(
     let loaded = policy::load_rules(context)?;
     let guardrail = daemon::guardrail(config, &daemon::rules_path(config));
     let grants = Rules::default();
-    let rules = &loaded;
-    let now_ms = clock::now_ms();
-    let layers = Layers { agent: None, rules, grants: &grants, guardrail: &guardrail, now_ms };
+    let layers = Layers::new(&loaded, &grants, &guardrail, clock::now_ms());
     let mut facts = call.for_policy(policy::home().as_deref());
     let links = links::look(&countersign_policy::lookups(&facts));
     countersign_policy::follow(&mut facts, links);

@@ -180,14 +180,9 @@ fn run_explain(context: &Context, args: ExplainArgs) -> Result<Exit> {
     let loaded = load_named(context, args.rules.as_deref())?;
     let config = context.config()?;
     let guardrail = daemon::guardrail(&config, &daemon::rules_path(&config));
-    let layers = Layers {
-        agent: None,
-        rules: &loaded.rules,
-        // Grants are in the daemon's store, which this command does not open.
-        grants: &Rules::default(),
-        guardrail: &guardrail,
-        now_ms: clock::now_ms(),
-    };
+    // Grants are in the daemon's store, which this command does not open.
+    let grants = Rules::default();
+    let layers = Layers::new(&loaded.rules, &grants, &guardrail, clock::now_ms());
     let explanation = explain(&call(args)?, &layers, mode);
     if json {
         say::json(&explanation)?;

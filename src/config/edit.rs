@@ -77,19 +77,14 @@ pub fn add(text: &str, section: &str, key: &str, entry: &Value) -> Result<String
 /// [`EditError`]; nothing is changed then.
 pub fn remove(text: &str, section: &str, key: &str) -> Result<String, EditError> {
     let place = KeyPlace { text, section, key };
-    let no_toml = |error: toml::de::Error| EditError::NoToml(error.message().to_owned());
-    let mut wanted: Table = toml::from_str(text).map_err(no_toml)?;
+    let mut wanted = parsed(text)?;
     if let Some(table) = wanted.get_mut(section).and_then(Value::as_table_mut) {
         table.remove(key);
     }
     let old = place.old_value();
     let line = old.and_then(|old| lines(text, 0).find(|(line, _)| line.contains(&old.start)));
     let without = line.map_or_else(|| text.to_owned(), |(line, _)| replaced(text, line, ""));
-    if toml::from_str::<Table>(&without).is_ok_and(|it| it == wanted) {
-        Ok(without)
-    } else {
-        Err(EditError::NoPlace { section: section.to_owned(), key: key.to_owned() })
-    }
+    checked(without, &wanted, section, key)
 }
 
 /// The text without a section and the tables in it; the same text where it is not there. What stands
@@ -193,11 +188,9 @@ impl KeyPlace<'_> {
         value: &Value,
         edit: impl FnOnce(&mut Table) -> Result<Option<String>, EditError>,
     ) -> Result<String, EditError> {
-        let no_toml = |error: toml::de::Error| EditError::NoToml(error.message().to_owned());
-        let mut wanted: Table = toml::from_str(self.text).map_err(no_toml)?;
+        let mut wanted = parsed(self.text)?;
         let section = wanted.entry(self.section).or_insert_with(|| Value::Table(Table::new()));
-        let no_place =
-            || EditError::NoPlace { section: self.section.to_owned(), key: self.key.to_owned() };
+        let no_place = || no_place(self.section, self.key);
         let there = edit(section.as_table_mut().ok_or_else(no_place)?)?;
         let new = self.new_key(&format!("{} = {value}", self.key), value).into_iter();
         let candidates = std::iter::once(there).chain(new).chain([self.table_of_list(value)]);
@@ -280,10 +273,7 @@ impl KeyPlace<'_> {
 
     /// `section.key = …` below another key that is written like that.
     fn beside_dotted_key(&self, line: &str) -> Option<String> {
-        let parsed = DeTable::parse(self.text).ok()?;
-        let (_, section) = found(parsed.get_ref(), self.section)?;
-        let DeValue::Table(section) = section.get_ref() else { return None };
-        let last = section.iter().map(|(_, value)| value.span().end).max()?;
+        let last = self.in_section(|it| it.iter().map(|(_, value)| value.span().end).max())?;
         let rest = self.text.get(last..)?;
         let at = last + rest.find('\n').map_or(rest.len(), |end| end + 1);
         Some(self.with_line(self.text, at, &format!("{}.{line}", self.section)))
@@ -291,20 +281,30 @@ impl KeyPlace<'_> {
 
     /// Where the value is that the key has now.
     fn old_value(&self) -> Option<Range<usize>> {
+        self.in_section(|section| found(section, self.key).map(|(_, value)| value.span()))
+    }
+
+    /// What is found in the section's table.
+    fn in_section<T>(&self, look: impl FnOnce(&DeTable<'_>) -> Option<T>) -> Option<T> {
         let parsed = DeTable::parse(self.text).ok()?;
-        let (_, section) = found(parsed.get_ref(), self.section)?;
-        let DeValue::Table(section) = section.get_ref() else { return None };
-        found(section, self.key).map(|(_, value)| value.span())
+        match found(parsed.get_ref(), self.section)?.1.get_ref() {
+            DeValue::Table(section) => look(section),
+            _ => None,
+        }
+    }
+
+    /// Where the list is that the key has now, and each of its entries.
+    fn list(&self) -> Option<(Range<usize>, Vec<Range<usize>>)> {
+        self.in_section(|section| {
+            let (_, list) = found(section, self.key)?;
+            let DeValue::Array(entries) = list.get_ref() else { return None };
+            Some((list.span(), entries.iter().map(Spanned::span).collect()))
+        })
     }
 
     /// Where an entry of the list is, with the comma that goes with it.
     fn entry(&self, at: usize) -> Option<Range<usize>> {
-        let parsed = DeTable::parse(self.text).ok()?;
-        let (_, section) = found(parsed.get_ref(), self.section)?;
-        let DeValue::Table(section) = section.get_ref() else { return None };
-        let (_, list) = found(section, self.key)?;
-        let DeValue::Array(entries) = list.get_ref() else { return None };
-        let spans: Vec<Range<usize>> = entries.iter().map(Spanned::span).collect();
+        let (_, spans) = self.list()?;
         let this = spans.get(at)?.clone();
         Some(match (spans.get(at + 1), at.checked_sub(1).and_then(|before| spans.get(before))) {
             (Some(next), _) => this.start..next.start,
@@ -315,14 +315,10 @@ impl KeyPlace<'_> {
 
     /// The text with one more entry in the list that is there.
     fn longer_list(&self, entry: &Value) -> Option<String> {
-        let parsed = DeTable::parse(self.text).ok()?;
-        let (_, section) = found(parsed.get_ref(), self.section)?;
-        let DeValue::Table(section) = section.get_ref() else { return None };
-        let (_, list) = found(section, self.key)?;
-        let DeValue::Array(entries) = list.get_ref() else { return None };
-        let (at, added) = match entries.iter().last() {
-            Some(last) => (last.span().end, format!(", {entry}")),
-            None => (list.span().start + 1, entry.to_string()),
+        let (list, entries) = self.list()?;
+        let (at, added) = match entries.last() {
+            Some(last) => (last.end, format!(", {entry}")),
+            None => (list.start + 1, entry.to_string()),
         };
         Some(replaced(self.text, at..at, &added))
     }

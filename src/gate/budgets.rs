@@ -13,7 +13,7 @@ use countersign_domain::GrantScope;
 use countersign_policy::{Decision, Rule, Verdict, decision::facts, effects};
 use countersign_port::{brief, line};
 use countersign_store::{Grant, StoreError};
-use countersign_tokens::{clock, ids};
+use countersign_tokens::clock;
 
 /// How much of a call is kept with a grant that it spent, in characters.
 const CALL: usize = 200;
@@ -148,23 +148,14 @@ fn covers(budget: &Ask, call: &Call, required: &[Requirement]) -> bool {
 /// call, once.
 pub(super) fn grant_of_next(ask: &Ask, next: &NextTry) -> Grant {
     let call = &ask.body.call;
+    let rule = Rule::allow(&call.tool, short(call));
     Grant {
-        id: ids::ask_id(),
-        ask: ask.id.clone(),
-        rule: Rule::allow(&call.tool, short(call)),
-        scope: GrantScope::Budget,
-        agent: call.agent.clone(),
-        session: call.session.clone(),
-        owner: call.owner.clone(),
-        folder: None,
-        by: next.by.clone(),
-        created_at: next.at,
         expires_at: Some(next.until),
         digest: Some(match call.appeal {
             Some(_) => call.without_words().digest(),
             None => ask.digest.clone(),
         }),
-        in_file: false,
+        ..Grant::new(rule, GrantScope::Budget, next.by.clone(), next.at).given_on(ask, call)
     }
 }
 
@@ -187,20 +178,13 @@ pub(super) fn grants_of(ask: &Ask, budget: &Budget, answer: &Answer, by: &By) ->
     }
     let lasts = i64::try_from(budget.for_s).unwrap_or_default().saturating_mul(1_000);
     let whole = &ask.body.call;
-    let one = |(text, call): (String, Call)| Grant {
-        id: ids::ask_id(),
-        ask: ask.id.clone(),
-        rule: Rule::allow(&call.tool, text),
-        scope: GrantScope::Budget,
-        agent: call.agent.clone(),
-        session: call.session.clone(),
-        owner: call.owner.clone(),
-        folder: None,
-        by: by.clone(),
-        created_at: answer.at,
-        expires_at: Some(answer.at.saturating_add(lasts)),
-        digest: Some(call.digest()),
-        in_file: false,
+    let one = |(text, call): (String, Call)| {
+        let rule = Rule::allow(&call.tool, text);
+        Grant {
+            expires_at: Some(answer.at.saturating_add(lasts)),
+            digest: Some(call.digest()),
+            ..Grant::new(rule, GrantScope::Budget, by.clone(), answer.at).given_on(ask, &call)
+        }
     };
     let texts = budget.calls.iter().map(|call| call.text(whole.cwd.as_deref()));
     texts.zip(whole.ahead()).map(one).collect()

@@ -288,13 +288,13 @@ impl ClosedAsk {
         if body.review.is_some() {
             return None;
         }
-        let never = match () {
-            () if ask.is_question() => Some(QUESTION),
-            () if body.is_no_call() => Some(NO_CALL),
-            () if body.critical => Some(CRITICAL),
-            () if !body.requirements.is_empty() => Some(ANSWER_RULE),
-            () => None,
-        };
+        let reasons = [
+            (ask.is_question(), QUESTION),
+            (body.is_no_call(), NO_CALL),
+            (body.critical, CRITICAL),
+            (!body.requirements.is_empty(), ANSWER_RULE),
+        ];
+        let never = reasons.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why);
         let by_person = matches!(answer.by, By::Person { .. });
         let names = answer.with.iter().chain([&answer.by]).filter_map(name);
         Some(Self {

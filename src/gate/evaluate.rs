@@ -96,14 +96,9 @@ impl RuleTrial {
     pub async fn of(&self, call: &Call) -> TriedCall {
         let facts = self.gate.facts(call).await;
         let decide = |loaded: &Loaded| {
-            let layers = Layers {
-                agent: None,
-                rules: &loaded.rules,
-                grants: &self.grants,
-                guardrail: &loaded.guardrail,
-                now_ms: clock::now_ms(),
-            };
-            DecidedCall::from(policy::decide_briefly(&facts, &layers, Mode::Default))
+            let Loaded { rules, guardrail, .. } = loaded;
+            let layers = Layers::new(rules, &self.grants, guardrail, clock::now_ms());
+            policy::decide_briefly(&facts, &layers, Mode::Default)
         };
         let both = || (decide(&self.before), decide(&self.after));
         let (before, after) = self.gate.beside(bytes(call), both).await;
@@ -185,11 +180,8 @@ impl Gate {
     }
 
     /// The same verdict, rule and reason, maybe without what only a card needs.
-    pub(super) async fn decide(&self, call: &Call) -> Result<DecidedCall, SubmitError> {
-        let decide = |call: &_, layers: &Layers<'_>, mode| {
-            DecidedCall::from(policy::decide_briefly(call, layers, mode))
-        };
-        Ok(self.by_policy(call, &self.given(call).await?, decide).await?.0)
+    pub(super) async fn decide(&self, call: &Call) -> Result<BriefDecision, SubmitError> {
+        Ok(self.by_policy(call, &self.given(call).await?, policy::decide_briefly).await?.0)
     }
 
     /// Whether more than the default holds a call: it would not be allowed either if everything were
@@ -198,7 +190,7 @@ impl Gate {
         let decide = |call: &_, layers: &Layers<'_>, mode| {
             let free = layers.rules.with_free_default();
             let layers = Layers { rules: &free, ..*layers };
-            DecidedCall::from(policy::decide_briefly(call, &layers, mode))
+            policy::decide_briefly(call, &layers, mode)
         };
         if let Policy::Native(native) = &*self.choices().policy
             && native.is_built_in()
@@ -208,15 +200,10 @@ impl Gate {
             else {
                 return Ok(true);
             };
-            let layers = Layers {
-                agent: None,
-                rules: &rules,
-                grants: &Rules::default(),
-                guardrail: native.guardrail(),
-                now_ms: clock::now_ms(),
-            };
+            let grants = Rules::default();
+            let layers = Layers::new(&rules, &grants, native.guardrail(), clock::now_ms());
             let rule =
-                || Ok::<DecidedCall, SubmitError>(decide(&given.facts, &layers, Mode::Default));
+                || Ok::<BriefDecision, SubmitError>(decide(&given.facts, &layers, Mode::Default));
             return Ok(self.beside(bytes(call), rule).await?.verdict != Verdict::Allow);
         }
         Ok(self.by_policy(call, given, decide).await?.0.verdict != Verdict::Allow)
@@ -224,7 +211,7 @@ impl Gate {
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone,
     /// where what is granted is in one.
-    pub(super) async fn decide_anew(&self, call: &Call) -> Result<DecidedCall, SubmitError> {
+    pub(super) async fn decide_anew(&self, call: &Call) -> Result<BriefDecision, SubmitError> {
         let policy = self.choices().policy.clone();
         let Policy::Workers(workers, _) = &*policy else { return self.decide(call).await };
         let given = self.given(call).await?;
@@ -333,13 +320,7 @@ impl Gate {
             Policy::Rules(file, _) => {
                 let rules = file.current();
                 let grants = rules.grantable(grants::rules_for(call, grants));
-                let layers = Layers {
-                    agent: None,
-                    rules: &rules.rules,
-                    grants: &grants,
-                    guardrail: &rules.guardrail,
-                    now_ms: now,
-                };
+                let layers = Layers::new(&rules.rules, &grants, &rules.guardrail, now);
                 let mode = if mode.as_deref() == Some("yolo") { Mode::Yolo } else { Mode::Default };
                 Ok((by_rules(facts, &layers, mode), rules.problem.clone()))
             }
@@ -509,28 +490,6 @@ pub(super) struct Given {
     pub(super) session: SessionContext,
 }
 
-/// A verdict with the rule and the reason behind it.
-pub(super) struct DecidedCall {
-    pub(super) verdict: Verdict,
-    pub(super) rule: Option<String>,
-    pub(super) deciding_rule: Option<Rule>,
-    pub(super) reason: String,
-}
-
-impl From<BriefDecision> for DecidedCall {
-    fn from(from: BriefDecision) -> Self {
-        let BriefDecision { verdict, rule, deciding_rule, reason, .. } = from;
-        Self { verdict, rule, deciding_rule, reason }
-    }
-}
-
-impl From<policy::Decision> for DecidedCall {
-    fn from(from: policy::Decision) -> Self {
-        let policy::Decision { verdict, rule, deciding_rule, reason, .. } = from;
-        Self { verdict, rule, deciding_rule, reason }
-    }
-}
-
 /// A decision in one of its forms.
 pub(super) trait HasVerdict: From<policy::Decision> {
     /// Its verdict.
@@ -543,7 +502,7 @@ impl HasVerdict for policy::Decision {
     }
 }
 
-impl HasVerdict for DecidedCall {
+impl HasVerdict for BriefDecision {
     fn verdict(&self) -> Verdict {
         self.verdict
     }

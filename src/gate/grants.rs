@@ -20,7 +20,7 @@ use countersign_policy::{
 use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, Grants, Prefix};
 use countersign_store::{Grant, GrantUse, Store, StoreError};
-use countersign_tokens::{clock, ids};
+use countersign_tokens::clock;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -408,21 +408,8 @@ impl Gate {
         by: By,
         call: &Call,
     ) -> Result<RuleSaved, SubmitError> {
-        let grant = Grant {
-            id: ids::ask_id(),
-            ask: String::new(),
-            rule,
-            scope: GrantScope::Always,
-            agent: MAKER.to_owned(),
-            session: String::new(),
-            owner: None,
-            folder: None,
-            by,
-            created_at: clock::now_ms(),
-            expires_at: None,
-            digest: None,
-            in_file: false,
-        };
+        let grant = Grant::new(rule, GrantScope::Always, by, clock::now_ms());
+        let grant = Grant { agent: MAKER.to_owned(), ..grant };
         let (gate, new) = (self.clone(), grant.clone());
         // A page that goes away does not stop it half way.
         if !to_the_end(async move { gate.store.save_grant(&new).await }).await? {
@@ -484,19 +471,10 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By, policy: &Policy) ->
     let folder = call.cwd.clone().unwrap_or_default();
     let timed = matches!(answer.scope, Some(Scope::Session | Scope::Timed(_)));
     let grant = |rule: &Rule| Grant {
-        id: ids::ask_id(),
-        ask: ask.id.clone(),
-        rule: rule.clone(),
-        scope,
-        agent: call.agent.clone(),
-        session: call.session.clone(),
-        owner: call.owner.clone(),
         folder: (timed && is_narrow(rule)).then(|| folder.clone()),
-        by: by.clone(),
-        created_at: answer.at,
         expires_at,
-        digest: None,
         in_file,
+        ..Grant::new(rule.clone(), scope, by.clone(), answer.at).given_on(ask, call)
     };
     ask.body.stored_rules(answer).into_iter().map(grant).collect()
 }

@@ -323,14 +323,8 @@ fn too_much(
 
 /// The rates of everybody with this kind of name. A minute's asks may come at once; from then on
 /// one more is free with every minute's share of time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rates<K>(HashMap<K, Instant>);
-
-impl<K> Default for Rates<K> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
-}
 
 impl<K: Hash + Eq> Rates<K> {
     /// Whether one more fits in now.

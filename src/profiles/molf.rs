@@ -165,13 +165,7 @@ impl Molf {
     fn facts(&self, call: &Call, pieces: &[Piece], context: &EvaluationContext<'_>) -> Decision {
         // Decided without rules, which leaves the facts.
         let none = Rules::default();
-        let layers = Layers {
-            agent: None,
-            rules: &none,
-            grants: &none,
-            guardrail: context.guardrail,
-            now_ms: context.now_ms,
-        };
+        let layers = Layers::new(&none, &none, context.guardrail, context.now_ms);
         let mut decision = decision::decide(call, &layers, Mode::Default);
         decision.patterns = commands::shown(pieces);
         decision.always.clear();
@@ -192,13 +186,7 @@ impl Molf {
             return Ok(false);
         };
         let none = Rules::default();
-        let only = Layers {
-            agent: None,
-            rules: agent,
-            grants: &none,
-            guardrail: context.guardrail,
-            now_ms: context.now_ms,
-        };
+        let only = Layers::new(agent, &none, context.guardrail, context.now_ms);
         let theirs = Ruleset::of(agent, self.home.as_deref(), context.now_ms);
         let theirs = ruleset::evaluate(call.canonical_tool(), pieces, &[&theirs])?;
         let ours = decision::decide(call, &only, Mode::Default).verdict;

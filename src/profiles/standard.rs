@@ -1,6 +1,6 @@
 //! The profile `standard`: `permissions.jsonc`, with everything that this project adds to it.
 
-use countersign_policy::decision::{Decision, Layers, Mode};
+use countersign_policy::decision::{Decision, Mode};
 use countersign_policy::rules::{DEFAULT_RULES, Rules, sentences};
 use countersign_policy::{call::Call, decision};
 
@@ -42,13 +42,7 @@ impl System for Standard {
                 return Err(format!("there is no mode {other:?}; the modes are default and yolo"));
             }
         };
-        let layers = Layers {
-            agent: context.agent_rules,
-            rules: &self.rules,
-            grants: &context.grants.rules,
-            guardrail: context.guardrail,
-            now_ms: context.now_ms,
-        };
+        let layers = context.layers(&self.rules);
         Ok(decision::decide(call, &layers, mode))
     }
 

@@ -4,7 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use countersign_policy::{
-    call::Call, decision::Decision, guardrail::Guardrail, rules::Rules, tools::Kind,
+    call::Call,
+    decision::{Decision, Layers},
+    guardrail::Guardrail,
+    rules::Rules,
+    tools::Kind,
 };
 
 use crate::molf::{self, file};
@@ -59,6 +63,14 @@ pub struct EvaluationContext<'a> {
     pub reachable: bool,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
+}
+
+impl EvaluationContext<'_> {
+    /// What decides beside these rules.
+    pub(crate) fn layers<'r>(&'r self, rules: &'r Rules) -> Layers<'r> {
+        let agent = self.agent_rules;
+        Layers { agent, ..Layers::new(rules, &self.grants.rules, self.guardrail, self.now_ms) }
+    }
 }
 
 /// A turn of a mode that has a number of them.

@@ -10,9 +10,11 @@ use super::{
 };
 use countersign_domain::{
     Answer, Ask, By, Decision, Execution, GrantScope, Owner, State,
+    call::Call,
     review::{CallReview, REVIEWER, Tightening},
 };
 use countersign_policy::{Rule, Verdict};
+use countersign_tokens::ids;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
@@ -273,6 +275,34 @@ impl Store {
 }
 
 impl Grant {
+    /// A grant of no call, for good.
+    #[must_use]
+    pub fn new(rule: Rule, scope: GrantScope, by: By, created_at: i64) -> Self {
+        Self {
+            id: ids::ask_id(),
+            ask: String::new(),
+            rule,
+            scope,
+            agent: String::new(),
+            session: String::new(),
+            owner: None,
+            folder: None,
+            by,
+            created_at,
+            expires_at: None,
+            digest: None,
+            in_file: false,
+        }
+    }
+
+    /// The same, given on this ask to the session of this call.
+    #[must_use]
+    pub fn given_on(self, ask: &Ask, call: &Call) -> Self {
+        let (agent, session, owner) =
+            (call.agent.clone(), call.session.clone(), call.owner.clone());
+        Self { ask: ask.id.clone(), agent, session, owner, ..self }
+    }
+
     /// What it covers, as people read it.
     #[must_use]
     pub fn covers(&self) -> String {
@@ -442,23 +472,10 @@ async fn store_review(
     if same.fetch_optional(&mut **tx).await?.is_some() {
         return Ok(());
     }
-    let rule = Grant {
-        // The card names it before it exists.
-        id: ask.id.clone(),
-        ask: ask.id.clone(),
-        rule: rule.clone(),
-        scope: GrantScope::Review,
-        agent: REVIEWER.to_owned(),
-        session: String::new(),
-        owner: None,
-        folder: None,
-        by: answer.by.clone(),
-        created_at: answer.at,
-        expires_at: None,
-        digest: None,
-        in_file: false,
-    };
-    insert(tx, &rule).await
+    let new = Grant::new(rule.clone(), GrantScope::Review, answer.by.clone(), answer.at);
+    // The card names it before it exists.
+    let (id, agent) = (ask.id.clone(), REVIEWER.to_owned());
+    insert(tx, &Grant { id: id.clone(), ask: id, agent, ..new }).await
 }
 
 #[cfg(test)]

@@ -36,6 +36,13 @@ pub struct BriefDecision {
     pub understood: bool,
 }
 
+impl From<Decision> for BriefDecision {
+    fn from(from: Decision) -> Self {
+        let Decision { verdict, rule, deciding_rule, reason, critical, understood, .. } = from;
+        Self { verdict, rule, deciding_rule, reason, critical, understood }
+    }
+}
+
 /// Decides a call.
 pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Decision {
     decide_offering(call, layers, mode, |subject| Width::Harmless(subject.dirs))
@@ -95,8 +102,7 @@ pub fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
 /// effects, whether it is critical. The verdict is an ask until the profile sets another.
 pub fn facts(call: &Call) -> Decision {
     let (none, guardrail) = (Rules::default(), Guardrail::default());
-    let layers =
-        Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
+    let layers = Layers::new(&none, &none, &guardrail, 0);
     let subject = Subject::new(call, &layers);
     let decision = subject.decide(&layers, Mode::Default);
     let reason = match &decision.critical {
@@ -109,7 +115,7 @@ pub fn facts(call: &Call) -> Decision {
 /// Returns the guardrail's decision on a call, whatever else allows it.
 pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<GuardrailHit> {
     let none = Rules::default();
-    let layers = Layers { agent: None, rules: &none, grants: &none, guardrail, now_ms };
+    let layers = Layers::new(&none, &none, guardrail, now_ms);
     let subject = Subject::new(call, &layers);
     let reach = subject.reach(guardrail);
     if matches!(reach, Some(GuardrailHit::Denied(_))) || guardrail.denies.is_empty() {
@@ -311,6 +317,14 @@ pub struct Layers<'a> {
     pub guardrail: &'a Guardrail,
     /// The current time in milliseconds since 1970; expired rules do not match.
     pub now_ms: i64,
+}
+
+impl<'a> Layers<'a> {
+    /// These rules and grants at this time, without rules of the agent's own.
+    #[must_use]
+    pub fn new(rules: &'a Rules, grants: &'a Rules, guardrail: &'a Guardrail, now_ms: i64) -> Self {
+        Self { agent: None, rules, grants, guardrail, now_ms }
+    }
 }
 
 /// The amount of asking.

@@ -345,10 +345,10 @@ pub(crate) enum OptionTakes {
 impl Reading {
     fn short(&self, letter: char) -> Option<OptionTakes> {
         let is = |letters: &str| letter != '#' && letters.contains(letter);
-        match () {
-            () if is(self.flags) => Some(OptionTakes::Nothing),
-            () if is(self.values) => Some(OptionTakes::Text),
-            () => None,
+        if is(self.flags) {
+            Some(OptionTakes::Nothing)
+        } else {
+            is(self.values).then_some(OptionTakes::Text)
         }
     }
 

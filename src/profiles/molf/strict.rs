@@ -26,13 +26,7 @@ impl Molf {
         pieces: &[Piece],
         context: &EvaluationContext<'_>,
     ) -> Result<Decision, String> {
-        let layers = Layers {
-            agent: context.agent_rules,
-            rules,
-            grants: &context.grants.rules,
-            guardrail: context.guardrail,
-            now_ms: context.now_ms,
-        };
+        let layers = context.layers(rules);
         let both = Both { call, pieces, layers, home: self.home.as_deref() };
         let mut ours = decision::decide_offering_families(call, &layers, Mode::Default);
         let sets = both.sets(&layers);
