@@ -33,5 +33,4 @@ pub use countersign_policy as policy;
 pub use countersign_profiles as profiles;
 pub use countersign_store as store;
 pub use countersign_tokens::{clock, ids, proof, secret};
-pub use countersign_wcore as wcore;
 pub use countersign_web as web;

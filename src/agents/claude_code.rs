@@ -16,18 +16,14 @@ pub use settings::gated as claude_gated;
 
 use super::agent::{
     AgentStart, AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply,
-    HookRequest, Hooks, Overdue, Retry, RetryStep, TRIAL, TRIAL_SAYS,
+    Hooks, Overdue, Retry, RetryStep, TRIAL, TRIAL_SAYS,
 };
-use countersign_client::Decided;
-use countersign_domain::{call::Call, exact_json};
+use countersign_domain::exact_json;
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 /// Claude Code.
 #[derive(Debug, Clone, Copy)]
@@ -109,9 +105,7 @@ impl HookAgent for ClaudeCode {
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         match mode {
-            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => {
-                Ok(read(stdin, mode)?.map(|wanted| Box::new(wanted) as _))
-            }
+            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => read(stdin, mode),
             HookMode::EveryCall | HookMode::RuledCalls => {
                 gate::read(stdin, mode, self.attendance())
             }
@@ -145,40 +139,6 @@ impl HookAgent for ClaudeCode {
     }
 }
 
-/// What a person is asked for: where Claude Code would prompt, and where its classifier blocked.
-#[derive(Debug, Clone, PartialEq)]
-enum Wanted {
-    Prompt(PermissionRequest),
-    Blocked(appeal::BlockedCall),
-}
-
-impl Wanted {
-    fn request(&self) -> &dyn HookRequest {
-        match self {
-            Self::Prompt(request) => request,
-            Self::Blocked(call) => call,
-        }
-    }
-}
-
-impl HookRequest for Wanted {
-    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
-        self.request().call(key, host)
-    }
-
-    fn reply(&self, decided: &Decided) -> HookReply {
-        self.request().reply(decided)
-    }
-
-    fn wakes(&self, decided: &Decided) -> Option<String> {
-        self.request().wakes(decided)
-    }
-
-    fn holds_dialog(&self) -> Option<Duration> {
-        self.request().holds_dialog()
-    }
-}
-
 #[derive(Deserialize)]
 struct EventHead {
     #[serde(default)]
@@ -198,7 +158,7 @@ struct EventHead {
 // FAIL-CLOSED: in an event without a prompt behind it, silence would let the call run. So an event
 // that asks for a decision and is no PermissionRequest is reported separately, to be blocked, even
 // if little of it can be read.
-fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent<Wanted>, String> {
+fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Map<String, Value> = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
@@ -224,10 +184,10 @@ fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent<Wanted>, String> {
     Ok(match hook_event_name.as_str() {
         "PermissionRequest" => {
             let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
-            HookEvent::Wants(Wanted::Prompt(request))
+            HookEvent::Wants(Box::new(request))
         }
         appeal::EVENT => match appeal::read(&whole, mode).map_err(unreadable)? {
-            Some(blocked) => HookEvent::Wants(Wanted::Blocked(blocked)),
+            Some(blocked) => HookEvent::Wants(Box::new(blocked)),
             None => HookEvent::Notice,
         },
         "PostToolUse" | "PostToolUseFailure" => {
@@ -241,7 +201,7 @@ fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent<Wanted>, String> {
 }
 
 /// An event that asks this hook for a decision it cannot make.
-fn misplaced(event: &str) -> HookEvent<Wanted> {
+fn misplaced(event: &str) -> HookEvent {
     HookEvent::Misplaced { event: event.to_owned(), message: events::misplaced(event) }
 }
 

@@ -105,16 +105,9 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     if tool == QUESTION {
         return Ok(HookEvent::Notice);
     }
-    Ok(HookEvent::Wants(Box::new(HookCall {
-        agent: NAME,
-        session: request.task_id,
-        cwd: request.workspace_roots.into_iter().next(),
-        tool,
-        args,
-        accepts: Vec::new(),
-        journal: None,
-        encode,
-    })))
+    let cwd = request.workspace_roots.into_iter().next();
+    let call = HookCall::new(NAME, request.task_id, cwd, (tool, args), encode);
+    Ok(HookEvent::Wants(Box::new(call)))
 }
 
 /// A list of commands as one command of several lines, which rules know how to read.

@@ -271,7 +271,7 @@ fn lacks_trust(file: &str, hooks: &[(&str, usize, usize)], config: &str) -> bool
     !hooks.iter().all(is_trusted)
 }
 
-/// `PermissionRequest` as `permission_request`.
+/// `PermissionRequest` as `permission_request`, `unifiedExec` as `unified_exec`.
 fn snake(event: &str) -> String {
     let mut text = String::new();
     for letter in event.chars() {

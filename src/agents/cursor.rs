@@ -94,16 +94,9 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     };
     // Cursor sends an empty folder where the command runs in the workspace.
     let cwd = request.cwd.filter(|cwd| !cwd.is_empty());
-    Ok(HookEvent::Wants(Box::new(HookCall {
-        agent: NAME,
-        session: request.conversation_id,
-        cwd: cwd.or_else(|| request.workspace_roots.into_iter().next()),
-        tool,
-        args,
-        accepts: Vec::new(),
-        journal: None,
-        encode,
-    })))
+    let cwd = cwd.or_else(|| request.workspace_roots.into_iter().next());
+    let call = HookCall::new(NAME, request.conversation_id, cwd, (tool, args), encode);
+    Ok(HookEvent::Wants(Box::new(call)))
 }
 
 /// The MCP tool and its arguments.

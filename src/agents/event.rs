@@ -7,10 +7,10 @@ use serde_json::Value;
 use std::{fmt, time::Duration};
 
 /// The event that started a hook. `R` is the agent's own permission request.
-#[derive(Debug, Clone, PartialEq)]
-pub enum HookEvent<R = Box<dyn HookRequest>> {
+#[derive(Debug)]
+pub enum HookEvent {
     /// The agent wants permission, or asks questions.
-    Wants(R),
+    Wants(Box<dyn HookRequest>),
     /// A call of this session ran or failed, so its ask is answered elsewhere.
     Ran {
         /// The session.
@@ -119,22 +119,7 @@ pub enum HookReply {
     Block(String),
 }
 
-impl<R> HookEvent<R> {
-    /// Converts the request to another type.
-    pub fn map<S>(self, request: impl FnOnce(R) -> S) -> HookEvent<S> {
-        match self {
-            Self::Wants(wants) => HookEvent::Wants(request(wants)),
-            Self::Ran { session, tool, input } => HookEvent::Ran { session, tool, input },
-            Self::Overtaken { session, tool, input } => {
-                HookEvent::Overtaken { session, tool, input }
-            }
-            Self::Stopped { session } => HookEvent::Stopped { session },
-            Self::Ended { session } => HookEvent::Ended { session },
-            Self::Notice => HookEvent::Notice,
-            Self::Misplaced { event, message } => HookEvent::Misplaced { event, message },
-        }
-    }
-
+impl HookEvent {
     /// The session and the tool of a call that was answered elsewhere.
     #[must_use]
     pub fn names(&self) -> Option<(&str, &str)> {
@@ -160,31 +145,22 @@ impl<R> HookEvent<R> {
         let of_subagent = |ask: &AskView| {
             ask.call.meta.as_ref().is_some_and(|meta| meta.get("agent_id").is_some())
         };
-        match self {
-            Self::Ran { session, tool, input } => asks
-                .iter()
-                .filter(|ask| ours(ask, session) && ask.call.tool == *tool)
-                .find(|ask| input.as_ref().is_none_or(|input| ran_with(&ask.call.args, input)))
-                .map(|ask| ask.id.as_str())
-                .into_iter()
-                .collect(),
-            Self::Overtaken { session, tool, input } => asks
-                .iter()
-                .filter(|ask| ours(ask, session) && ask.call.tool == *tool)
-                .filter(|ask| ask.call.args == *input)
-                .map(|ask| ask.id.as_str())
-                .collect(),
-            Self::Stopped { session } => asks
-                .iter()
-                .filter(|ask| ours(ask, session) && !of_subagent(ask))
-                // The turn goes on while a person thinks about what its judge blocked.
-                .filter(|ask| ask.call.appeal.is_none())
-                .map(|ask| ask.id.as_str())
-                .collect(),
-            Self::Wants(_) | Self::Ended { .. } | Self::Notice | Self::Misplaced { .. } => {
-                Vec::new()
+        let closed = |ask: &&AskView| match self {
+            Self::Ran { session, tool, input } => {
+                let ran = |input: &Value| ran_with(&ask.call.args, input);
+                ours(ask, session) && ask.call.tool == *tool && input.as_ref().is_none_or(ran)
             }
-        }
+            Self::Overtaken { session, tool, input } => {
+                ours(ask, session) && ask.call.tool == *tool && ask.call.args == *input
+            }
+            // The turn goes on while a person thinks about what its judge blocked.
+            Self::Stopped { session } => {
+                ours(ask, session) && !of_subagent(ask) && ask.call.appeal.is_none()
+            }
+            Self::Wants(_) | Self::Ended { .. } | Self::Notice | Self::Misplaced { .. } => false,
+        };
+        let most = if matches!(self, Self::Ran { .. }) { 1 } else { asks.len() };
+        asks.iter().filter(closed).take(most).map(|ask| ask.id.as_str()).collect()
     }
 }
 

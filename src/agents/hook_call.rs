@@ -52,22 +52,27 @@ pub(super) struct ToolEvent {
 }
 
 impl ToolEvent {
-    /// The request of this agent's, to which it takes nothing but a yes or a no.
+    /// The request of this agent's.
     pub(super) fn wanted(
         self,
         agent: &'static str,
         encode: fn(&ToolDecision) -> HookReply,
     ) -> HookCall {
-        HookCall {
-            agent,
-            session: self.session_id,
-            cwd: self.cwd,
-            tool: self.tool_name,
-            args: self.tool_input,
-            accepts: Vec::new(),
-            journal: None,
-            encode,
-        }
+        let call = (self.tool_name, self.tool_input);
+        HookCall::new(agent, self.session_id, self.cwd, call, encode)
+    }
+}
+
+impl HookCall {
+    /// A request to which the agent takes nothing but a yes or a no.
+    pub(super) fn new(
+        agent: &'static str,
+        session: String,
+        cwd: Option<String>,
+        (tool, args): (String, Value),
+        encode: fn(&ToolDecision) -> HookReply,
+    ) -> Self {
+        Self { agent, session, cwd, tool, args, accepts: Vec::new(), journal: None, encode }
     }
 }
 

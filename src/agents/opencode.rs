@@ -90,16 +90,9 @@ fn read_call(stdin: &[u8]) -> Result<HookEvent, String> {
     }
     let from = RequestOrigin { directory, session, wire: OpencodeWire::V1 };
     let meta = from.meta(&call.session);
-    let call = HookCall {
-        agent: NAME,
-        session: from.root(&call.session).to_owned(),
-        cwd: from.directory,
-        tool: known(&call.tool),
-        args: call.args,
-        accepts: Vec::new(),
-        journal: None,
-        encode: encode_call,
-    };
+    let root = from.root(&call.session).to_owned();
+    let call = (known(&call.tool), call.args);
+    let call = HookCall::new(NAME, root, from.directory, call, encode_call);
     Ok(HookEvent::Wants(Box::new(GatedCall { call, meta })))
 }
 

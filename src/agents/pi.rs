@@ -142,16 +142,8 @@ fn read(agent: Pi, stdin: &[u8]) -> Result<HookEvent, String> {
         (Pi::OhMyPi, Some(declared)) => ToolDeclaration::read(declared)?,
         (Pi::OhMyPi, None) => ToolDeclaration::known(&asked.tool),
     };
-    let call = HookCall {
-        agent: agent.id(),
-        session: asked.session,
-        cwd: asked.cwd,
-        tool: asked.tool,
-        args: asked.input,
-        accepts: Vec::new(),
-        journal: None,
-        encode,
-    };
+    let call = (asked.tool, asked.input);
+    let call = HookCall::new(agent.id(), asked.session, asked.cwd, call, encode);
     Ok(HookEvent::Wants(Box::new(PiRequest { call, worker: asked.worker, declared })))
 }
 

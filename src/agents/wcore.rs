@@ -59,14 +59,8 @@ impl EngineSession {
         Self { around, rights, open: HashMap::new(), count: 0, host_gone: false }
     }
 
-    /// The session's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.around.session
-    }
-
     /// Handles a line of the engine.
-    pub fn engine_line(&mut self, line: &str) -> Vec<Step> {
+    fn received(&mut self, line: &str) -> Vec<Step> {
         let event = match EngineEvent::read(line) {
             Ok(event) => event,
             Err((why, call)) => return unreadable(&why, call),
@@ -94,62 +88,6 @@ impl EngineSession {
                 Vec::new()
             }
         }
-    }
-
-    /// Handles a line of our own host.
-    pub fn host_line(&mut self, line: &str) -> (Forward, Vec<Step>) {
-        let refused = |why: String| (Forward::Stays, vec![Step::Log(why)]);
-        match HostCommand::read(line) {
-            Ok(
-                HostCommand::ToolApprove { call_id, .. } | HostCommand::ToolDeny { call_id, .. },
-            ) => (Forward::On, self.settled(&call_id, CancelReason::AnsweredElsewhere)),
-            Ok(HostCommand::ApprovalResume { resume_token, .. }) => {
-                (Forward::On, self.resumed(&resume_token, CancelReason::AnsweredElsewhere))
-            }
-            // SECURITY: an engine in mode `force` does not ask, and a call without an ask is seen
-            // by no guardrail.
-            Ok(HostCommand::SetMode { mode })
-                if mode != SessionMode::Default && self.rights.modes == ModeChangeSource::Wire =>
-            {
-                refused(format!(
-                    "the mode {mode} was not passed on; say --allow-set-mode at the start to let \
-                     this host loosen its engine"
-                ))
-            }
-            // Messages, and commands that we do not know, are for the engine.
-            Ok(HostCommand::SetMode { .. } | HostCommand::Ping) | Err(Mistake::Other(_)) => {
-                (Forward::On, Vec::new())
-            }
-            // A line that looks like an approval and cannot be read is dropped: the engine might
-            // read more into it than we do.
-            Err(Mistake::Malformed(why)) => {
-                refused(format!("a line of the host was not passed on: {why}"))
-            }
-        }
-    }
-
-    /// Handles the daemon's decision, or the error why there is none.
-    pub fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
-        // Without an entry it was answered at our own host; the later decision is dropped.
-        let Some(open) = self.open.remove(key) else { return Vec::new() };
-        commands(&open, decided, self.rights.compat)
-            .iter()
-            .map(|line| Step::Send(line.clone()))
-            .collect()
-    }
-
-    /// Handles the end of our own host: nobody sees the engine's work any more.
-    pub fn host_ended(&mut self) -> Vec<Step> {
-        self.host_gone = true;
-        let gone = self.open.drain().flat_map(|(key, open)| {
-            [Step::Send(denial(&open, HOST_GONE)), Step::Cancel { key, why: CancelReason::Aborted }]
-        });
-        gone.collect()
-    }
-
-    /// Handles the end of the engine: its requests have no one to answer to.
-    pub fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
-        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
     }
 
     fn ready(&mut self, session: Option<String>, capabilities: Value) -> Vec<Step> {
@@ -241,27 +179,63 @@ impl HostedSession for EngineSession {
     }
 
     fn name(&self) -> &str {
-        self.name()
+        &self.around.session
     }
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
-        (Forward::On, self.engine_line(&String::from_utf8_lossy(line)))
+        (Forward::On, self.received(&String::from_utf8_lossy(line)))
     }
 
     fn host_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
-        self.host_line(&String::from_utf8_lossy(line))
+        let refused = |why: String| (Forward::Stays, vec![Step::Log(why)]);
+        match HostCommand::read(&String::from_utf8_lossy(line)) {
+            Ok(
+                HostCommand::ToolApprove { call_id, .. } | HostCommand::ToolDeny { call_id, .. },
+            ) => (Forward::On, self.settled(&call_id, CancelReason::AnsweredElsewhere)),
+            Ok(HostCommand::ApprovalResume { resume_token, .. }) => {
+                (Forward::On, self.resumed(&resume_token, CancelReason::AnsweredElsewhere))
+            }
+            // SECURITY: an engine in mode `force` does not ask, and a call without an ask is seen
+            // by no guardrail.
+            Ok(HostCommand::SetMode { mode })
+                if mode != SessionMode::Default && self.rights.modes == ModeChangeSource::Wire =>
+            {
+                refused(format!(
+                    "the mode {mode} was not passed on; say --allow-set-mode at the start to let \
+                     this host loosen its engine"
+                ))
+            }
+            // Messages, and commands that we do not know, are for the engine.
+            Ok(HostCommand::SetMode { .. } | HostCommand::Ping) | Err(Mistake::Other(_)) => {
+                (Forward::On, Vec::new())
+            }
+            // A line that looks like an approval and cannot be read is dropped: the engine might
+            // read more into it than we do.
+            Err(Mistake::Malformed(why)) => {
+                refused(format!("a line of the host was not passed on: {why}"))
+            }
+        }
     }
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
-        self.decided(key, decided)
+        // Without an entry it was answered at our own host; the later decision is dropped.
+        let Some(open) = self.open.remove(key) else { return Vec::new() };
+        commands(&open, decided, self.rights.compat)
+            .iter()
+            .map(|line| Step::Send(line.clone()))
+            .collect()
     }
 
     fn host_ended(&mut self) -> Vec<Step> {
-        self.host_ended()
+        self.host_gone = true;
+        let gone = self.open.drain().flat_map(|(key, open)| {
+            [Step::Send(denial(&open, HOST_GONE)), Step::Cancel { key, why: CancelReason::Aborted }]
+        });
+        gone.collect()
     }
 
     fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
-        self.engine_ended(why)
+        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
     }
 
     fn input(&self) -> EngineInput {
@@ -598,8 +572,8 @@ mod tests {
     fn a_request_becomes_a_call_with_all_that_is_known_about_it() {
         let mut session = plain();
         let ready = json!({ "type": "ready", "session_id": "s1", "capabilities": { "mcp": true } });
-        assert_eq!(session.engine_line(&ready.to_string()), []);
-        let (key, call) = asked(session.engine_line(&bash("c-9f3a")));
+        assert_eq!(session.received(&ready.to_string()), []);
+        let (key, call) = asked(session.received(&bash("c-9f3a")));
         assert_eq!(call.key.as_ref(), Some(&key));
         assert_eq!((call.agent.as_str(), call.session.as_str()), ("wcore", "s1"));
         assert_eq!((call.tool.as_str(), call.category.as_deref()), ("Bash", Some("exec")));
@@ -612,13 +586,13 @@ mod tests {
     #[test]
     fn every_request_has_a_key_of_its_own_even_under_an_old_id() {
         let mut session = plain();
-        let (first, _) = asked(session.engine_line(&bash("c1")));
+        let (first, _) = asked(session.received(&bash("c1")));
         let approved = decided(Decision::Approve, by_ana(Some("once"), false, None));
         assert_eq!(session.decided(&first, Ok(&approved)).len(), 1);
-        let (second, _) = asked(session.engine_line(&bash("c1")));
+        let (second, _) = asked(session.received(&bash("c1")));
         assert_ne!(first, second, "an old answer must not answer a new request");
-        assert_ne!(asked(plain().engine_line(&bash("c1"))).0, first);
-        let again = session.engine_line(&bash("c1"));
+        assert_ne!(asked(plain().received(&bash("c1"))).0, first);
+        let again = session.received(&bash("c1"));
         assert!(matches!(
             &again[..],
             [Step::Cancel { key, why: CancelReason::Aborted }, Step::Submit { .. }]
@@ -641,7 +615,7 @@ mod tests {
             ),
         ] {
             let mut session = session(ModeChangeSource::Wire, compat);
-            let (key, _) = asked(session.engine_line(&bash("c1")));
+            let (key, _) = asked(session.received(&bash("c1")));
             let approved = decided(Decision::Approve, by_ana(Some(scope), false, None));
             let approve = json!({ "type": "tool_approve", "call_id": "c1", "scope": heard });
             assert_eq!(told(&session.decided(&key, Ok(&approved))), [approve]);
@@ -657,14 +631,14 @@ mod tests {
             (Ending::Cancelled, None, "denied by Ana (telegram): no"),
         ] {
             let mut session = plain();
-            let (key, _) = asked(session.engine_line(&bash("c1")));
+            let (key, _) = asked(session.received(&bash("c1")));
             let message = message.map(str::to_owned);
             let denied = Decided { message, ..decided(Decision::Deny, ending) };
             let deny = json!({ "type": "tool_deny", "call_id": "c1", "reason": reason });
             assert_eq!(told(&session.decided(&key, Ok(&denied))), [deny]);
         }
         let mut session = plain();
-        let (key, _) = asked(session.engine_line(&bash("c1")));
+        let (key, _) = asked(session.received(&bash("c1")));
         let stopped = decided(Decision::Deny, by_ana(None, true, None));
         assert_eq!(told(&session.decided(&key, Ok(&stopped)))[1], json!({ "type": "stop" }));
     }
@@ -672,7 +646,7 @@ mod tests {
     #[test]
     fn a_daemon_that_cannot_be_asked_is_a_denial() {
         let mut session = plain();
-        let (key, _) = asked(session.engine_line(&bash("c1")));
+        let (key, _) = asked(session.received(&bash("c1")));
         let lines = told(&session.decided(&key, Err("the daemon is away".into())));
         let reason = "nobody could be asked: the daemon is away";
         assert_eq!(lines, [json!({ "type": "tool_deny", "call_id": "c1", "reason": reason })]);
@@ -686,8 +660,8 @@ mod tests {
             r#"{"type":"tool_deny","call_id":"c1","reason":"no"}"#,
         ] {
             let mut session = plain();
-            let (key, _) = asked(session.engine_line(&bash("c1")));
-            let (passes, todo) = session.host_line(line);
+            let (key, _) = asked(session.received(&bash("c1")));
+            let (passes, todo) = session.host_line(line.as_bytes());
             assert_eq!(passes, Forward::On);
             assert_eq!(
                 todo,
@@ -705,9 +679,9 @@ mod tests {
             ("tool_cancelled", CancelReason::Aborted),
         ] {
             let mut session = plain();
-            let (key, _) = asked(session.engine_line(&bash("c1")));
+            let (key, _) = asked(session.received(&bash("c1")));
             let line = json!({ "type": kind, "call_id": "c1" }).to_string();
-            assert_eq!(session.engine_line(&line), [Step::Cancel { key, why }]);
+            assert_eq!(session.received(&line), [Step::Cancel { key, why }]);
         }
     }
 
@@ -728,7 +702,7 @@ mod tests {
         ] {
             let mut session = plain();
             let line = request("c1", "AskUserQuestion", &args);
-            let (key, call) = asked(session.engine_line(&line));
+            let (key, call) = asked(session.received(&line));
             assert!(!call.questions.is_empty());
             let done = decided(Decision::Answer, by_ana(None, false, Some(answers)));
             let approve = json!({ "type": "tool_approve", "call_id": "c1", "scope": "once", "answer": answer });
@@ -740,16 +714,16 @@ mod tests {
     fn answers_go_with_questions_only_and_a_question_without_one_is_denied() {
         let approved = |answers| decided(Decision::Approve, by_ana(None, false, answers));
         let mut session = plain();
-        let (key, _) = asked(session.engine_line(&bash("c1")));
+        let (key, _) = asked(session.received(&bash("c1")));
         let fabricated = approved(Some(json!({ "x": "all tests passed" })));
         let lines = told(&session.decided(&key, Ok(&fabricated)));
         assert_eq!(lines, [json!({ "type": "tool_approve", "call_id": "c1", "scope": "once" })]);
-        let (key, _) = asked(session.engine_line(&bash("c3")));
+        let (key, _) = asked(session.received(&bash("c3")));
         let answered =
             decided(Decision::Answer, by_ana(None, false, Some(json!({ "x": "Approve" }))));
         assert_eq!(told(&session.decided(&key, Ok(&answered)))[0]["type"], "tool_deny");
         let question = request("c2", "AskUserQuestion", &json!({ "question": "Which?" }));
-        let (key, _) = asked(session.engine_line(&question));
+        let (key, _) = asked(session.received(&question));
         assert_eq!(told(&session.decided(&key, Ok(&approved(None))))[0]["type"], "tool_deny");
     }
 
@@ -770,8 +744,8 @@ mod tests {
             ("egress to example.com", json!({ "q": "sure, whatever" }), false),
         ] {
             let mut session = plain();
-            let (key, call) = asked(session.engine_line(&required(context)));
-            assert_eq!(session.engine_line(&suspend.to_string()), [], "it is one request");
+            let (key, call) = asked(session.received(&required(context)));
+            assert_eq!(session.received(&suspend.to_string()), [], "it is one request");
             assert!(!serde_json::to_string(&call).unwrap().contains("rt-9b3c"), "{call:?}");
             assert!(call.questions[0].question.contains(context.rsplit(": ").next().unwrap()));
             let answer = answers["q"].clone();
@@ -783,9 +757,9 @@ mod tests {
             assert_eq!(told(&session.decided(&key, Ok(&done))), [resume]);
         }
         let mut session = plain();
-        let (key, _) = asked(session.engine_line(&suspend.to_string()));
+        let (key, _) = asked(session.received(&suspend.to_string()));
         let (_, todo) = session
-            .host_line(r#"{"type":"approval_resume","resume_token":"rt-9b3c","approved":true}"#);
+            .host_line(br#"{"type":"approval_resume","resume_token":"rt-9b3c","approved":true}"#);
         assert_eq!(todo, [Step::Cancel { key, why: CancelReason::AnsweredElsewhere }]);
     }
 
@@ -796,14 +770,14 @@ mod tests {
             "type": "approval_required", "call_id": "c1", "resume_token": "", "correlation_id": "c1",
             "reason": "r", "context": "c",
         });
-        assert_eq!(session.engine_line(&required.to_string()), []);
-        asked(session.engine_line(&bash("c1")));
+        assert_eq!(session.received(&required.to_string()), []);
+        asked(session.received(&bash("c1")));
     }
 
     #[test]
     fn our_hosts_end_denies_everything_now_and_later() {
         let mut session = plain();
-        let (key, _) = asked(session.engine_line(&bash("c1")));
+        let (key, _) = asked(session.received(&bash("c1")));
         let deny = |call: &str| {
             let reason = HOST_GONE;
             let line = json!({ "type": "tool_deny", "call_id": call, "reason": reason });
@@ -813,13 +787,13 @@ mod tests {
             session.host_ended(),
             [deny("c1"), Step::Cancel { key, why: CancelReason::Aborted }]
         );
-        assert_eq!(session.engine_line(&bash("c2")), [deny("c2")]);
+        assert_eq!(session.received(&bash("c2")), [deny("c2")]);
     }
 
     #[test]
     fn a_mode_that_asks_less_needs_a_word_at_launch_and_unknown_words_go_nowhere() {
         let set = |mode: &str| json!({ "type": "set_mode", "mode": mode }).to_string();
-        let passes = |modes, mode| session(modes, false).host_line(&set(mode)).0;
+        let passes = |modes, mode| session(modes, false).host_line(set(mode).as_bytes()).0;
         assert_eq!(passes(ModeChangeSource::Wire, "default"), Forward::On);
         assert_eq!(passes(ModeChangeSource::WireOptedIn, "yolo"), Forward::On);
         for mode in ["force", "auto_edit", "yolo"] {
@@ -828,22 +802,22 @@ mod tests {
         assert_eq!(passes(ModeChangeSource::WireOptedIn, "Force"), Forward::Stays);
         let forever = r#"{"type":"tool_approve","call_id":"c1","scope":"forever"}"#;
         let mut session = plain();
-        asked(session.engine_line(&bash("c1")));
-        let (passed, todo) = session.host_line(forever);
+        asked(session.received(&bash("c1")));
+        let (passed, todo) = session.host_line(forever.as_bytes());
         assert!(passed == Forward::Stays && matches!(&todo[..], [Step::Log(_)]), "{todo:?}");
         let message = r#"{"type":"message","msg_id":"m1","content":"hello"}"#;
-        assert_eq!(session.host_line(message), (Forward::On, Vec::new()));
+        assert_eq!(session.host_line(message.as_bytes()), (Forward::On, Vec::new()));
     }
 
     #[test]
     fn a_request_that_cannot_be_read_or_shown_is_denied_at_once() {
         let unread =
             r#"{"type":"tool_request","call_id":"c1","tool":{"name":"x","category":"all"}}"#;
-        let todo = plain().engine_line(unread);
+        let todo = plain().received(unread);
         assert!(
             matches!(&todo[..], [Step::Send(deny), Step::Log(_)] if deny.contains("tool_deny"))
         );
-        let todo = plain().engine_line(&request("c1", &"x".repeat(300), &json!({})));
+        let todo = plain().received(&request("c1", &"x".repeat(300), &json!({})));
         assert!(
             matches!(&todo[..], [Step::Send(deny), Step::Log(_)] if deny.contains("tool_deny"))
         );
@@ -852,7 +826,7 @@ mod tests {
     #[test]
     fn the_end_of_an_engine_takes_everything_back() {
         let mut session = plain();
-        let (key, _) = asked(session.engine_line(&bash("c1")));
+        let (key, _) = asked(session.received(&bash("c1")));
         assert_eq!(
             session.engine_ended(CancelReason::Aborted),
             [Step::Cancel { key, why: CancelReason::Aborted }]

@@ -14,6 +14,7 @@ mod title;
 
 pub(super) use buttons::Maker;
 pub use buttons::review;
+use change::FileChange;
 use countersign_gate::{
     ask::{Ask, Decision, Silence, State, edit::edited_text},
     call::{Call, DIALOG_WAITS},
@@ -52,11 +53,10 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
         _ if ask.is_question() => question::settled(ask, first.whole, &mut sheet),
         _ if ask.body.resumes.is_some() => no_call::draw_resumption(ask, &mut sheet),
-        _ if ask.body.call.budget.is_some() => {
-            let budget = ask.body.call.budget.iter();
-            budget.for_each(|budget| no_call::draw_budget(ask, budget, &mut sheet));
-        }
-        _ => call::draw(ask, first.whole, &mut sheet, &mut details),
+        _ => match &ask.body.call.budget {
+            Some(budget) => no_call::draw_budget(ask, budget, &mut sheet),
+            None => call::draw(ask, first.whole, &mut sheet, &mut details),
+        },
     }
     prompt(ask, &mut sheet);
     answer::draw_votes(ask, &mut sheet, &mut details);
@@ -106,8 +106,8 @@ pub fn title(ask: &Ask) -> String {
 
 /// An open card shows its details folded; a closed one shows how it ended, and folds all else.
 fn blocks(ask: &Ask, sheet: Sheet, details: Sheet) -> Vec<Block> {
-    let mut blocks = sheet.finish();
-    let folded = details.finish();
+    let mut blocks = sheet.blocks;
+    let folded = details.blocks;
     if let Some(answer) = ask.answer() {
         let end = Block::Outcome { text: answer::outcome(ask, answer) };
         blocks.extend(folded);
@@ -204,17 +204,15 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         let left = left.map_or_else(String::new, |ms| format!(" with {} left", clock::span(ms)));
         sheet.note(format!("{PAUSED} Deadline paused{left}."));
     }
-    if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
-        && body.silence == Silence::Approve
-    {
-        sheet.note(format!("If nobody answers, it is approved at {}.", clock::short(at)));
+    if let Some(at) = ask.deadline_at.filter(|_| ask.is_open()).map(clock::short) {
+        if body.silence == Silence::Approve {
+            sheet.note(format!("If nobody answers, it is approved at {at}."));
+        }
+        if body.call.meta.as_ref().and_then(|meta| meta.get(DIALOG_WAITS)) == Some(&true.into()) {
+            sheet.note(format!("No dialog in the terminal until {at}."));
+        }
     }
-    if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
-        && body.call.meta.as_ref().and_then(|meta| meta.get(DIALOG_WAITS)) == Some(&true.into())
-    {
-        sheet.note(format!("No dialog in the terminal until {}.", clock::short(at)));
-    }
-    if sheet.spells_out() {
+    if sheet.spelled_out {
         sheet.note("Invisible characters are spelled out.");
     }
     if !ask.is_open() {
@@ -279,12 +277,7 @@ impl Sheet {
     }
 
     /// A change of a file.
-    pub(super) fn change(
-        &mut self,
-        path: &str,
-        (added, removed): (usize, usize),
-        lines: Vec<DiffLine>,
-    ) {
+    fn change(&mut self, path: &str, FileChange { added, removed, lines, .. }: FileChange) {
         let seen = |line: DiffLine| DiffLine { text: self.seen(&line.text), ..line };
         let lines = lines.into_iter().map(seen).collect();
         self.blocks.push(Block::Diff { path: line(path), added, removed, lines });
@@ -298,7 +291,6 @@ impl Sheet {
             _ => false,
         })
     }
-
     /// Takes the first of the warnings off, for the second line: a lock screen shows no more.
     fn take_warning(&mut self) -> Option<String> {
         let is_warning =
@@ -308,15 +300,6 @@ impl Sheet {
             Block::Note { text } => Some(text),
             _ => None,
         }
-    }
-
-    /// Whether a text holds characters that are shown as `\u{…}`.
-    fn spells_out(&self) -> bool {
-        self.spelled_out
-    }
-
-    pub(super) fn finish(self) -> Vec<Block> {
-        self.blocks
     }
 
     fn seen(&mut self, text: &str) -> String {

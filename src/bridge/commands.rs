@@ -72,10 +72,7 @@ impl CommandRun<'_> {
             "pending" => self.pending(call).await,
             "grants" => self.grants().await,
             "status" => self.status().await,
-            "approve" => self.approve(call).await,
-            "deny" => self.deny(call).await,
-            "edit" => self.edit(call).await,
-            "undo" => self.undo(call).await,
+            "approve" | "deny" | "edit" | "undo" => self.on_ask(call).await,
             "login" => Ok(login(self.gate, self.who, call)),
             "pause" => self.pause(&call.rest).await,
             "resume" => Ok(switched(self.gate.resume(self.who).await?)),
@@ -135,60 +132,28 @@ impl CommandRun<'_> {
         }
     }
 
-    async fn approve(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
+    async fn on_ask(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
         let (ask, rest) = match self.find(call).await? {
             Ok(found) => found,
             Err(sentence) => return Ok(unknown(sentence)),
         };
-        // What is critical takes a second step that repeats what will happen.
-        if ask.body.critical && ask.is_open() && !rest.eq_ignore_ascii_case("yes") {
-            let again = match call.message {
-                Some(_) => "/approve yes".to_owned(),
-                None => format!("/approve {} yes", ask.id),
-            };
-            let lines = vec![
-                vec![words_of("This is critical: "), literal(&card::picture(&ask).title)],
-                words(format!("To approve it nonetheless, send {again}")),
-            ];
-            return Ok(CommandReply { outcome: Outcome::Noted, lines });
-        }
-        Ok(self.answer(ask, Action::Approve { scope: Scope::Once }).await)
-    }
-
-    async fn deny(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
-        let (ask, rest) = match self.find(call).await? {
-            Ok(found) => found,
-            Err(sentence) => return Ok(unknown(sentence)),
+        let action = match call.name.as_str() {
+            // What is critical takes a second step that repeats what will happen.
+            "approve"
+                if ask.body.critical && ask.is_open() && !rest.eq_ignore_ascii_case("yes") =>
+            {
+                return Ok(critical(&ask, call));
+            }
+            "approve" => Action::Approve { scope: Scope::Once },
+            "edit" => Action::Words { wanted: TextPurpose::Edit, text: Some(rest) },
+            "undo" => Action::Undo,
+            _ if rest.is_empty() || ask.is_question() => {
+                Action::Deny { reason: (!rest.is_empty()).then_some(rest), then: None }
+            }
+            _ => reply_action(&ask, rest),
         };
-        let action = if rest.is_empty() || ask.is_question() {
-            let reason = (!rest.is_empty()).then_some(rest);
-            Action::Deny { reason, then: None }
-        } else {
-            reply_action(&ask, rest)
-        };
-        Ok(self.answer(ask, action).await)
-    }
-
-    async fn edit(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
-        let (ask, text) = match self.find(call).await? {
-            Ok(found) => found,
-            Err(sentence) => return Ok(unknown(sentence)),
-        };
-        let wanted = TextPurpose::Edit;
-        let text = Some(text);
-        Ok(self.answer(ask, Action::Words { wanted, text }).await)
-    }
-
-    async fn undo(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
-        match self.find(call).await? {
-            Ok((ask, _)) => Ok(self.answer(ask, Action::Undo).await),
-            Err(sentence) => Ok(unknown(sentence)),
-        }
-    }
-
-    async fn answer(self, ask: Ask, action: Action) -> CommandReply {
         let Reply { told, sentence, .. } = self.gate.answer(ask, self.who, action).await;
-        CommandReply::words(outcome(told), sentence)
+        Ok(CommandReply::words(outcome(told), sentence))
     }
 
     /// The ask that a command is about, and what else it says: the one whose card it replies to, or
@@ -215,6 +180,18 @@ impl CommandRun<'_> {
         let none = || format!("There is no ask `{}`; /pending lists them.", short(id));
         Ok(ask.map(|ask| (ask, rest.to_owned())).ok_or_else(none))
     }
+}
+
+fn critical(ask: &Ask, call: &CommandCall) -> CommandReply {
+    let again = match call.message {
+        Some(_) => "/approve yes".to_owned(),
+        None => format!("/approve {} yes", ask.id),
+    };
+    let lines = vec![
+        vec![words_of("This is critical: "), literal(&card::picture(ask).title)],
+        words(format!("To approve it nonetheless, send {again}")),
+    ];
+    CommandReply { outcome: Outcome::Noted, lines }
 }
 
 fn help(approver: bool) -> CommandReply {

@@ -9,6 +9,9 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// How long nothing is sent once the term is over.
+const OVER: Duration = Duration::from_secs(1);
+
 /// The end of a term by two clocks, whichever gets there first. `Instant` is `CLOCK_MONOTONIC` on
 /// Linux: it goes on while the process is frozen, and stands still while the machine sleeps, which
 /// the wall clock does not. A wall clock that is set forward ends a term too early, which only
@@ -87,6 +90,9 @@ impl Term {
     /// For how long nothing may be sent to any target of the account.
     #[must_use]
     pub fn rests_for(&self) -> Option<Duration> {
+        if !self.holds() {
+            return Some(OVER);
+        }
         let until = (*self.rests_until.lock().unwrap_or_else(PoisonError::into_inner))?;
         Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
     }

@@ -51,6 +51,36 @@ pub enum Pressed {
 /// So many rules can be chosen from: their bits fit into a token, and their buttons onto a card.
 pub const MOST_PARTS: usize = 16;
 
+/// The codes of the buttons that say everything; the others carry a number.
+const CODES: &[(&str, Pressed)] = &[
+    ("a", Pressed::Approve(Scope::Once)),
+    ("w", Pressed::Approve(Scope::Always)),
+    ("x", Pressed::Approve(Scope::Exact)),
+    ("s", Pressed::Approve(Scope::Session)),
+    ("m", Pressed::Approve(Scope::Timed(600))),
+    ("h", Pressed::Approve(Scope::Timed(86_400))),
+    ("p", Pressed::Approve(Scope::Prefix)),
+    ("d", Pressed::Deny),
+    ("k", Pressed::DenyAnd(OnDeny::GoOn)),
+    ("z", Pressed::DenyAnd(OnDeny::Stop)),
+    ("q", Pressed::DenyAnd(OnDeny::Explain)),
+    ("e", Pressed::Submit),
+    ("t", Pressed::Text),
+    ("l", Pressed::Review),
+    ("i", Pressed::Confirm),
+    ("r", Pressed::Words(TextPurpose::Reason)),
+    ("n", Pressed::Words(TextPurpose::Note)),
+    ("c", Pressed::Words(TextPurpose::Edit)),
+    ("v", Pressed::Edit(EditStep::Review)),
+    ("y", Pressed::Edit(EditStep::Approve)),
+    ("u", Pressed::Edit(EditStep::Drop)),
+    ("g", Pressed::Page),
+    ("b", Pressed::Overview),
+    ("f", Pressed::Back),
+    ("j", Pressed::Undo),
+    ("nt", Pressed::Next),
+];
+
 /// A token that reads back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ButtonToken {
@@ -74,36 +104,11 @@ impl ButtonToken {
         let code = parts.next()?;
         let store = parts.next()?;
         let whole = parts.next().is_none() && nonce.len() == 22 && is_store_id(store);
-        let pressed = match code {
-            "a" => Pressed::Approve(Scope::Once),
-            "w" => Pressed::Approve(Scope::Always),
-            "x" => Pressed::Approve(Scope::Exact),
-            "s" => Pressed::Approve(Scope::Session),
-            "m" => Pressed::Approve(Scope::Timed(600)),
-            "h" => Pressed::Approve(Scope::Timed(86_400)),
-            "p" => Pressed::Approve(Scope::Prefix),
-            "d" => Pressed::Deny,
-            "k" => Pressed::DenyAnd(OnDeny::GoOn),
-            "z" => Pressed::DenyAnd(OnDeny::Stop),
-            "q" => Pressed::DenyAnd(OnDeny::Explain),
-            "e" => Pressed::Submit,
-            "t" => Pressed::Text,
-            "l" => Pressed::Review,
-            "i" => Pressed::Confirm,
-            "r" => Pressed::Words(TextPurpose::Reason),
-            "n" => Pressed::Words(TextPurpose::Note),
-            "c" => Pressed::Words(TextPurpose::Edit),
-            "v" => Pressed::Edit(EditStep::Review),
-            "y" => Pressed::Edit(EditStep::Approve),
-            "u" => Pressed::Edit(EditStep::Drop),
-            "g" => Pressed::Page,
-            "b" => Pressed::Overview,
-            "f" => Pressed::Back,
-            "j" => Pressed::Undo,
-            "nt" => Pressed::Next,
-            code if code.starts_with('i') => Pressed::ChooseParts(mask(code)?),
-            code if code.starts_with('l') => Pressed::StoreParts(mask(code)?),
-            _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
+        let pressed = match CODES.iter().find(|(known, _)| *known == code) {
+            Some((_, pressed)) => *pressed,
+            None if code.starts_with('i') => Pressed::ChooseParts(mask(code)?),
+            None if code.starts_with('l') => Pressed::StoreParts(mask(code)?),
+            None => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
         };
         let nonce = nonce.to_owned();
         let store = store.to_owned();
@@ -115,38 +120,12 @@ impl ButtonToken {
     /// Writes the token; `None` for what has no button.
     #[must_use]
     pub fn write(&self) -> Option<String> {
-        let code = match self.pressed {
-            Pressed::Approve(Scope::Once) => "a",
-            Pressed::Approve(Scope::Always) => "w",
-            Pressed::Approve(Scope::Exact) => "x",
-            Pressed::Approve(Scope::Session) => "s",
-            Pressed::Approve(Scope::Timed(600)) => "m",
-            Pressed::Approve(Scope::Timed(86_400)) => "h",
-            Pressed::Approve(Scope::Timed(_)) => return None,
-            Pressed::Approve(Scope::Prefix) => "p",
-            Pressed::Deny => "d",
-            Pressed::DenyAnd(OnDeny::GoOn) => "k",
-            Pressed::DenyAnd(OnDeny::Stop) => "z",
-            Pressed::DenyAnd(OnDeny::Explain) => "q",
-            Pressed::Submit => "e",
-            Pressed::Text => "t",
-            Pressed::Review => "l",
-            Pressed::Confirm => "i",
-            Pressed::Words(TextPurpose::Reason) => "r",
-            Pressed::Words(TextPurpose::Note) => "n",
-            Pressed::Words(TextPurpose::Edit) => "c",
-            Pressed::Edit(EditStep::Review) => "v",
-            Pressed::Edit(EditStep::Approve) => "y",
-            Pressed::Edit(EditStep::Drop) => "u",
-            Pressed::Edit(EditStep::Confirm) => return None,
-            Pressed::Page => "g",
-            Pressed::Overview => "b",
-            Pressed::Back => "f",
-            Pressed::Undo => "j",
-            Pressed::Next => "nt",
-            Pressed::ChooseParts(mask) => &format!("i{mask:x}"),
-            Pressed::StoreParts(mask) => &format!("l{mask:x}"),
-            Pressed::Choose(option) => &format!("o{option}"),
+        let code = match (CODES.iter().find(|it| it.1 == self.pressed), self.pressed) {
+            (Some((code, _)), _) => code,
+            (None, Pressed::ChooseParts(mask)) => &*format!("i{mask:x}"),
+            (None, Pressed::StoreParts(mask)) => &*format!("l{mask:x}"),
+            (None, Pressed::Choose(option)) => &*format!("o{option}"),
+            (None, _) => return None,
         };
         Some(format!("{}.{}.{code}.{}", self.nonce, self.step, self.store))
     }

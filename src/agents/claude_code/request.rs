@@ -88,7 +88,8 @@ impl HookRequest for PermissionRequest {
     }
 
     fn reply(&self, decided: &Decided) -> HookReply {
-        self.decision(decided).map_or(HookReply::Nothing, HookReply::Print)
+        let output = |it| json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": it}});
+        self.decided(decided).map_or(HookReply::Nothing, |it| HookReply::Print(output(it)))
     }
 }
 
@@ -117,15 +118,6 @@ impl PermissionRequest {
     pub(super) fn input(&self) -> &Value {
         &self.tool_input
     }
-
-    /// The decision to print; `None` prints nothing, and Claude's own prompt decides.
-    pub(super) fn decision(&self, decided: &Decided) -> Option<Value> {
-        let decision = self.decided(decided)?;
-        Some(json!({
-            "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
-        }))
-    }
-
     /// Claude's tool.
     pub(super) fn tool(&self) -> &str {
         &self.tool_name

@@ -10,7 +10,7 @@ use countersign_client::{AnswerView, Decided, Ending};
 use countersign_domain::{Decision, Scope, call::Call, wire::AskView};
 use serde_json::json;
 
-fn read(stdin: &str) -> Result<HookEvent<Wanted>, String> {
+fn read(stdin: &str) -> Result<HookEvent, String> {
     read_bytes(stdin.as_bytes(), HookMode::Prompts)
 }
 
@@ -24,9 +24,17 @@ fn frame(golden: &Value, index: usize) -> &Value {
     &golden["frames"][index]["data"]
 }
 
-fn request(golden: &Value) -> PermissionRequest {
+fn request(golden: &Value) -> Box<dyn HookRequest> {
     match read(&frame(golden, 0).to_string()) {
-        Ok(HookEvent::Wants(Wanted::Prompt(request))) => request,
+        Ok(HookEvent::Wants(request)) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn decision(request: &dyn HookRequest, decided: &Decided) -> Option<Value> {
+    match request.reply(decided) {
+        HookReply::Print(said) => Some(said),
+        HookReply::Nothing => None,
         other => panic!("{other:?}"),
     }
 }
@@ -76,7 +84,7 @@ fn a_request_becomes_a_call_with_everything_a_person_needs() {
 fn an_approval_is_allowed_in_the_recorded_words() {
     let golden = golden("01_hook_allow_once");
     let yes = answered(Decision::Approve, "approved by Ana (telegram)");
-    assert_eq!(request(&golden).decision(&yes).as_ref(), Some(frame(&golden, 1)));
+    assert_eq!(decision(&*request(&golden), &yes).as_ref(), Some(frame(&golden, 1)));
 }
 
 #[test]
@@ -85,21 +93,21 @@ fn an_approval_for_always_is_a_plain_allow_because_the_rule_is_ours_to_keep() {
     let yes = with(answered(Decision::Approve, "approved"), |answer| {
         answer.scope = Some(Scope::Always);
     });
-    assert_eq!(request(&golden).decision(&yes).as_ref(), Some(frame(&golden, 1)));
+    assert_eq!(decision(&*request(&golden), &yes).as_ref(), Some(frame(&golden, 1)));
 }
 
 #[test]
 fn a_denial_names_who_decided_and_why() {
     let golden = golden("04_hook_deny_message");
     let no = answered(Decision::Deny, "denied by Ana on Telegram: open a pull request instead.");
-    assert_eq!(request(&golden).decision(&no).as_ref(), Some(frame(&golden, 1)));
+    assert_eq!(decision(&*request(&golden), &no).as_ref(), Some(frame(&golden, 1)));
 }
 
 #[test]
 fn a_denial_that_stops_interrupts() {
     let golden = golden("05_hook_deny_interrupt");
     let stop = with(answered(Decision::Deny, "stop."), |answer| answer.stop = true);
-    assert_eq!(request(&golden).decision(&stop).as_ref(), Some(frame(&golden, 1)));
+    assert_eq!(decision(&*request(&golden), &stop).as_ref(), Some(frame(&golden, 1)));
 }
 
 #[test]
@@ -111,7 +119,7 @@ fn a_denial_by_a_rule_names_the_rule_once() {
     ] {
         let no = ending(Decision::Deny, reason, Ending::Ruled(Some("rules:3".into())));
         assert_eq!(
-            request.decision(&no),
+            decision(&*request, &no),
             Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
                 "decision": {"behavior": "deny", "message": message}}}))
         );
@@ -126,7 +134,7 @@ fn when_nobody_decided_nothing_is_said() {
         ending(Decision::Deny, "cancelled: its caller left", Ending::Cancelled),
         ending(Decision::Approve, "", Ending::Cancelled),
     ] {
-        assert_eq!(request(&golden).decision(&silent), None, "{silent:?}");
+        assert_eq!(decision(&*request(&golden), &silent), None, "{silent:?}");
     }
     assert_eq!(frame(&golden, 1), &Value::Null);
 }
@@ -147,7 +155,7 @@ fn questions_are_handed_in_and_their_answers_come_back_as_updated_input() {
         });
         answer.answers = answers.as_object().cloned();
     });
-    assert_eq!(request.decision(&yes).as_ref(), Some(frame(&golden, 1)));
+    assert_eq!(decision(&*request, &yes).as_ref(), Some(frame(&golden, 1)));
 }
 
 #[test]
@@ -162,7 +170,7 @@ fn questions_are_never_approved_without_answers() {
         ending(Decision::Approve, "a rule", Ending::Ruled(None)),
         ending(Decision::Approve, "the deadline", Ending::Expired),
     ] {
-        assert_eq!(request.decision(&silent), None, "{silent:?}");
+        assert_eq!(decision(&*request, &silent), None, "{silent:?}");
     }
 }
 
@@ -172,7 +180,7 @@ fn an_answered_question_allows_no_other_tool() {
     let deny = json!({"ls -la": "Deny"}).as_object().cloned();
     let answered =
         with(answered(Decision::Answer, "answered by Ana"), |answer| answer.answers = deny);
-    assert_eq!(request.decision(&answered), None);
+    assert_eq!(decision(&*request, &answered), None);
 }
 
 #[test]
@@ -186,9 +194,7 @@ fn questions_that_cannot_be_shown_are_not_handed_in() {
         ),
     ] {
         stdin["tool_input"] = input;
-        let Ok(HookEvent::Wants(Wanted::Prompt(request))) = read(&stdin.to_string()) else {
-            panic!("no request")
-        };
+        let Ok(HookEvent::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
         assert_eq!(request.call("k".into(), None), Err(why.into()));
     }
 }
@@ -205,13 +211,11 @@ fn leaving_plan_mode_says_where_the_plan_is() {
 fn an_approved_plan_is_allowed_with_its_input_because_a_bare_allow_is_ignored() {
     let golden = golden("08_exit_plan_mode");
     let approved = answered(Decision::Approve, "approved by Ana");
-    assert_eq!(request(&golden).decision(&approved).as_ref(), Some(frame(&golden, 1)));
+    assert_eq!(decision(&*request(&golden), &approved).as_ref(), Some(frame(&golden, 1)));
     let mut stdin = frame(&golden, 0).clone();
     stdin["tool_input"] = json!({"plan": "1. Build", "planFilePath": "/p.md"});
-    let Ok(HookEvent::Wants(Wanted::Prompt(request))) = read(&stdin.to_string()) else {
-        panic!("no request")
-    };
-    let decision = &request.decision(&approved).unwrap()["hookSpecificOutput"]["decision"];
+    let Ok(HookEvent::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
+    let decision = &decision(&*request, &approved).unwrap()["hookSpecificOutput"]["decision"];
     assert_eq!(*decision, json!({"behavior": "allow", "updatedInput": stdin["tool_input"]}));
 }
 
@@ -220,9 +224,7 @@ fn a_plan_that_was_approved_in_the_terminal_closes_its_ask_though_its_text_is_no
     let golden = golden("08_exit_plan_mode");
     let mut stdin = frame(&golden, 0).clone();
     stdin["tool_input"] = json!({"plan": "1. Build"});
-    let Ok(HookEvent::Wants(Wanted::Prompt(asked))) = read(&stdin.to_string()) else {
-        panic!("no request")
-    };
+    let Ok(HookEvent::Wants(asked)) = read(&stdin.to_string()) else { panic!("no request") };
     let open = [open_ask("plan", &asked.call("k".into(), None).unwrap())];
     stdin["hook_event_name"] = "PostToolUse".into();
     stdin["tool_input"] = json!({});
@@ -274,10 +276,8 @@ fn the_end_of_a_turn_closes_what_the_main_agent_asked_and_leaves_its_subagents()
 
 #[test]
 fn other_events_and_garbage_are_told_apart() {
-    assert_eq!(
-        read(r#"{"hook_event_name":"SessionEnd","session_id":"s","reason":"exit"}"#),
-        Ok(HookEvent::Ended { session: "s".into() })
-    );
+    let end = read(r#"{"hook_event_name":"SessionEnd","session_id":"s","reason":"exit"}"#);
+    assert!(matches!(end, Ok(HookEvent::Ended { session }) if session == "s"));
     for garbage in ["", "[]", "{not json", r#"{"hook_event_name":"PermissionRequest"}"#] {
         assert!(read(garbage).is_err(), "{garbage}");
     }
@@ -285,25 +285,24 @@ fn other_events_and_garbage_are_told_apart() {
 
 #[test]
 fn what_asks_for_a_decision_elsewhere_is_blocked_and_what_only_tells_is_passed_over() {
-    let misplaced = |event: &str| Ok(super::misplaced(event));
+    let said = |read: Result<HookEvent, String>| format!("{read:?}");
+    let misplaced = |event: &str| said(Ok(super::misplaced(event)));
     for event in ["PreToolUse", "UserPromptSubmit", "PreCompact", "Elicitation", "Unheard", ""] {
         let stdin = json!({"hook_event_name": event, "session_id": 5, "tool_input": []});
-        assert_eq!(read(&stdin.to_string()), misplaced(event));
+        assert_eq!(said(read(&stdin.to_string())), misplaced(event));
     }
     for event in TELLING {
         let stdin = json!({"hook_event_name": event, "session_id": "s"});
-        assert_eq!(read(&stdin.to_string()), Ok(HookEvent::Notice));
+        assert!(matches!(read(&stdin.to_string()), Ok(HookEvent::Notice)));
     }
     for broken in [r#"{"hook_event_name":"PreToolUse","#, r#"{"a":"\ud800","b":"PreToolUse"}"#] {
-        assert_eq!(read(broken), misplaced("PreToolUse"), "{broken}");
+        assert_eq!(said(read(broken)), misplaced("PreToolUse"), "{broken}");
     }
-    assert_eq!(
-        read_bytes(b"{\"hook_event_name\":\"PreToolUse\",\"x\":\"\xff\"}", HookMode::Prompts),
-        misplaced("PreToolUse")
-    );
+    let cut = b"{\"hook_event_name\":\"PreToolUse\",\"x\":\"\xff\"}";
+    assert_eq!(said(read_bytes(cut, HookMode::Prompts)), misplaced("PreToolUse"));
     let nameless = misplaced("an event without a name");
-    assert_eq!(read(r#"{"tool_name":"Bash"}"#), nameless);
-    assert_eq!(read(r#"{"hook_event_name":null,"toolName":"bash"}"#), nameless);
+    assert_eq!(said(read(r#"{"tool_name":"Bash"}"#)), nameless);
+    assert_eq!(said(read(r#"{"hook_event_name":null,"toolName":"bash"}"#)), nameless);
     assert!(read(r#"{"hook_event_name":"PermissionRequest","session_id":5}"#).is_err());
 }
 

@@ -112,7 +112,7 @@ impl Review {
     fn event(&self) -> Value {
         let mut action = self.action.clone();
         if let Some(Value::String(source)) = action.get_mut("source") {
-            *source = snake(source);
+            *source = super::snake(source);
         }
         let status = match self.review.status {
             ReviewStatus::Denied => "denied",
@@ -125,18 +125,6 @@ impl Review {
             "user_authorization": self.review.user_authorization,
             "rationale": self.review.rationale, "decision_source": "agent", "action": action})
     }
-}
-
-/// `unifiedExec` as `unified_exec`.
-fn snake(word: &str) -> String {
-    let mut text = String::new();
-    for letter in word.chars() {
-        if letter.is_uppercase() {
-            text.push('_');
-        }
-        text.extend(letter.to_lowercase());
-    }
-    text
 }
 
 /// The reviews that a person is asked about, and those that a person overruled.

@@ -182,7 +182,7 @@ impl HostedSession for CodexRun {
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry it was resolved; the later decision is dropped.
-        let Some(open) = self.requests.take(key) else { return Vec::new() };
+        let Some(open) = self.requests.open.remove(key) else { return Vec::new() };
         let reply = match &decided {
             Ok(decided) => open
                 .request
@@ -203,7 +203,7 @@ impl HostedSession for CodexRun {
     // A person may think for as long as they like: that is no error.
     fn tick(&mut self) -> Vec<Step> {
         self.ended_for += u32::from(self.end.is_some());
-        if self.requests.waiting() == 0
+        if self.requests.open.is_empty()
             && let Some(why) = self.outage.tick()
         {
             self.end.get_or_insert(Err(why));
@@ -284,15 +284,6 @@ impl RunRequests {
         let changes = FileChanges::default();
         let open = HashMap::new();
         Self { around, main: None, changes, open, count: 0 }
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.open.len()
-    }
-
-    /// Takes the request with this key: it is decided.
-    pub(super) fn take(&mut self, key: &str) -> Option<RunRequest> {
-        self.open.remove(key)
     }
 
     /// Takes in a request; the error is the reason why the run has to end.
@@ -441,18 +432,15 @@ impl CodexOutage {
         self.lasts = Duration::ZERO;
     }
 
-    /// Whether the limit has passed: Codex itself may still try.
-    fn gave_up(&self) -> bool {
-        self.error.is_some() && self.lasts >= self.limit
-    }
-
     /// Takes in that a tick has passed in which nobody was asked; returns why the run ends, once it
     /// does.
     pub(super) fn tick(&mut self) -> Option<String> {
         let error = self.error.as_ref()?;
         self.lasts += TICK;
         let limit = self.limit.as_secs();
-        self.gave_up().then(|| format!("Codex did not get over an error for {limit} s: {error}"))
+        // Codex itself may still try.
+        let gave_up = self.lasts >= self.limit;
+        gave_up.then(|| format!("Codex did not get over an error for {limit} s: {error}"))
     }
 }
 
@@ -813,7 +801,7 @@ mod tests {
                 [json!({"id": 7, "result": {"decision": "decline"}})],
                 "{line}"
             );
-            assert_eq!((run.input(), run.requests.waiting()), (EngineInput::Open, 0), "{line}");
+            assert_eq!((run.input(), run.requests.open.len()), (EngineInput::Open, 0), "{line}");
         }
     }
 
@@ -966,7 +954,7 @@ mod tests {
             told["params"]["item"]["id"] = json!(item.to_string());
             hear(&mut run, &told);
         }
-        assert_eq!((run.requests.changes.of(MAIN, "0"), run.requests.waiting()), (None, 256));
+        assert_eq!((run.requests.changes.of(MAIN, "0"), run.requests.open.len()), (None, 256));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use countersign_gate::{
 use countersign_port::{brief, line};
 use countersign_profiles::{GrantLifetime, OnDeny};
 use countersign_tokens::clock;
+use serde_json::Value;
 
 /// Writes a line for each requirement.
 pub(super) fn draw_votes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
@@ -183,15 +184,19 @@ fn who(by: &By) -> String {
 /// What people chose, in front of who did.
 fn answers(answer: &Answer) -> String {
     let given = answer.answers.iter().flat_map(|answers| answers.values());
-    let said = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Array(list) => {
-            list.iter().filter_map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
-    };
     let all = given.map(said).collect::<Vec<_>>().join("; ");
     if all.is_empty() { String::new() } else { format!("{} · ", brief(&line(&all), MOST)) }
+}
+
+/// One answer to a question, as people read it.
+pub(super) fn said(answer: &Value) -> String {
+    match answer {
+        Value::String(text) => text.clone(),
+        Value::Array(labels) => {
+            labels.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// What an approval stored, if anything.

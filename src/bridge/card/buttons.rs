@@ -16,18 +16,15 @@ pub(super) fn of_open(ask: &Ask, origin: Origin<'_>) -> Buttons {
     let maker = maker(ask, origin);
     let rows_alone = |rows| Buttons { rows, more: Vec::new() };
     let question = ask.body.call.questions.get(maker.step);
-    let mut buttons = match (&ask.progress.edit, question) {
-        (Some(edit), _) => rows_alone(change::proposal_buttons(ask, edit, origin)),
-        (None, Some(_)) => rows_alone(options(ask, maker)),
-        (None, None) if ask.body.resumes.is_some() => no_call::resumption_buttons(maker),
-        (None, None) if ask.body.review.is_some() => no_call::review_buttons(maker),
-        (None, None) if ask.body.call.budget.is_some() => match &ask.body.call.budget {
-            Some(budget) => no_call::budget_buttons(budget, maker),
-            None => Buttons::default(),
-        },
-        (None, None) if ask.body.critical => critical(ask, maker),
-        (None, None) if ask.body.call.appeal.is_some() => appeal(ask, maker),
-        (None, None) => permission(ask, maker),
+    let mut buttons = match (&ask.progress.edit, question, &ask.body.call.budget) {
+        (Some(edit), ..) => rows_alone(change::proposal_buttons(ask, edit, origin)),
+        (None, Some(_), _) => rows_alone(options(ask, maker)),
+        _ if ask.body.resumes.is_some() => no_call::resumption_buttons(maker),
+        _ if ask.body.review.is_some() => no_call::review_buttons(maker),
+        (None, None, Some(budget)) => no_call::budget_buttons(budget, maker),
+        _ if ask.body.critical => critical(ask, maker),
+        _ if ask.body.call.appeal.is_some() => appeal(ask, maker),
+        _ => permission(ask, maker),
     };
     if ask.stopped.is_some() {
         buttons.rows.iter_mut().for_each(|row| row.retain(denies));

@@ -29,7 +29,7 @@ pub(super) fn draw(ask: &Ask, in_title: bool, sheet: &mut Sheet, details: &mut S
         rest = if rest.is_string() { Value::Null } else { without(rest, &change.shows) };
         // The first line names the file.
         let path = if in_title { String::new() } else { change.paths.join(", ") };
-        sheet.change(&path, (change.added, change.removed), change.lines);
+        sheet.change(&path, change);
     } else {
         let shown = kind_of(&call.tool);
         rest = parts(shown, in_title, rest, sheet, details);

@@ -237,7 +237,7 @@ pub(super) fn draw_proposal(ask: &Ask, edit: &ProposedEdit, sheet: &mut Sheet) {
     let new = edited_text(call, &edit.args);
     let change = between(editable(call).unwrap_or_default(), &new);
     let path = first_of(&call.args, FILES).map_or("proposed change", |it| it.1);
-    sheet.change(path, (change.added, change.removed), change.lines);
+    sheet.change(path, change);
     let digest: String = edit.digest.chars().take(DIGEST).collect();
     sheet.note(format!("Changed by {}; nothing of it runs yet. Digest {digest}.", line(&edit.by)));
     if edit.critical {

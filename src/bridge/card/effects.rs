@@ -252,7 +252,7 @@ mod tests {
         let call = Call::new("a", "s", "shell_exec", json!({ "command": text }));
         let mut sheet = Sheet::default();
         draw_highlights(&call, text, &mut sheet);
-        sheet.finish().pop().map(|block| match block {
+        sheet.blocks.pop().map(|block| match block {
             Block::Code { label, text, .. } => (label, text),
             other => (String::new(), format!("{other:?}")),
         })

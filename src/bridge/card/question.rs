@@ -123,17 +123,10 @@ fn beyond_questions(call: &Call) -> Value {
 fn so_far(ask: &Ask) -> Vec<Field> {
     let given = ask.answer().and_then(|answer| answer.answers.clone());
     let answers = given.unwrap_or_else(|| ask.progress.answers(&ask.body.call.questions));
-    let said = |answer: &Value| match answer {
-        Value::String(text) => text.clone(),
-        Value::Array(labels) => {
-            labels.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
-    };
     let field = |(at, (question, answer)): (usize, (&String, &Value))| {
         fact(
             format!("answer {}", at + 1),
-            &format!("{} → {}", glance(question, EARLIER), said(answer)),
+            &format!("{} → {}", glance(question, EARLIER), answer::said(answer)),
         )
     };
     answers.iter().enumerate().map(field).collect()

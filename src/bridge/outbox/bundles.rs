@@ -4,12 +4,12 @@ use crate::{
     bundle,
     outbox::{
         OutboxWorker,
-        cards::{LONGEST_SEND, late_note},
+        cards::{in_time, late_note},
         failures::backoff_ms,
     },
 };
 use countersign_domain::{Ask, call::Call, deadline::late_deadline};
-use countersign_port::{MessageRef, Pace, Posting, SendError, Target};
+use countersign_port::{MessageRef, Pace, SendError, Target};
 use countersign_store::{
     Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Due, Member, NewEvent, StoreError,
 };
@@ -37,9 +37,6 @@ impl OutboxWorker {
             let Some(row) = store.due_bundle(name, &self.target, now, news).await? else {
                 return Ok(None);
             };
-            if !self.term.holds() {
-                return Ok(Some(Duration::from_secs(1)));
-            }
             if let Some(left) = self.term.rests_for() {
                 return Ok(Some(left));
             }
@@ -73,8 +70,7 @@ impl OutboxWorker {
             Err(error) => return self.bundle_failed(&bundle, error).await,
         };
         let sending = self.send_bundle(&bundle, &place, muted);
-        let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
-        match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
+        match in_time(sending).await {
             Ok((message, drawn)) => {
                 let noted = self.note_bundle(&bundle, Some(&message.0), muted).await?;
                 self.log_bundle(&bundle, &message.0, &drawn).await;
@@ -114,19 +110,8 @@ impl OutboxWorker {
             let note = |member: &Member| late_note(&member.ask, clock::now_ms());
             card.blocks.extend(oldest.and_then(note));
         }
-        let drawn = self.drawn(&card);
-        if let Some(message) = &bundle.row.message {
-            let message = MessageRef(message.clone());
-            return self.adapter.update(&message, &card).await.map(|()| (message, drawn));
-        }
         // The first revision was never sent before.
-        let may_stand = bundle.row.revision > 1;
-        let posting = if may_stand { Posting::MayRepeat } else { Posting::First };
-        let message = self.adapter.post(place, &card, posting).await?;
-        if may_stand {
-            self.adapter.update(&message, &card).await?;
-        }
-        Ok((message, drawn))
+        self.put(bundle.row.message.as_deref(), place, &card, bundle.row.revision > 1).await
     }
 
     /// Notes in the log what a bundle showed of each of its asks.
@@ -307,31 +292,25 @@ impl OutboxWorker {
             let own = digest(&due);
             let place = [name, &*target, &*own];
             let nonce = due.card.nonce.clone();
-            if let Some(twin) = posted.iter().find(|twin| twin.digest == own) {
-                let cards = match &twin.bundle {
-                    Some(_) => vec![nonce],
-                    // It takes the message of the first with it.
-                    None => vec![twin.card.clone(), nonce],
-                };
-                let into = match &twin.bundle {
-                    Some(bundle) => Some(bundle.clone()),
-                    None => store.open_bundle(place, 0).await?,
-                };
-                let fence = self.term.fence();
-                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
-            } else if let Some(first) = left.iter().find(|other| digest(other) == own) {
-                let cards = [first.card.nonce.clone(), nonce];
-                let into = store.open_bundle(place, 0).await?;
-                let fence = self.term.fence();
-                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
-                left.retain(|other| digest(other) != own);
+            let mut into = None;
+            let cards: Vec<_> = if let Some(twin) = posted.iter().find(|twin| twin.digest == own) {
+                into.clone_from(&twin.bundle);
+                // It takes the message of the first with it.
+                let first = twin.bundle.is_none().then(|| twin.card.clone());
+                first.into_iter().chain([nonce]).collect()
+            } else if let Some(at) = left.iter().position(|other| digest(other) == own) {
+                vec![left.remove(at).card.nonce, nonce]
             } else if store.open_bundle(place, clock::now_ms() - JOIN_MS).await?.is_some() {
-                let into = store.open_bundle(place, 0).await?;
-                let fence = self.term.fence();
-                store.bundle(place, &[nonce], into.as_deref(), fence, clock::now_ms()).await?;
+                vec![nonce]
             } else {
                 left.push(due);
+                continue;
+            };
+            if into.is_none() {
+                into = store.open_bundle(place, 0).await?;
             }
+            let fence = self.term.fence();
+            store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
         }
         Ok(left)
     }

@@ -13,7 +13,15 @@ use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 
 /// A send that takes longer has failed.
-pub(super) const LONGEST_SEND: Duration = Duration::from_secs(60);
+const LONGEST_SEND: Duration = Duration::from_secs(60);
+
+/// What a send came to, at the latest when it takes too long.
+pub(super) async fn in_time<T>(
+    sending: impl Future<Output = Result<T, SendError>>,
+) -> Result<T, SendError> {
+    let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
+    sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into())))
+}
 
 impl OutboxWorker {
     /// Shows one card as its ask is now. `Some`: nothing more for so long.
@@ -28,9 +36,6 @@ impl OutboxWorker {
             // Nobody saw it open; nobody needs to see it closed.
             self.shown.add(shown(row, "", ask));
             return Ok(None);
-        }
-        if !self.term.holds() {
-            return Ok(Some(Duration::from_secs(1)));
         }
         if let Some(left) = self.term.rests_for() {
             return Ok(Some(left));
@@ -50,9 +55,7 @@ impl OutboxWorker {
         };
         let started = self.started(row, ask);
         let sending = self.send(row, &started, &place, muted);
-        let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
-        let sent = sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into())));
-        let (message, drawn) = match sent {
+        let (message, drawn) = match in_time(sending).await {
             Ok(sent) => sent,
             Err(SendError::ThreadGone(why)) => {
                 let Some(thread) = self.thread_of(ask).await? else {
@@ -115,7 +118,6 @@ impl OutboxWorker {
         place: &Target,
         muted: bool,
     ) -> Result<(MessageRef, DrawnCard), SendError> {
-        let may_exist = row.attempts > 0;
         let mut card = card::draw(ask, self.origin(row));
         if muted {
             card = self.receiving.mute(card, &self.gate);
@@ -125,16 +127,27 @@ impl OutboxWorker {
         if row.message.is_none() {
             card.blocks.extend(late_note(ask, clock::now_ms()));
         }
-        let drawn = self.drawn(&card);
-        if let Some(message) = &row.message {
-            let message = MessageRef(message.clone());
-            return self.adapter.update(&message, &card).await.map(|()| (message, drawn));
+        self.put(row.message.as_deref(), place, &card, row.attempts > 0).await
+    }
+
+    /// Edits the message, or posts it where there is none yet that is known.
+    pub(super) async fn put(
+        &self,
+        message: Option<&str>,
+        place: &Target,
+        card: &Card,
+        may_exist: bool,
+    ) -> Result<(MessageRef, DrawnCard), SendError> {
+        let drawn = self.drawn(card);
+        if let Some(message) = message {
+            let message = MessageRef(message.to_owned());
+            return self.adapter.update(&message, card).await.map(|()| (message, drawn));
         }
         let posting = if may_exist { Posting::MayRepeat } else { Posting::First };
-        let message = self.adapter.post(place, &card, posting).await?;
+        let message = self.adapter.post(place, card, posting).await?;
         if may_exist {
             // It may be the first message, as it was drawn then.
-            self.adapter.update(&message, &card).await?;
+            self.adapter.update(&message, card).await?;
         }
         Ok((message, drawn))
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     card::thread_name,
-    outbox::{OutboxWorker, cards::LONGEST_SEND},
+    outbox::{OutboxWorker, cards::in_time},
 };
 use countersign_gate::ask::Ask;
 use countersign_port::{Posting, SendError, SessionThread, Target};
@@ -79,9 +79,7 @@ impl OutboxWorker {
         let posting = if row.attempts > 0 { Posting::MayRepeat } else { Posting::First };
         let here = Target(self.target.clone());
         let thread = session_thread(row);
-        let opening = self.adapter.open_thread(&here, &thread, posting);
-        let opened = tokio::time::timeout(LONGEST_SEND, opening).await;
-        opened.unwrap_or_else(|_| Err(SendError::Transient("no answer".into())))
+        in_time(self.adapter.open_thread(&here, &thread, posting)).await
     }
 
     async fn refuse(&mut self, row: &ThreadRow, why: &str) -> Result<(), StoreError> {
@@ -126,17 +124,12 @@ impl OutboxWorker {
         let Some(idle) = self.gate.thread_idle_ms(name, &self.target) else { return Ok(None) };
         let before = clock::now_ms().saturating_sub(idle);
         for row in store.idle_threads(name, &self.target, before).await? {
-            if !self.term.holds() {
-                return Ok(None);
-            }
             if let Some(left) = self.term.rests_for() {
                 return Ok(Some(left));
             }
             let here = Target(self.target.clone());
             let thread = session_thread(&row);
-            let closing = self.adapter.close_thread(&here, &thread);
-            let closed = tokio::time::timeout(LONGEST_SEND, closing).await;
-            match closed.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
+            match in_time(self.adapter.close_thread(&here, &thread)).await {
                 Ok(()) => store.thread_closed(&row.id).await?,
                 Err(SendError::Retry { after, .. }) => return Ok(Some(after)),
                 // Tried again when it is looked for idle threads the next time.

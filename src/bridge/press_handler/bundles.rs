@@ -57,9 +57,10 @@ impl PressHandler {
         let Some(action) = token.action(input.text.clone()) else {
             return Ok(receipt(Outcome::Unknown, "This button does nothing any more."));
         };
-        let asks = [first].into_iter().chain(rest).map(|member| member.ask.clone()).collect();
-        let answered = self.answer_all(asks, &input.presser, action).await;
-        let All { reply, applied, of } = answered;
+        let of = chosen.len();
+        let others = rest.iter().map(|member| member.ask.clone()).collect();
+        let (reply, applied) =
+            self.answer_all(first.ask.clone(), others, &input.presser, action).await;
         if !is_over(reply.told) {
             if reply.told == Told::TextWanted {
                 self.owe(input, first.ask.id.clone()).await?;
@@ -100,21 +101,19 @@ impl PressHandler {
             let talk = self.store.target_of_thread(self.adapter, &at.0).await?.is_some();
             return Ok(receipt(Outcome::Unknown, if talk { "" } else { NO_CARD }));
         };
-        let mut members = bundle.members;
-        members.retain(|member| member.seen && member.ask.is_open());
-        let asks: Vec<_> = members.into_iter().map(|member| member.ask).collect();
-        if asks.is_empty() {
+        let seen = bundle.members.into_iter().filter(|it| it.seen && it.ask.is_open());
+        let mut asks = seen.map(|member| member.ask);
+        let Some(first) = asks.next() else {
             return Ok(receipt(Outcome::AlreadyAnswered, ANSWERED));
-        }
+        };
         if reads_like_yes(&text) {
-            let Some(first) = asks.into_iter().next() else {
-                return Ok(receipt(Outcome::AlreadyAnswered, ANSWERED));
-            };
             return Ok(asked_back(self.gate.answer(first, self.who(presser), Action::Look).await));
         }
         let action = Action::Deny { reason: Some(text), then: None };
-        let All { reply, applied, of } = self.answer_all(asks, presser, action).await;
-        if !is_over(reply.told) || of == 1 {
+        let others: Vec<_> = asks.collect();
+        let alone = others.is_empty();
+        let (reply, applied) = self.answer_all(first, others, presser, action).await;
+        if !is_over(reply.told) || alone {
             return Ok(receipt_of(reply, Origin::default()));
         }
         let outcome = if applied > 0 { Outcome::Applied } else { Outcome::AlreadyAnswered };
@@ -122,27 +121,23 @@ impl PressHandler {
     }
 
     /// Answers these asks alike: first one alone, which says whether its presser may, then the
-    /// rest.
-    async fn answer_all(&self, asks: Vec<Ask>, presser: &Presser, action: Action) -> All {
+    /// rest. The reply to it, and to how many the answer applied.
+    async fn answer_all(
+        &self,
+        first: Ask,
+        others: Vec<Ask>,
+        presser: &Presser,
+        action: Action,
+    ) -> (Reply, usize) {
         let who = self.who(presser);
-        let of = asks.len();
-        let mut asks = asks.into_iter();
-        let Some(first) = asks.next() else {
-            let sentence = String::new();
-            return All {
-                reply: Reply { told: Told::Unknown, sentence, ask: None },
-                applied: 0,
-                of,
-            };
-        };
         let reply = self.gate.answer(first, who.clone(), action.clone()).await;
         let mut applied = usize::from(reply.told == Told::Applied);
         if is_over(reply.told) {
             let answer = |ask| self.gate.answer(ask, who.clone(), once(&action));
-            let replies = stream::iter(asks).map(answer).buffer_unordered(AT_ONCE);
+            let replies = stream::iter(others).map(answer).buffer_unordered(AT_ONCE);
             applied += replies.filter(|it| ready(it.told == Told::Applied)).count().await;
         }
-        All { reply, applied, of }
+        (reply, applied)
     }
 
     /// The bundle that a token belongs to.
@@ -197,15 +192,6 @@ impl PressHandler {
     async fn rest(&self, nonce: &str) -> Result<(), StoreError> {
         self.store.bundle_rests(nonce, false, clock::now_ms() + READING_MS).await
     }
-}
-
-/// What came of answering several asks alike.
-struct All {
-    /// Of the first.
-    reply: Reply,
-    /// How many of them this answered.
-    applied: usize,
-    of: usize,
 }
 
 /// Whether an ask that was answered so has ended, now or before.
