@@ -6,12 +6,12 @@ mod adapters;
 mod bundle;
 pub mod card;
 mod commands;
-#[cfg(any(test, feature = "testkit"))]
-#[cfg_attr(not(test), allow(dead_code, reason = "the tests of a room above use a part of it"))]
-pub mod fault_injection;
 mod outbox;
 mod press_handler;
 mod term;
+#[cfg(any(test, feature = "testkit"))]
+#[cfg_attr(not(test), allow(dead_code, reason = "the tests of a room above use a part of it"))]
+pub mod testkit;
 mod token;
 mod words;
 

@@ -669,7 +669,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
     use countersign_policy::{Layers, Mode, Rules, decide};
-    use countersign_store::engines::on_both;
+    use countersign_store::testkit::engines::on_both;
 
     fn allowed(call: &Call) -> Decision {
         let all = Rules::parse(r#"{"*": "allow"}"#, "rules", None).unwrap();

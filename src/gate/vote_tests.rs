@@ -17,7 +17,7 @@ use countersign_people::{
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
-use countersign_store::{Store, engines::Fresh};
+use countersign_store::{Store, testkit::engines::Fresh};
 use events::{VoteEvent, VotePress, event, rule, setup};
 use proptest::prelude::*;
 use reference::{

@@ -451,7 +451,7 @@ async fn fill_up(
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::engines::on_both;
+    use crate::testkit::engines::on_both;
 
     fn owed(presser: &str, token: &str) -> OwedText {
         OwedText {

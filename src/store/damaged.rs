@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{
     Closed, Inserted, NewAsk, Store,
-    engines::on_both,
+    testkit::engines::on_both,
     tests::{answered, new_ask},
 };
 use countersign_domain::{Ask, Body, Decision, call::Call};

@@ -1,7 +1,7 @@
 //! The engine under the store: SQLite or PostgreSQL, with the same SQL for both; its connections,
 //! and where the two differ.
 #[cfg(any(test, feature = "testkit"))]
-use super::fault_injection::Faults;
+use super::testkit::faults::Faults;
 use super::{
     Database, Remembered, StoreError, database, private, schema,
     sealing::LogRows,

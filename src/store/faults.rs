@@ -1,6 +1,6 @@
 //! Tests of the store while the disk, the file or the server fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
-use super::{engines::Fresh, *};
+use super::{testkit::engines::Fresh, *};
 use crate::tests::{answered, new_ask};
 use countersign_domain::Decision;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};

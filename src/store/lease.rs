@@ -262,7 +262,7 @@ pub(super) fn ms(length: Duration) -> i64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{engines::Fresh, tests::new_ask};
+    use crate::{testkit::engines::Fresh, tests::new_ask};
 
     #[tokio::test]
     async fn a_change_at_one_daemon_is_a_hint_at_another() {

@@ -147,7 +147,7 @@ impl Store {
 
     /// The fault injection of tests.
     #[cfg(any(test, feature = "testkit"))]
-    pub fn faults(&self) -> &fault_injection::Faults {
+    pub fn faults(&self) -> &testkit::faults::Faults {
         &self.engine.faults
     }
 
@@ -237,13 +237,11 @@ impl Store {
 
 #[cfg(test)]
 mod damaged;
-#[cfg(any(test, feature = "testkit"))]
-pub mod engines;
-#[cfg(any(test, feature = "testkit"))]
-pub mod fault_injection;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod outages;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
 #[cfg(test)]
 mod tests;

@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use crate::{
         Closed, NewAsk,
-        engines::on_both,
+        testkit::engines::on_both,
         tests::{answered, new_ask_in},
     };
     use countersign_domain::{Decision, deadline::Pause};

@@ -91,7 +91,7 @@ mod tests {
     use super::latest;
     use crate::{
         Database, Store, StoreError,
-        engines::{Fresh, on_both},
+        testkit::engines::{Fresh, on_both},
     };
     use countersign_tokens::secret::Secret;
     use serde_json::Value;

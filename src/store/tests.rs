@@ -5,7 +5,7 @@
     reason = "tests fail by panicking"
 )]
 use super::{
-    engines::{Fresh, on_both},
+    testkit::engines::{Fresh, on_both},
     *,
 };
 use countersign_domain::{

@@ -5,7 +5,7 @@
 //! INVARIANT: work that fails is rolled back alone; the rest of its transaction is committed.
 
 #[cfg(any(test, feature = "testkit"))]
-use super::fault_injection::Faults;
+use super::testkit::faults::Faults;
 use super::{
     StoreError,
     engine::{SqlDialect, Tx, Work, connect, execute},

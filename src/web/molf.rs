@@ -267,8 +267,8 @@ mod tests {
 
     use super::*;
     use crate::{LargeReplies, events::Live};
-    use countersign_bridge::fault_injection::{Scenario, chat::FakeChat};
-    use countersign_store::engines::on_both;
+    use countersign_bridge::testkit::{Scenario, chat::FakeChat};
+    use countersign_store::testkit::engines::on_both;
     use serde_json::json;
     use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use countersign_domain::{
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
-use countersign_store::{Store, engines::on_both};
+use countersign_store::{Store, testkit::engines::on_both};
 use serde_json::json;
 
 const LONG: Duration = Duration::from_secs(20);

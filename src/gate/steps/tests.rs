@@ -11,7 +11,7 @@ use crate::{
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
-use countersign_store::{Store, engines::Fresh};
+use countersign_store::{Store, testkit::engines::Fresh};
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     Inserted, NewAsk,
-    engines::on_both,
+    testkit::engines::on_both,
     tests::{answered, new_ask},
 };
 use countersign_domain::{

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 use super::{private::beside, *};
-use crate::{Store, Trouble, engines::Fresh, tests::new_ask};
+use crate::{Store, Trouble, testkit::engines::Fresh, tests::new_ask};
 use futures::future::join_all;
 use std::fs;
 use tempfile::TempDir;

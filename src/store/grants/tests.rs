@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     Closed,
-    engines::on_both,
+    testkit::engines::on_both,
     tests::{answer, answered, new_ask},
 };
 use countersign_domain::{

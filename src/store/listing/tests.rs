@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     Closed, Inserted, NewAsk,
-    engines::on_both,
+    testkit::engines::on_both,
     tests::{answered, new_ask, new_ask_in},
 };
 use countersign_domain::{Body, Decision, call::Call};

@@ -6,9 +6,8 @@
 )]
 use super::*;
 use crate::{
-    LogSealer,
-    engines::{Fresh, on_both},
-    known_head,
+    LogSealer, known_head,
+    testkit::engines::{Fresh, on_both},
 };
 use countersign_domain::log::{LogCheck, LogProblem, ProvenLog};
 use futures::future::join_all;

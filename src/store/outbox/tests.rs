@@ -7,7 +7,7 @@
 use super::*;
 use crate::{
     Closed, Inserted, NewAsk, NewCard,
-    engines::on_both,
+    testkit::engines::on_both,
     tests::{answered, new_ask},
 };
 use countersign_domain::Decision;
@@ -149,7 +149,7 @@ async fn agents_take_turns_and_within_one_its_sessions_do_and_critical_asks_come
 
 #[tokio::test]
 async fn nobody_who_waits_is_passed_over_whoever_comes_meanwhile() {
-    let fresh = crate::engines::Fresh::sqlite();
+    let fresh = crate::testkit::engines::Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     let fence = leading(&store).await;
     let mut last = String::new();

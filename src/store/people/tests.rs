@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use super::*;
-use crate::engines::on_both;
+use crate::testkit::engines::on_both;
 
 fn new(id: &str, credential: &str, owner: &str) -> StoredPasskey {
     StoredPasskey {

@@ -5,7 +5,7 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::engines::on_both;
+use crate::testkit::engines::on_both;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]

@@ -5,7 +5,7 @@
     reason = "tests fail by panicking"
 )]
 use super::*;
-use crate::{LogSealer, Store, engines::on_both};
+use crate::{LogSealer, Store, testkit::engines::on_both};
 use futures::future::join_all;
 
 const ROW: ProvenRow<'_> = ProvenRow { at: 1, kind: "asked", ask: None, data: "{}" };

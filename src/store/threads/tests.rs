@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     NewCard,
-    engines::on_both,
+    testkit::engines::on_both,
     tests::{answered, new_ask_in},
 };
 use countersign_domain::Decision;

@@ -167,9 +167,9 @@ mod tests {
     )]
 
     use super::*;
-    use countersign_bridge::fault_injection::{Place, Scenario, chat::FakeChat};
+    use countersign_bridge::testkit::{Place, Scenario, chat::FakeChat};
     use countersign_port::Outcome;
-    use countersign_store::{Store, engines::on_both};
+    use countersign_store::{Store, testkit::engines::on_both};
     use serde_json::json;
     use tokio::task::JoinHandle;
 

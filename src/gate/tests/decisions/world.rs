@@ -20,7 +20,9 @@ use countersign_people::{
 };
 use countersign_policy::{Guardrail, Ours, Rule as PolicyRule, Verdict, tools::canonical};
 use countersign_profiles::Profile;
-use countersign_store::{AgentLimits, AgentScope, AgentToken, Grant, Reads, Store, engines::Fresh};
+use countersign_store::{
+    AgentLimits, AgentScope, AgentToken, Grant, Reads, Store, testkit::engines::Fresh,
+};
 use countersign_tokens::clock;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! A chat platform in the test's own process, and what becomes of what is sent to it.
 
-use crate::fault_injection::{Place, VisibleCard};
+use crate::testkit::{Place, VisibleCard};
 use countersign_port::{
     Adapter, Block, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses,
     ReplyPiece, SendError, Signals, Target, async_trait,

@@ -1,6 +1,6 @@
 //! Undo, and edit and approve, while commits fail and the daemon dies in the middle of them.
 
-use crate::fault_injection::{
+use crate::testkit::{
     Place, Scenario, VisibleCard,
     chat::FakeChat,
     platforms::{InDiscord, InTelegram},
@@ -13,8 +13,8 @@ use countersign_gate::{
 use countersign_port::Outcome;
 use countersign_store::{
     Closed, Fence, Store,
-    engines::{Fresh, on_both},
-    fault_injection::CommitFault,
+    testkit::engines::{Fresh, on_both},
+    testkit::faults::CommitFault,
 };
 use countersign_tokens::clock;
 use serde_json::json;

@@ -1,10 +1,12 @@
 //! Starts with a platform that forgets with its process, as the inbox does.
 
-use crate::fault_injection::{
+use crate::testkit::{
     Place, Scenario,
     chat::{FakeChat, Network},
 };
-use countersign_store::{Fence, NewDigest, Store, engines::on_both, fault_injection::CommitFault};
+use countersign_store::{
+    Fence, NewDigest, Store, testkit::engines::on_both, testkit::faults::CommitFault,
+};
 use std::{sync::Arc, time::Duration};
 
 /// The next process after this one has come to its end, and what people see of it.

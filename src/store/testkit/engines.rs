@@ -1,9 +1,9 @@
 //! Creates a fresh store on each engine, for tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
-#[path = "../../tests/support/seats.rs"]
+#[path = "../../../tests/support/seats.rs"]
 mod seats;
 
-use super::{Database, LogSealer, Store};
+use crate::{Database, LogSealer, Store};
 use countersign_tokens::{clock, secret::Secret};
 use seats::Seat;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};

@@ -42,7 +42,7 @@ use countersign_port::{
     Block, CancellationToken, MessageRef, NamedAdapter, Press, Presser, Presses, Receipt, TextReply,
 };
 use countersign_profiles::Profile;
-use countersign_store::{Store, Tail, fault_injection::Faults};
+use countersign_store::{Store, Tail, testkit::faults::Faults};
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{

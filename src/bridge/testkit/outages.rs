@@ -1,6 +1,6 @@
 //! A chat that is away for an hour.
 
-use crate::fault_injection::{
+use crate::testkit::{
     Asked, Place, Scenario,
     chat::{FakeChat, Network},
     platforms::{InDiscord, InTelegram, discord, telegram},
@@ -8,7 +8,7 @@ use crate::fault_injection::{
 use countersign_port::Outcome;
 use countersign_store::{
     Store,
-    engines::{Fresh, on_both},
+    testkit::engines::{Fresh, on_both},
 };
 use futures::future::join_all;
 use std::{sync::Arc, time::Duration};

@@ -6,12 +6,12 @@ pub(super) mod discord;
 #[path = "../../../tests/support/telegram.rs"]
 pub(super) mod telegram;
 
-use crate::fault_injection::{Place, VisibleCard};
+use crate::testkit::{Place, VisibleCard};
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses, SendError,
     Signals, Target, async_trait,
 };
-use countersign_store::fault_injection::Faults;
+use countersign_store::testkit::faults::Faults;
 use discord::{CHANNEL, FakeDiscord};
 use std::sync::Arc;
 use telegram::{GROUP, Telegram};

@@ -2,7 +2,7 @@
 //! ask is lost or doubled, and none is approved that the pressed picture did not show.
 
 use crate::{
-    fault_injection::{
+    testkit::{
         Asked, Place, Scenario,
         chat::{FakeChat, Network, text},
         platforms::{InTelegram, telegram::Fault},
@@ -14,7 +14,7 @@ use countersign_gate::{SubmitOutcome, call::Call};
 use countersign_port::{Block, Card, Outcome, Pace};
 use countersign_store::{
     Fence, Store,
-    engines::{Fresh, on_both},
+    testkit::engines::{Fresh, on_both},
 };
 use countersign_tokens::clock;
 use proptest::{prelude::*, sample::Index};
@@ -608,7 +608,7 @@ async fn the_time_of_an_ask_that_is_shown_late_starts_when_it_is_shown() {
 async fn the_figures_of_a_flood_with_and_without_sharing_messages() {
     let mut figures = Vec::new();
     for shares in [true, false] {
-        let fresh = countersign_store::engines::Fresh::sqlite();
+        let fresh = countersign_store::testkit::engines::Fresh::sqlite();
         let store = Store::open(&fresh.database).await.unwrap();
         let chat = if shares {
             InTelegram::start_limited(store.faults()).await

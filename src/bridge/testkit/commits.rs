@@ -1,6 +1,6 @@
 //! Commits that fail, wait or lose their outcome, under the bridge.
 
-use crate::fault_injection::{Asked, Place, Scenario, chat::FakeChat};
+use crate::testkit::{Asked, Place, Scenario, chat::FakeChat};
 use countersign_gate::{
     SubmitOutcome,
     ask::{Ask, By, Decision, Scope},
@@ -9,8 +9,8 @@ use countersign_gate::{
 use countersign_port::{MessageRef, Outcome, Press, Presses};
 use countersign_store::{
     Store,
-    engines::{Fresh, on_both},
-    fault_injection::CommitFault,
+    testkit::engines::{Fresh, on_both},
+    testkit::faults::CommitFault,
 };
 use countersign_tokens::clock;
 use serde_json::json;
