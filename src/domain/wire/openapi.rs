@@ -246,7 +246,7 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         )
         .text(text(generator), "It is"),
         Operation::new("get", routes::READYZ, "The daemon's state", RouteAccess::Anybody)
-            .reply::<ReadyReply>(generator, "200", "It accepts calls and receives presses")
+            .reply::<ReadyReply>(generator, "200", "It takes asks and receives presses")
             .reply::<ReadyReply>(generator, "503", "It does not, for the reasons given"),
         Operation::new("get", routes::METRICS, "Counters for Prometheus", RouteAccess::Anybody)
             .text(text(generator), "The counters"),
