@@ -173,7 +173,7 @@ async fn nothing_critical_denied_or_hidden_is_approved_ahead() {
     for (refused, why) in [
         (budget(&["make x\nsudo rm -rf /"], 60), "has several lines"),
         (budget(&[&"x".repeat(1_001)], 60), "a card shows 1000 of them whole"),
-        (budget(&["make x"; 21], 60), "has 21 calls"),
+        (budget(&["make x"; 21], 60), "and has 21"),
         (budget(&["make x"], 90_000), "at most 86400"),
     ] {
         let (status, reply) = submit(&daemon, AGENT, &refused).await;

@@ -98,7 +98,7 @@ async fn row_10_the_worst_effects_come_first_and_what_is_cut_is_counted() {
         let begin: String = touches.chars().take(240).collect();
         assert!(begin.contains("Deletes ") && begin.contains("Documents"), "{surface}: {begin}");
         assert!(begin.contains("git push"), "{surface}: {begin}");
-        assert!(touches.contains("more, none of them worse"), "{surface}: {touches}");
+        assert!(touches.contains(" more effects in the details"), "{surface}: {touches}");
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn is_there(text: &str) -> bool {
 pub(super) fn add(text: &str) -> Result<String, String> {
     let (mark, text) = byte_order_mark(text);
     let wrong =
-        |what: &str| format!("`{what}` is not valid in Claude Code's settings; fix it first");
+        |what: &str| format!("`{what}` is not valid in the settings of Claude Code; fix it first");
     let parsed = parse_tree(text).ok_or_else(|| wrong("this"))?;
     let root = parsed.as_object().ok_or_else(|| wrong("this"))?;
     let added = match root.get("permissions").map(|prop| &prop.value) {
@@ -129,7 +129,7 @@ mod tests {
             ("{\"permissions\": 5}", "permissions"),
             ("{\n\"permissions\": {\"ask\": \"*\"}\n}", "permissions.ask"),
         ] {
-            let why = format!("`{what}` is not valid in Claude Code's settings; fix it first");
+            let why = format!("`{what}` is not valid in the settings of Claude Code; fix it first");
             assert_eq!(add(text), Err(why));
         }
         let twice = "{\n\"permissions\": {},\n\"permissions\": {}\n}";

@@ -78,11 +78,10 @@ fn what_does_not_parse_is_refused_with_its_place() {
         ("{\n  // mine\n}", "2:3: key must be a string"),
         ("{\"a\": 1,}", "1:9: trailing comma"),
         ("[]", "1:1: these settings are not an object in { }"),
-        ("{\"hooks\": 5}", "`hooks` is not valid in Claude Code's settings; fix it first"),
+        ("{\"hooks\": 5}", "`hooks` is not valid in the settings of Claude Code; fix it first"),
         (
             "{\"hooks\": {\"Stop\": {}}}",
-            "`hooks.Stop` is not valid in Claude Code's settings; fix \
-          it first",
+            "`hooks.Stop` is not valid in the settings of Claude Code; fix it first",
         ),
     ] {
         assert_eq!(connect(text, COMMAND, HookMode::Prompts), Err(place.into()), "{text}");
