@@ -76,7 +76,7 @@ pub struct Config {
     pub reviews: Vec<ReviewRule>,
     /// The limits of what the daemon accepts.
     pub limits: LimitSettings,
-    /// The agents whose servers the daemon watches.
+    /// What is known of agents beside their calls.
     pub agents: AgentSettings,
     /// Where the rows of the log are sent.
     pub log: LogSettings,
@@ -94,11 +94,13 @@ impl AgentSettings {
     }
 }
 
-/// The agents whose servers the daemon watches.
+/// What is known of agents beside their calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentSettings {
     /// The folder of Codex's settings, below which its app-server listens.
     pub codex: Option<PathBuf>,
+    /// Whether cards quote what a person said to the agent last.
+    pub person_said: bool,
 }
 
 impl Config {

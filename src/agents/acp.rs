@@ -9,12 +9,14 @@
 
 mod call;
 mod form;
+mod modes;
 mod request;
 
 use crate::{
     acp::{
         call::{AcpCall, ToolCalls},
         form::Form,
+        modes::Modes,
         request::{AcpRequestKind, AgentRequest, PermissionOptions, QUESTION, RequestResult},
     },
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
@@ -35,6 +37,8 @@ pub struct AcpContext {
     pub host: Option<String>,
     /// A name for this run: keys with it occur in no other run.
     pub run: String,
+    /// The mode that its person wants the agent to work in.
+    pub mode: Option<String>,
 }
 
 /// Where a person is asked.
@@ -54,9 +58,12 @@ pub struct AcpProxy {
     /// The folder of each session, and of each request that opens one.
     folders: HashMap<String, String>,
     opening: HashMap<String, String>,
+    /// The session of each request that opens one again.
+    loading: HashMap<String, String>,
     calls: ToolCalls,
     open: HashMap<String, AgentRequest>,
     late: LateReplies,
+    modes: Modes,
     /// Each request has its own key, even if the agent repeats an id.
     count: u64,
     input: EngineInput,
@@ -67,10 +74,12 @@ impl AcpProxy {
     #[must_use]
     pub fn new(around: AcpContext, prompts: Prompts) -> Self {
         Self {
+            modes: Modes::new(around.mode.clone(), &around.run),
             around,
             prompts,
             folders: HashMap::new(),
             opening: HashMap::new(),
+            loading: HashMap::new(),
             calls: ToolCalls::default(),
             open: HashMap::new(),
             late: LateReplies::default(),
@@ -98,10 +107,22 @@ impl AcpProxy {
         match message.method.as_deref() {
             Some(UPDATE) => self.calls.note(&message, size),
             Some(CANCEL_REQUEST) => return self.taken_back(&message),
-            None => self.learn(&message),
+            None => return self.replied(&message),
             Some(_) => {}
         }
         (Forward::On, Vec::new())
+    }
+
+    /// A reply of the agent, to the editor or to us.
+    fn replied(&mut self, message: &AcpMessage) -> (Forward, Vec<Step>) {
+        let name = &self.around.program;
+        if let Some(log) = self.modes.answered(&message.id, &message.error, name) {
+            return (Forward::Stays, log.map(Step::Log).into_iter().collect());
+        }
+        let session = self.learn(message);
+        let opened = session
+            .and_then(|session| self.modes.opened(&session, &message.result, &self.around.program));
+        (Forward::On, opened.into_iter().collect())
     }
 
     fn of_editor(&mut self, value: &Value) -> (Forward, Vec<Step>) {
@@ -115,9 +136,12 @@ impl AcpProxy {
         }
         if let Some(cwd) = message.text("cwd") {
             match message.text("sessionId") {
-                Some(session) => self.folders.insert(session.to_owned(), cwd.to_owned()),
-                None => self.opening.insert(message.id.to_string(), cwd.to_owned()),
-            };
+                Some(session) => {
+                    self.folders.insert(session.to_owned(), cwd.to_owned());
+                    self.loading.insert(message.id.to_string(), session.to_owned());
+                }
+                None => _ = self.opening.insert(message.id.to_string(), cwd.to_owned()),
+            }
         }
         (Forward::On, Vec::new())
     }
@@ -255,20 +279,23 @@ impl AcpProxy {
         (forward, steps)
     }
 
-    /// What replies of the agent tell: its name, and the name of a session that was opened.
-    fn learn(&mut self, message: &AcpMessage) {
+    /// What replies of the agent tell: its name, and the name of a session that was opened, which is
+    /// returned.
+    fn learn(&mut self, message: &AcpMessage) -> Option<String> {
         let told = message.result.get("agentInfo").and_then(|info| info["name"].as_str());
         // A package's name has its scope before it: `@agentclientprotocol/claude-agent-acp`.
         let told = told.and_then(|name| name.rsplit('/').next());
         if let Some(name) = told.filter(|name| !name.trim().is_empty()) {
             self.around.program = name.to_owned();
         }
-        let session = message.result.get("sessionId").and_then(Value::as_str);
-        if let Some(cwd) = self.opening.remove(&message.id.to_string())
-            && let Some(session) = session
-        {
-            self.folders.insert(session.to_owned(), cwd);
+        let id = message.id.to_string();
+        if let Some(session) = self.loading.remove(&id) {
+            return Some(session);
         }
+        let cwd = self.opening.remove(&id)?;
+        let session = message.result.get("sessionId")?.as_str()?.to_owned();
+        self.folders.insert(session.clone(), cwd);
+        Some(session)
     }
 }
 

@@ -55,6 +55,12 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// A sentence with line and column, if the agent could not read the settings either.
     fn connect(&self, settings: &str, command: &str, mode: HookMode) -> Result<String, String>;
 
+    /// Why hooks of this mode do not belong into this file; `None` where they do.
+    fn unfit(&self, settings: &Path, mode: HookMode) -> Option<String> {
+        let _ = (settings, mode);
+        None
+    }
+
     /// The settings without our hooks; everything else is unchanged.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod prompt;
 mod request;
 mod settings;
 mod start_mode;
+mod transcript;
 
 pub use control::{ControlAround, ControlEnd, ControlSession};
 pub use prompt::PermissionPrompt;
@@ -59,6 +60,15 @@ impl HookAgent for ClaudeCode {
 
     fn connect(&self, settings: &str, command: &str, mode: HookMode) -> Result<String, String> {
         settings::connect(settings, command, mode)
+    }
+
+    // SECURITY: a project can change its own file, and so lift the rule that makes each call a dialog.
+    fn unfit(&self, settings: &Path, mode: HookMode) -> Option<String> {
+        let own = self.settings_file().ok()?;
+        let fits = mode != HookMode::Dialogs || start_mode::is_no_projects(settings, &own);
+        let why = "`--gate=dialog` belongs into your own settings or into managed ones, which no \
+                   project can change: leave out --settings, or name";
+        (!fits).then(|| format!("{why} {}", start_mode::MANAGED_HERE))
     }
 
     fn disconnect(&self, settings: &str) -> Result<String, String> {

@@ -86,8 +86,18 @@ pub trait HookRequest: fmt::Debug + Send {
         HookReply::Block(why.to_owned())
     }
 
+    /// Whether a subagent in the background makes the call: nothing at the terminal waits for it.
+    fn is_of_subagent(&self) -> bool {
+        false
+    }
+
     /// How long the agent's own dialog may wait for this hook, where it comes only behind that.
     fn holds_dialog(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What a person said to the agent last, where it keeps that in a file.
+    fn person_said(&self) -> Option<String> {
         None
     }
 

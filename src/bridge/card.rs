@@ -29,6 +29,10 @@ pub use facts::thread_name;
 pub(super) const PAUSED: &str = "Paused: nothing is approved until /resume.";
 /// How much of an agent's reason the card shows; all of it is in the details.
 const REASON: usize = 160;
+/// How much of what a person said to the agent the card shows.
+const SAID: usize = 100;
+/// The name of that fact: only the agent's side has heard it.
+const TOLD: &str = "says it was told";
 
 /// Draws the ask as it is now.
 #[must_use]
@@ -171,7 +175,7 @@ fn warn(ask: &Ask, sheet: &mut Sheet) -> bool {
     warns && second.map_or(short == why, |clause| brief(clause, effects::LENGTH) == clause)
 }
 
-/// The agent's own reason, in quotes.
+/// The agent's own reason, in quotes, and what it says a person told it.
 fn reason(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     let call = &ask.body.call;
     let texts = [&call.reason, &call.description].into_iter().flatten();
@@ -184,6 +188,9 @@ fn reason(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         sheet.quote("", &short);
     }
     texts.for_each(|text| details.quote("says too", text));
+    let told = call.person_said.iter().filter(|text| !text.trim().is_empty());
+    let told = told.map(|text| fact(TOLD, &format!("“{}”", brief(&line(text.trim()), SAID))));
+    sheet.fields(told.collect());
 }
 
 fn asks(call: &Call, text: &str) -> bool {
@@ -289,6 +296,7 @@ impl Sheet {
         self.blocks.iter().all(|block| match block {
             Block::Note { .. } => true,
             Block::Quote { label, .. } => label.is_empty(),
+            Block::Fields { fields } => fields.iter().all(|field| field.name == TOLD),
             _ => false,
         })
     }

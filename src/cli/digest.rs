@@ -87,7 +87,11 @@ fn suggestions(reply: &DigestReply) -> String {
     for kind in &reply.kinds {
         let asked = say::counted(kind.asks, "ask");
         let by = kind.rule.as_ref().map(|rule| format!(", by {rule}")).unwrap_or_default();
-        lines.push(say::literal(&format!("{asked}: {}{by}", kind.calls)));
+        let released = match kind.overruled {
+            0 => String::new(),
+            some => format!(", {some} released"),
+        };
+        lines.push(say::literal(&format!("{asked}: {}{by}{released}", kind.calls)));
         match &kind.suggestion {
             Some(suggestion) => lines.extend(suggested(suggestion)),
             None => lines.extend(kind.why_not.iter().map(|why| format!("  {}", say::literal(why)))),

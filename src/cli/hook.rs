@@ -195,9 +195,14 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     };
     let mut call = request.call(ids::nonce(), caller::host()).map_err(Error::msg)?;
     call.existing = countersign_agents::existing(&call);
+    if config.agents.person_said {
+        call.person_said = request.person_said();
+    }
     // Both hooks of a blocked call start: where somebody sits at the terminal, the one that does not
-    // hold it up asks.
-    let wakes = call.appeal.is_some() && agent.attendance() == Attendance::Attended;
+    // hold it up asks. A subagent holds nothing up, and only the main agent would be woken (seen with
+    // Claude Code 2.1.330).
+    let is_attended = agent.attendance() == Attendance::Attended;
+    let wakes = call.appeal.is_some() && is_attended && !request.is_of_subagent();
     if args.wake != wakes {
         return Ok(HookReply::Nothing);
     }

@@ -461,6 +461,10 @@ pub(super) struct AcpArgs {
     /// Let the editor prompt too; the first answer counts
     #[arg(long)]
     race: bool,
+    /// Ask the agent to work in this mode of its own, such as `default`: it asks for permission only
+    /// as far as its mode does
+    #[arg(long)]
+    mode: Option<String>,
     /// The agent, after --
     #[arg(last = true, required = true, value_name = "AGENT")]
     agent: Vec<String>,
@@ -473,7 +477,7 @@ pub(super) async fn run_acp(context: &Context, args: AcpArgs) -> Result<Exit> {
     let client = Client::new(&context.config()?.client, CONNECT)?;
     let program = args.agent.first().map(Path::new).and_then(Path::file_name);
     let program = program.map_or("acp".to_owned(), |name| name.to_string_lossy().into_owned());
-    let around = AcpContext { program, host: caller::host(), run: ids::nonce() };
+    let around = AcpContext { program, host: caller::host(), run: ids::nonce(), mode: args.mode };
     let prompts = if args.race { Prompts::InEditorToo } else { Prompts::Here };
     let mut proxy = AcpProxy::new(around, prompts);
     let calls = OpenCalls::new(client, WithoutDaemon::Fails);

@@ -336,6 +336,7 @@ impl ConfigReader<'_> {
 /// Reads the section; `resolve` makes a path absolute.
 fn read_agents(mut section: Section<'_>, resolve: impl Fn(&str) -> PathBuf) -> AgentSettings {
     let codex = section.get("codex", optional).flatten();
+    let person_said = section.get("person_said", flag).unwrap_or_default();
     section.finish();
-    AgentSettings { codex: codex.map(|folder| resolve(&folder)) }
+    AgentSettings { codex: codex.map(|folder| resolve(&folder)), person_said }
 }

@@ -271,6 +271,7 @@ fn everything_can_be_set() {
         open_megabytes_per_agent = 5
         [agents]
         codex = "~/.codex"
+        person_said = true
         [log]
         file = "log.jsonl"
         syslog = "udp://log.example:514"
@@ -358,7 +359,7 @@ fn everything_can_be_set() {
                 bytes_per_agent: 5 << 20,
             },
         },
-        agents: AgentSettings { codex: Some("/home/ana/.codex".into()) },
+        agents: AgentSettings { codex: Some("/home/ana/.codex".into()), person_said: true },
         log: LogSettings {
             file: Some("/etc/log.jsonl".into()),
             syslog: Some(SyslogAddress::Udp("log.example:514".into())),

@@ -67,6 +67,10 @@ pub struct Call {
     /// What the agent says it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What a person said to the agent last, as the agent's side tells it. People read it on the
+    /// card; nothing is decided by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_said: Option<String>,
     /// What waits behind this call in the same batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_remaining: Option<Batch>,
@@ -198,6 +202,7 @@ impl Call {
             agent_mode: None,
             reason: None,
             description: None,
+            person_said: None,
             batch_remaining: None,
             questions: Vec::new(),
             options: Vec::new(),
@@ -304,6 +309,7 @@ impl Call {
             ("cwd", self.cwd.as_ref(), 4096),
             ("reason", self.reason.as_ref(), 10_000),
             ("description", self.description.as_ref(), 10_000),
+            ("person_said", self.person_said.as_ref(), 10_000),
         ] {
             text.map_or(Ok(()), |text| is_no_longer(field, text, most))?;
         }
@@ -406,6 +412,7 @@ impl Call {
             worker: _,
             host: _,
             description: _,
+            person_said: _,
             batch_remaining: _,
             questions: _,
             options: _,

@@ -8,7 +8,7 @@ pub use saving::rule_line;
 use super::{
     Gate, SubmitError,
     ask::{Ask, By, Decision, State, plan::PlannedTarget},
-    call::Call,
+    call::{Appeal, Call},
     evaluate::bytes,
     routes::{Moment, ScheduledDigest},
 };
@@ -110,6 +110,8 @@ fn figures(
         timed_out: ended(&[AskEnd::TimedOut]),
         by_rule: ended(&[AskEnd::ByRule]),
         cancelled: ended(&[AskEnd::Cancelled]),
+        appeals: asks.iter().filter(|ask| ask.call.appeal.is_some() && ask.is_by_people()).count(),
+        overruled: asks.iter().filter(|ask| ask.overrules()).count(),
         median_ms: nearest_rank(&times, 50),
         p90_ms: nearest_rank(&times, 90),
         people,
@@ -142,7 +144,15 @@ impl Gate {
                 Ok(suggestion) => (Some(suggestion), None),
                 Err(why) => (None, Some(why)),
             };
-            kinds.push(DigestKind { rule, calls, asks: asks.len(), suggestion, why_not });
+            let overruled = asks.iter().filter(|ask| ask.overrules()).count();
+            kinds.push(DigestKind {
+                rule,
+                calls,
+                asks: asks.len(),
+                overruled,
+                suggestion,
+                why_not,
+            });
         }
         let reply = figures(&scope, is_complete, &told, kinds);
         let lines = lines(&reply, scope.until.saturating_sub(scope.since));
@@ -241,6 +251,7 @@ type KindKey = (Option<String>, String, Option<&'static str>);
 fn key(ask: &ClosedAsk) -> KindKey {
     let rules: Vec<String> = ask.always.iter().map(Rule::to_string).collect();
     let calls = match rules.as_slice() {
+        _ if ask.call.appeal.is_some() => ask.title.clone(),
         [] if canonical(&ask.call.tool) == "shell_exec" => "shell".to_owned(),
         [] => ask.call.tool.clone(),
         rules => rules.join(" and "),
@@ -301,7 +312,7 @@ impl ClosedAsk {
             end: end(&ask.state, answer.decision, &answer.by),
             open_ms: answer.at.saturating_sub(ask.created_at).max(0),
             people: if by_person { names.collect() } else { Vec::new() },
-            rule: body.rule.clone(),
+            rule: body.call.appeal.as_ref().map(blocked_by).or_else(|| body.rule.clone()),
             always: body.always.clone(),
             exact: body.exact.clone(),
             never,
@@ -312,10 +323,22 @@ impl ClosedAsk {
         })
     }
 
+    /// Whether people released what a machine had blocked.
+    fn overrules(&self) -> bool {
+        self.call.appeal.is_some() && self.end == AskEnd::Approved
+    }
+
     /// Whether people decided.
     fn is_by_people(&self) -> bool {
         !self.people.is_empty()
     }
+}
+
+/// The machine, and its rule where its reason begins with one: `[Data Exfiltration] …`.
+fn blocked_by(appeal: &Appeal) -> String {
+    let Appeal { against, reason } = appeal;
+    let rule = reason.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    rule.map_or_else(|| against.clone(), |(rule, _)| format!("{against} [{rule}]"))
 }
 
 fn same(call: &Call) -> String {
@@ -365,6 +388,12 @@ fn lines(digest: &DigestReply, length_ms: i64) -> Vec<Vec<ReplyPiece>> {
         lines.push(words("These are the latest; there were more."));
     }
     lines.push(words(ends(digest)));
+    if digest.appeals > 0 {
+        let DigestReply { appeals, overruled, .. } = digest;
+        lines.push(words(format!(
+            "Of {appeals} blocked by a machine, people released {overruled}."
+        )));
+    }
     if let (Some(median), Some(p90)) = (digest.median_ms, digest.p90_ms) {
         let (median, p90) = (clock::brief_span(median), clock::brief_span(p90));
         let fast = format!("People answered half within {median} and 9 of 10 within {p90}.");
@@ -418,8 +447,11 @@ fn people(digest: &DigestReply) -> Vec<ReplyPiece> {
 }
 
 fn kind(kind: &DigestKind) -> Vec<Vec<ReplyPiece>> {
-    let mut lines =
-        vec![vec![ReplyPiece::Words(format!("{} × ", kind.asks)), literal(&kind.calls)]];
+    let mut first = vec![ReplyPiece::Words(format!("{} × ", kind.asks)), literal(&kind.calls)];
+    if kind.overruled > 0 {
+        first.push(ReplyPiece::Words(format!(", {} released", kind.overruled)));
+    }
+    let mut lines = vec![first];
     if let Some(found) = &kind.suggestion {
         let rules = saving::rules_of(found);
         let rule = &rules.join(" and ");

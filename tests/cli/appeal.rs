@@ -186,6 +186,22 @@ async fn a_late_yes_by_command_holds_as_long_as_the_config_says() {
     assert_ne!(scoped.code, Some(0), "{scoped:?}");
 }
 
+// The hook that wakes would wake the main agent (seen with 2.1.330).
+#[tokio::test]
+async fn a_subagents_blocked_call_waits_for_its_answer_at_a_terminal_too() {
+    let daemon = Daemon::start("").await;
+    let mut of_subagent = event("PermissionDenied", &copy("Copy"));
+    of_subagent["agent_id"] = json!("a7");
+    let wakes = hook(&daemon, &["--wake"], "1", &of_subagent).await.ends().await;
+    assert_eq!(wakes.short(), (Some(0), ""), "{wakes:?}");
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
+    let mut waits = hook(&daemon, &[], "1", &of_subagent).await;
+    run(&daemon, &["approve", &waits.waits_for().await]).await;
+    let printed: Value = serde_json::from_str(&waits.ends().await.stdout).unwrap();
+    assert_eq!(printed["hookSpecificOutput"]["retry"], true, "{printed}");
+    assert_eq!(decision(&before(&daemon, "1", &copy("Copy")).await), "ask");
+}
+
 #[tokio::test]
 async fn a_call_that_has_to_say_why_is_told_what_is_missing() {
     let rule = "[[answer_rules]]\nname = \"say-why\"\ntool = \"Bash\"\nreason = \"required\"";

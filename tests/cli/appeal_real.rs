@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-const BLOCKED: &str = "Claude Code's auto mode blocked this: [Data Exfiltration] scripted.";
+pub const BLOCKED: &str = "Claude Code's auto mode blocked this: [Data Exfiltration] scripted.";
 
-fn flagged() -> Value {
+pub fn flagged() -> Value {
     json!({"type": "evaluated", "outcome": "flagged", "explanation": "[Data Exfiltration] scripted"})
 }
 
-fn not_flagged() -> Value {
+pub fn not_flagged() -> Value {
     json!({"type": "evaluated", "outcome": "not_flagged"})
 }
 
@@ -29,7 +29,7 @@ async fn blocked(tries: usize) -> Model {
 }
 
 /// Every ask, in whatever state it is now.
-async fn asked(daemon: &Daemon) -> Vec<Value> {
+pub async fn asked(daemon: &Daemon) -> Vec<Value> {
     let mut asked = Vec::new();
     for state in ["open", "answered", "expired", "cancelled"] {
         asked.extend(daemon.all_in(state).await);

@@ -99,13 +99,10 @@ impl Claude {
         if let Route::Flag(_) = route {
             let flags = json!({"cachedFeatureFlags": {"tengu_virtual_knuth": true}});
             std::fs::write(daemon.dir.path().join(".claude.json"), flags.to_string()).unwrap();
-            // Without telemetry it reads no flags. Its vendor is out of reach.
             claude
                 .env_remove("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
-                .env_remove("DISABLE_TELEMETRY")
-                .env("HTTPS_PROXY", "http://127.0.0.1:9")
-                .env("HTTP_PROXY", "http://127.0.0.1:9")
-                .env("NO_PROXY", "127.0.0.1");
+                .env_remove("DISABLE_TELEMETRY");
+            out_of_reach(&mut claude);
         }
         Some(Self { model, work, child: claude.spawn().unwrap() })
     }
@@ -136,6 +133,12 @@ impl Claude {
         let told = self.model.results().iter().map(Value::to_string).collect();
         (self.work.join("made-by-agent.txt").exists(), told)
     }
+}
+
+/// Puts its vendor out of reach: without telemetry it reads no flags.
+pub fn out_of_reach(claude: &mut Command) {
+    let proxy = "http://127.0.0.1:9";
+    claude.env("HTTPS_PROXY", proxy).env("HTTP_PROXY", proxy).env("NO_PROXY", "127.0.0.1");
 }
 
 /// Connects it as a person does.

@@ -2,7 +2,7 @@
 //! `COUNTERSIGN_TEST_CLAUDE` to its binary.
 
 use crate::{
-    claude_real::{AUTO_MODEL, MANUAL_MODEL, bash, connect},
+    claude_real::{AUTO_MODEL, MANUAL_MODEL, bash, connect, out_of_reach},
     daemon::{APPROVER, Daemon, LONG},
     model::Model,
     process::run,
@@ -13,7 +13,9 @@ use std::{fs, path::PathBuf, time::Duration};
 use tokio::process::Command;
 
 /// The line of its dialog.
-const DIALOG: &str = "Do you want to proceed?";
+pub const DIALOG: &str = "Do you want to proceed?";
+
+const IN_AUTO_MODE: [&str; 4] = ["--model", AUTO_MODEL, "--permission-mode", "auto"];
 
 /// Claude Code with its dialog on the screen, and the ask beside it.
 pub struct Claude {
@@ -39,15 +41,23 @@ impl Claude {
         dialog: &str,
     ) -> Option<Self> {
         let model = Model::calling(tool, input).await;
-        let mut claude = Self::start(daemon, model, &["--model", MANUAL_MODEL], &[]).await?;
+        let mut claude = Self::in_manual_mode(daemon, model).await?;
         claude.terminal.shows(dialog).await;
         Some(claude)
     }
 
+    pub async fn in_manual_mode(daemon: &Daemon, model: Model) -> Option<Self> {
+        Self::start(daemon, model, &["--model", MANUAL_MODEL], &[], false).await
+    }
+
     /// Starts it in auto mode, connected with these options.
     pub async fn in_auto_mode(daemon: &Daemon, model: Model, connect: &[&str]) -> Option<Self> {
-        let mode = ["--model", AUTO_MODEL, "--permission-mode", "auto"];
-        Self::start(daemon, model, &mode, connect).await
+        Self::start(daemon, model, &IN_AUTO_MODE, connect, false).await
+    }
+
+    /// The same, where a flag of its vendor has the classifier judge what a hook allows.
+    pub async fn under_flag(daemon: &Daemon, model: Model, connect: &[&str]) -> Option<Self> {
+        Self::start(daemon, model, &IN_AUTO_MODE, connect, true).await
     }
 
     /// Starts it on one prompt, past its first questions.
@@ -56,6 +66,7 @@ impl Claude {
         model: Model,
         options: &[&str],
         connecting: &[&str],
+        flag: bool,
     ) -> Option<Self> {
         let Some(program) = std::env::var_os("COUNTERSIGN_TEST_CLAUDE") else {
             eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");
@@ -71,7 +82,8 @@ impl Claude {
             json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true});
         let known = json!({"hasCompletedOnboarding": true, "theme": "dark",
             "customApiKeyResponses": {"approved": ["sk-ant-none"], "rejected": []},
-            "projects": {work.to_str().unwrap(): trusted}});
+            "projects": {work.to_str().unwrap(): trusted},
+            "cachedFeatureFlags": {"tengu_virtual_knuth": flag}});
         fs::write(home.join(".claude.json"), known.to_string()).unwrap();
         let mut claude = Command::new(program);
         claude
@@ -85,10 +97,15 @@ impl Claude {
             .env("HOME", home)
             .env("ANTHROPIC_BASE_URL", &model.url)
             .env("ANTHROPIC_API_KEY", "sk-ant-none")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("DISABLE_TELEMETRY", "1")
             .env("DISABLE_AUTOUPDATER", "1")
             .kill_on_drop(true);
+        if flag {
+            out_of_reach(&mut claude);
+        } else {
+            claude
+                .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                .env("DISABLE_TELEMETRY", "1");
+        }
         let mut terminal = Terminal::of(claude, 120);
         terminal.patience = LONG * 6;
         Some(Self { terminal, model, work, ask: String::new() })

@@ -494,3 +494,61 @@ async fn a_daemon_killed_while_it_overrules_a_real_codex_lets_it_run_at_most_onc
         eprintln!("killed when it was {step}: ran {} times", runs.lines().count());
     }
 }
+
+/// An MCP server with one tool, whose every call leaves a line.
+const NOTES: &str = r#"
+import sys, json
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    method, result = asked["method"], {}
+    if method == "initialize":
+        result = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
+            "serverInfo": {"name": "notes", "version": "1"}}
+    elif method == "tools/list":
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+        result = {"tools": [{"name": "note", "description": "Notes it", "inputSchema": schema,
+            "annotations": {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}}]}
+    elif method == "tools/call":
+        open(sys.argv[1], "a").write(asked["params"]["arguments"]["text"] + "\n")
+        result = {"content": [{"type": "text", "text": "noted"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"#;
+
+#[tokio::test]
+async fn a_yes_overrules_the_reviewer_of_a_real_codex_for_a_patch_and_a_call_of_an_mcp_server() {
+    let patch =
+        "apply_patch <<'EOP'\n*** Begin Patch\n*** Add File: runs\n+ran\n*** End Patch\nEOP\n";
+    let patch = ("exec_command", json!({ "cmd": patch }));
+    let note = ("mcp__notes/note", json!({"text": "ran"}));
+    for (tool, call, args) in
+        [("apply_patch", patch, json!("ran")), ("mcp__notes__note", note, json!({"text": "ran"}))]
+    {
+        let calls = held(&[call.clone(), call]);
+        let Some(mut codex) = Codex::reviewed(calls).await else { return };
+        let settings = codex.daemon.dir.path().join(".codex/config.toml");
+        let text = fs::read_to_string(&settings).unwrap().replace("workspace-write", "read-only");
+        let (script, runs) = (codex.daemon.dir.path().join("notes.py"), codex.work.join("runs"));
+        fs::write(&script, NOTES).unwrap();
+        let server = format!(
+            "[mcp_servers.notes]\ncommand = \"python3\"\nargs = [\"{}\", \"{}\"]\n",
+            script.display(),
+            runs.display()
+        );
+        fs::write(&settings, text + &server).unwrap();
+        let (_server, _terminal) = codex.shared().await;
+        codex.goes_on().await;
+        let blocked = codex.ask_of(tool).await;
+        assert_eq!(blocked["why"], REVIEWED, "{blocked}");
+        let shown = &blocked["call"]["args"];
+        assert!(shown == &args || shown["changes"].to_string().contains("ran"), "{shown}");
+        codex.says(&["approve", "--yes", blocked["id"].as_str().unwrap()]).await;
+        codex.is_released().await;
+        assert!(!runs.exists(), "{tool}");
+        codex.goes_on().await;
+        codex.model.is_told("call_3").await;
+        assert_eq!(fs::read_to_string(&runs).unwrap(), "ran\n", "{tool}");
+        let asked = codex.daemon.all_in("answered").await;
+        assert_eq!(asked.iter().filter(|ask| ask["call"]["tool"] == tool).count(), 1, "{tool}");
+    }
+}

@@ -8,10 +8,15 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const HOOK: [&str; 3] = ["hook", "claude-code", "-v"];
+const GATE: [&str; 4] = ["hook", "claude-code", "--gate", "-v"];
 
 fn golden(name: &str) -> Value {
     let file = format!("{}/tests/golden/claude-code/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn transcript() -> String {
+    format!("{}/tests/golden/claude-code/transcript.jsonl", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn stdin(golden: &Value) -> String {
@@ -104,6 +109,52 @@ async fn a_write_says_what_it_replaces_on_the_machine_of_the_agent() {
         run(&daemon, &["deny", &id]).await;
         hook.ends().await;
     }
+}
+
+#[tokio::test]
+async fn a_card_quotes_what_a_person_said_last_where_the_config_wants_it() {
+    for (config, said) in [("", Value::Null), ("[agents]\nperson_said = true\n", json!("spawn it"))]
+    {
+        let daemon = Daemon::start(config).await;
+        for (hook, name) in [(&HOOK[..], "PermissionRequest"), (&GATE[..], "PreToolUse")] {
+            let mut event = golden("01_hook_allow_once")["frames"][0]["data"].clone();
+            event["hook_event_name"] = json!(name);
+            event["transcript_path"] = json!(transcript());
+            let mut hook = start(&daemon, hook).input(&event.to_string()).await;
+            let id = hook.waits_for().await;
+            let ask = daemon.read(&id).await;
+            assert_eq!(ask["call"]["person_said"], said, "{name}");
+            let shown = run(&daemon, &["pending", "--full"]).await.stdout;
+            assert_eq!(shown.contains("says it was told"), !said.is_null(), "{shown}");
+            run(&daemon, &["approve", "--yes", &id]).await;
+            hook.ends().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_transcript_that_cannot_be_read_holds_nothing_up() {
+    let daemon = Daemon::start("[agents]\nperson_said = true\n").await;
+    let mut event = golden("01_hook_allow_once")["frames"][0]["data"].clone();
+    for path in [json!("/nowhere/at/all.jsonl"), json!(daemon.dir.path()), json!(""), Value::Null] {
+        event["transcript_path"] = path;
+        let (hook, id) = asking(&daemon, &event.to_string()).await;
+        assert_eq!(daemon.read(&id).await["call"]["person_said"], Value::Null);
+        run(&daemon, &["approve", "--yes", &id]).await;
+        assert!(printed(&hook.ends().await).to_string().contains("allow"));
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_said_is_no_reason_of_the_agent() {
+    let rule = "[[answer_rules]]\nname = \"pushes\"\ntool = \"Bash\"\nreason = \"required\"\n";
+    let daemon = Daemon::start(&format!("[agents]\nperson_said = true\n{rule}")).await;
+    let mut event = golden("01_hook_allow_once")["frames"][0]["data"].clone();
+    event["tool_input"] = json!({"command": "git push origin main"});
+    event["transcript_path"] = json!(transcript());
+    let said = printed(&start(&daemon, &HOOK).input(&event.to_string()).await.ends().await);
+    assert!(said.to_string().contains("the rule pushes wants a reason"), "{said}");
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
 }
 
 #[tokio::test]

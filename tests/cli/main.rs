@@ -28,6 +28,7 @@ mod appeal_real;
 mod approvers;
 mod ask_lines;
 mod asking;
+mod auto_terminal_real;
 mod chat_model;
 #[cfg(feature = "telegram")]
 mod chats;

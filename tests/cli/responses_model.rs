@@ -60,9 +60,13 @@ async fn reply(State(script): State<Arc<Script>>, request: Option<Json<Value>>) 
     let done = input.iter().filter(is_output).count();
     script.told.send_replace(request["input"].to_string());
     match script.calls.get(done) {
-        Some((tool, arguments)) => sent(json!({"type": "function_call",
-            "id": format!("fc_{done}"), "call_id": format!("call_{done}"), "name": tool,
-            "status": "completed", "arguments": arguments.to_string()})),
+        Some((tool, arguments)) => {
+            let (namespace, name) = tool.split_once('/').unzip();
+            sent(json!({"type": "function_call", "id": format!("fc_{done}"),
+                "call_id": format!("call_{done}"), "name": name.unwrap_or(tool),
+                "namespace": namespace, "status": "completed",
+                "arguments": arguments.to_string()}))
+        }
         None => says("All done."),
     }
 }

@@ -18,6 +18,33 @@ async fn countersign(home: &Path, args: &[&str]) -> Ended {
 }
 
 #[tokio::test]
+async fn a_gate_of_dialogs_goes_into_no_settings_that_a_project_can_change() {
+    let home = tempfile::tempdir().unwrap();
+    let project = home.path().join("shop/.claude");
+    fs::create_dir_all(&project).unwrap();
+    fs::create_dir_all(home.path().join(".claude")).unwrap();
+    let connect = |gate: &'static str, file: &Path| {
+        let (file, home) = (file.to_str().unwrap().to_owned(), home.path());
+        async move {
+            countersign(home, &["connect", "claude-code", gate, "--yes", "--settings", &file]).await
+        }
+    };
+    for name in ["settings.json", "settings.local.json", "other.json"] {
+        let file = project.join(name);
+        let refused = connect("--gate=dialog", &file).await;
+        let why = "`--gate=dialog` belongs into your own settings or into managed ones, which no \
+                   project can change: leave out --settings, or name /";
+        assert_eq!((refused.code, refused.stderr.contains(why)), (Some(1), true), "{refused:?}");
+        assert!(!file.exists());
+    }
+    let own = home.path().join(".claude/settings.json");
+    for (gate, file) in [("--gate=dialog", own), ("--gate", project.join("settings.json"))] {
+        let connected = connect(gate, &file).await;
+        assert_eq!((connected.code, file.exists()), (Some(0), true), "{connected:?}");
+    }
+}
+
+#[tokio::test]
 async fn connect_shows_the_change_keeps_the_rest_and_disconnect_undoes_it() {
     let home = tempfile::tempdir().unwrap();
     let (folder, file) = (home.path().join(".claude"), home.path().join(".claude/settings.json"));

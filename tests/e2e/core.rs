@@ -265,6 +265,56 @@ async fn malformed_and_oversized_requests_get_a_sentence_and_change_nothing() {
 }
 
 #[tokio::test]
+async fn a_field_or_parameter_that_no_request_has_is_refused_by_name() {
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&shell("git push")).await;
+    let agent = || json!({"agent": "t"});
+    for (path, body) in [
+        (format!("/v1/asks/{id}/answer"), json!({"decision": "approve"})),
+        (format!("/v1/asks/{id}/cancel"), json!({"reason": "aborted"})),
+        (format!("/v1/parked/{id}/ended"), json!({"epoch": 0})),
+        ("/v1/executions".into(), json!({"token": "x"})),
+        ("/v1/sessions/s/mode".into(), json!({"agent": "t", "mode": "default"})),
+        ("/v1/sessions/s/abort".into(), agent()),
+        ("/v1/sessions/s/end".into(), agent()),
+        ("/v1/rules/explain".into(), json!({"tool": "Bash"})),
+        ("/v1/rules/try".into(), json!({})),
+        ("/v1/approvers/explain".into(), json!({})),
+        ("/v1/pause".into(), json!({"mode": "hold"})),
+        ("/v1/log/key".into(), json!({})),
+        ("/v1/tokens".into(), json!({"name": "ci"})),
+        ("/v1/tokens/ci/rotate".into(), json!({})),
+        ("/v1/pairings".into(), json!({})),
+    ] {
+        let mut more = body.clone();
+        more["raeson"] = json!("aborted");
+        let (status, reply) = daemon.post(&path, APPROVER, &more).await;
+        assert!(matches!(status, 400 | 422) && is_named(&reply), "{path}: {status} {reply}");
+    }
+    for path in ["/v1/calls", "/v1/calls/ahead", &format!("/v1/parked/{id}/take"), "/v1/nono"] {
+        let (status, reply) =
+            daemon.post(&format!("{path}?raeson=x"), APPROVER, &shell("ls")).await;
+        assert!(matches!(status, 400 | 422) && is_named(&reply), "{path}: {status} {reply}");
+    }
+    for path in [
+        "/v1/asks",
+        &format!("/v1/asks/{id}"),
+        "/v1/events",
+        "/v1/history",
+        "/v1/digest",
+        "/v1/log",
+    ] {
+        let (status, reply) = daemon.get(&format!("{path}?raeson=x"), APPROVER).await;
+        assert!(matches!(status, 400 | 422) && is_named(&reply), "{path}: {status} {reply}");
+    }
+    assert_eq!(daemon.read(&id).await["state"], "open");
+}
+
+fn is_named(reply: &serde_json::Value) -> bool {
+    reply["error"].as_str().is_some_and(|error| error.contains("unknown field `raeson`"))
+}
+
+#[tokio::test]
 async fn two_approvers_at_once_make_one_answer() {
     let daemon = Daemon::start("").await;
     for round in 0..10 {

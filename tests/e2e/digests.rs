@@ -265,3 +265,41 @@ async fn a_digest_that_was_due_while_no_daemon_ran_is_sent_once_to_each_of_its_t
     assert_eq!(team.telegram.violations(), Vec::<String>::new());
     assert_eq!(team.discord.violations(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn how_often_people_overrule_a_machine_stands_there_by_its_rule_and_the_command() {
+    let daemon = Daemon::start("").await;
+    let auto = "Claude Code's auto mode";
+    for (command, reason, answer) in [
+        ("scp a b:", "[Data Exfiltration] sends a file out", "approve"),
+        ("scp a b:", "[Data Exfiltration] sends it again", "approve"),
+        ("make deploy", "[Production] deploys", "deny"),
+        ("make all", "", "approve"),
+    ] {
+        let appeal = json!({"against": auto, "reason": reason});
+        let mut call = shell(command);
+        call["appeal"] = appeal;
+        let id = daemon.ask(&call).await;
+        let (status, reply) = daemon.answer(&id, &json!({"decision": answer})).await;
+        assert_eq!((status, &reply["applied"]), (200, &json!(true)), "{reply}");
+        // The retry runs, so that the next block is another one.
+        daemon.call(&shell(command)).await;
+    }
+    let (_, digest) = daemon.get("/v1/digest", APPROVER).await;
+    assert_eq!((&digest["appeals"], &digest["overruled"]), (&json!(4), &json!(3)), "{digest:#}");
+    let kinds = digest["kinds"].as_array().unwrap().iter();
+    let mut kinds: Vec<_> =
+        kinds.map(|it| json!([it["rule"], it["calls"], it["asks"], it["overruled"]])).collect();
+    kinds.sort_by_key(ToString::to_string);
+    assert_eq!(
+        kinds,
+        [
+            json!(["Claude Code's auto mode [Data Exfiltration]", "scp a b:", 2, 2]),
+            json!(["Claude Code's auto mode [Production]", "make deploy", 1, 0]),
+            json!(["Claude Code's auto mode", "make all", 1, 1]),
+        ]
+    );
+    let lines = digest["lines"].to_string();
+    assert!(lines.contains("Of 4 blocked by a machine, people released 3."), "{lines}");
+    assert!(lines.contains("2 × scp a b:, 2 released"), "{lines}");
+}

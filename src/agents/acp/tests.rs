@@ -1,6 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
-use crate::acp::{call::AcpCall, form::Form, request::PermissionOptions};
+use crate::{
+    acp::{AcpContext, AcpProxy, Prompts, call::AcpCall, form::Form, request::PermissionOptions},
+    hosted::{Forward, HostedSession, Step},
+};
 use countersign_client::{Decided, Ending};
 use countersign_domain::Decision;
 use serde_json::{Value, json};
@@ -87,5 +90,50 @@ fn a_form_that_a_card_cannot_show_is_left_to_the_editor() {
         json!({}),
     ] {
         assert_eq!(Form::read(params.as_object().unwrap()), None, "{params}");
+    }
+}
+
+/// What the proxy does where a session is opened with these modes, and a mode is wanted.
+fn opened(wanted: Option<&str>, modes: &Value) -> (AcpProxy, Vec<Step>) {
+    let mode = wanted.map(str::to_owned);
+    let around = AcpContext { program: "acp".into(), host: None, run: "r".into(), mode };
+    let mut proxy = AcpProxy::new(around, Prompts::Here);
+    let line = |value: Value| value.to_string().into_bytes();
+    let new = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/w"}});
+    assert_eq!(proxy.host_line(&line(new)).0, Forward::On);
+    let result = json!({"sessionId": "s", "modes": modes});
+    let (forward, steps) =
+        proxy.engine_line(&line(json!({"jsonrpc": "2.0", "id": 1, "result": result})));
+    assert_eq!(forward, Forward::On, "the editor gets its reply");
+    (proxy, steps)
+}
+
+#[test]
+fn the_agent_is_asked_for_the_mode_that_its_person_wants_and_the_editor_sees_no_reply() {
+    let modes = json!({"currentModeId": "auto",
+        "availableModes": [{"id": "auto", "name": "Auto"}, {"id": "default", "name": "Always Ask"}]});
+    for wanted in [None, Some("auto")] {
+        assert_eq!(opened(wanted, &modes).1, []);
+    }
+    let (mut proxy, steps) = opened(Some("default"), &modes);
+    let asked = json!({"jsonrpc": "2.0", "id": "countersign-r-mode-1",
+        "method": "session/set_mode", "params": {"sessionId": "s", "modeId": "default"}});
+    assert_eq!(steps, [Step::Send(asked.to_string())]);
+    let refused = json!({"jsonrpc": "2.0", "id": "countersign-r-mode-1",
+        "error": {"code": -32603, "message": "not now"}});
+    let log = "acp does not take the mode `default`: not now".to_owned();
+    let reply = proxy.engine_line(refused.to_string().as_bytes());
+    assert_eq!(reply, (Forward::Stays, vec![Step::Log(log)]));
+    let again = proxy.engine_line(refused.to_string().as_bytes());
+    assert_eq!(again, (Forward::On, Vec::new()), "only its own reply is kept back");
+}
+
+#[test]
+fn a_mode_that_an_agent_does_not_offer_is_said() {
+    let modes =
+        json!({"currentModeId": "auto", "availableModes": [{"id": "auto"}, {"id": "plan"}]});
+    for (modes, offers) in [(modes, "use auto, plan"), (Value::Null, "it offers none")] {
+        let log = format!("acp has no mode `default`, and stays in its own: {offers}");
+        assert_eq!(opened(Some("default"), &modes).1, [Step::Log(log)]);
     }
 }

@@ -86,6 +86,14 @@ impl HookRequest for BlockedCall {
         HookReply::Print(retry)
     }
 
+    fn is_of_subagent(&self) -> bool {
+        self.request.is_of_subagent()
+    }
+
+    fn person_said(&self) -> Option<String> {
+        self.request.person_said()
+    }
+
     fn wakes(&self, decided: &Decided) -> Option<String> {
         let released = decided.decision == Decision::Approve;
         // What wakes Claude says that nothing in it is a person's word, so this is a fact.

@@ -61,6 +61,10 @@ impl HookRequest for GatedCall {
         Ok(Call { rules_only: self.rules_only, ..call })
     }
 
+    fn person_said(&self) -> Option<String> {
+        self.request.person_said()
+    }
+
     fn leaves(&self, decided: &Decided) -> bool {
         self.rules_only && decided.ending == Ending::Left
     }

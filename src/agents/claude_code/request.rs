@@ -1,5 +1,6 @@
 //! A permission request of Claude Code: its call, and the encoding of the decision.
 
+use super::transcript;
 use crate::{
     agent::{HookReply, HookRequest},
     hook_call::message,
@@ -12,7 +13,7 @@ use countersign_domain::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 /// The agent's name in its calls.
 pub(super) const NAME: &str = "claude-code";
@@ -82,9 +83,17 @@ impl HookRequest for PermissionRequest {
         })
     }
 
+    fn is_of_subagent(&self) -> bool {
+        self.agent_id.is_some()
+    }
+
     // The main agent's dialog comes at once, that of a subagent behind its hook (seen with 2.1.330).
     fn holds_dialog(&self) -> Option<Duration> {
-        self.agent_id.is_some().then_some(SUBAGENT)
+        self.is_of_subagent().then_some(SUBAGENT)
+    }
+
+    fn person_said(&self) -> Option<String> {
+        transcript::person_said(Path::new(self.transcript()?))
     }
 
     fn reply(&self, decided: &Decided) -> HookReply {
@@ -121,11 +130,6 @@ impl PermissionRequest {
     /// Claude's tool.
     pub(super) fn tool(&self) -> &str {
         &self.tool_name
-    }
-
-    /// Whether a subagent makes the call.
-    pub(super) fn is_of_subagent(&self) -> bool {
-        self.agent_id.is_some()
     }
 
     /// The file with the conversation.

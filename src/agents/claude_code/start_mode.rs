@@ -17,6 +17,17 @@ const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
+/// Those of this system.
+pub(super) const MANAGED_HERE: &str =
+    if cfg!(target_os = "macos") { MANAGED[1] } else { MANAGED[0] };
+
+/// Whether this file is the user's own, or the administrator's.
+// FAIL-CLOSED: what is not known to be one of them may be a project's.
+pub(super) fn is_no_projects(file: &Path, user: &Path) -> bool {
+    let real = |file: &Path| fs::canonicalize(file).or_else(|_| std::path::absolute(file)).ok();
+    let all = MANAGED.iter().map(Path::new).chain([user]);
+    real(file).is_some_and(|file| all.filter_map(real).any(|one| one == file))
+}
 
 /// What decides the mode, beside the settings.
 #[derive(Debug, Clone, Default)]

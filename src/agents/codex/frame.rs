@@ -90,6 +90,8 @@ pub(super) struct CodexThread {
     pub cwd: Option<String>,
     /// The changes of files that it makes, by item.
     pub changes: Vec<(String, Value)>,
+    /// The calls of MCP tools that it makes, by item.
+    pub mcp_calls: Vec<(String, Value)>,
 }
 
 /// Who answers the requests of a thread.
@@ -173,8 +175,11 @@ fn notification(method: &str, params: &Map<String, Value>) -> CodexFrame {
             CodexFrame::Thread(CodexThread { id: thread, waits, runs, ..CodexThread::default() })
         }
         "item/started" => {
-            let changes = params.get("item").and_then(changes).into_iter().collect();
-            CodexFrame::Thread(CodexThread { id: thread, changes, ..CodexThread::default() })
+            let item = params.get("item");
+            let changes = item.and_then(changes).into_iter().collect();
+            let mcp_calls = item.and_then(mcp_call).into_iter().collect();
+            let told = CodexThread { id: thread, changes, mcp_calls, ..CodexThread::default() };
+            CodexFrame::Thread(told)
         }
         "serverRequest/resolved" => match params.get("requestId") {
             Some(id) => CodexFrame::Resolved { thread, id: id.clone() },
@@ -224,6 +229,7 @@ fn reply(asked: &str, result: &Value) -> CodexFrame {
                 reviewer: result.get("approvalsReviewer").and_then(reviewer),
                 cwd: text("cwd"),
                 changes: items.filter_map(changes).collect(),
+                mcp_calls: Vec::new(),
             })
         }
         asked if asked.starts_with(REVIEW) => {
@@ -262,6 +268,16 @@ fn changes(item: &Value) -> Option<(String, Value)> {
     let id = item.get("id")?.as_str()?.to_owned();
     let changes = item.get("changes").filter(|changes| changes.is_array())?;
     is_change.then(|| (id, changes.clone()))
+}
+
+/// The call of an item that calls a tool of an MCP server.
+fn mcp_call(item: &Value) -> Option<(String, Value)> {
+    let is_call = item.get("type")?.as_str()? == "mcpToolCall";
+    let id = item.get("id")?.as_str()?.to_owned();
+    let part = |name: &str| Some((name.to_owned(), item.get(name)?.clone()));
+    let call: Option<Map<String, Value>> =
+        ["server", "tool", "arguments"].map(part).into_iter().collect();
+    call.filter(|_| is_call).map(|call| (id, call.into()))
 }
 
 /// The words of an item that is a message of the agent.

@@ -46,6 +46,7 @@ struct WaitingRequest {
 struct KnownThread {
     cwd: Option<String>,
     changes: HashMap<String, Value>,
+    mcp_calls: HashMap<String, Value>,
     /// Its requests come here.
     is_followed: bool,
     /// Who answers them, where that is known of its turn.
@@ -102,10 +103,11 @@ impl OpenRequests {
 
     /// Takes in what is known of a thread; returns the frames to send.
     pub(super) fn thread(&mut self, told: CodexThread) -> Vec<Value> {
-        let CodexThread { id, waits, runs, reviewer, cwd, changes } = told;
+        let CodexThread { id, waits, runs, reviewer, cwd, changes, mcp_calls } = told;
         let thread = self.threads.entry(id.clone()).or_default();
         thread.cwd = cwd.or(thread.cwd.take());
         thread.changes.extend(changes);
+        thread.mcp_calls.extend(mcp_calls);
         // The next turn may have another one.
         thread.reviewer = reviewer.or(thread.reviewer.take()).filter(|_| runs != Some(false));
         // What a reviewer denies is told only to those who follow the thread.
@@ -144,6 +146,13 @@ impl OpenRequests {
     pub(super) fn call_of(&self, thread: &str, id: &Value) -> Option<Call> {
         let open = self.open.get(&(thread.to_owned(), id.to_string()))?;
         Some(open.request.call.clone())
+    }
+
+    /// The changes or the call of an item, and the folder of its thread.
+    pub(super) fn known_of(&self, thread: &str, item: &str) -> Option<(Value, String)> {
+        let thread = self.threads.get(thread)?;
+        let known = thread.changes.get(item).or_else(|| thread.mcp_calls.get(item))?;
+        Some((known.clone(), thread.cwd.clone()?))
     }
 
     /// Takes in a request; returns the frames to send.

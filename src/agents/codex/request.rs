@@ -15,6 +15,9 @@ use std::collections::{HashSet, VecDeque};
 /// The agent's name in its calls.
 pub(super) const NAME: &str = "codex";
 
+/// Its tool that changes files.
+pub(super) const APPLY_PATCH: &str = "apply_patch";
+
 /// A request that a person can answer here.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CodexRequest {
@@ -29,6 +32,8 @@ pub(super) struct CodexRequest {
 enum RequestKind {
     /// A command to run, or files to change.
     Approval,
+    /// A tool of an MCP server to call.
+    McpCall,
     Questions(QuestionIds),
 }
 
@@ -90,7 +95,7 @@ impl CodexRequest {
         let (kind, tool, args, questions) = match request.method.as_str() {
             "item/commandExecution/requestApproval" => {
                 let (tool, args) = command(params)?;
-                (RequestKind::Approval, tool, args, Vec::new())
+                (RequestKind::Approval, tool.to_owned(), args, Vec::new())
             }
             "item/fileChange/requestApproval" => {
                 let changes = context.changes?.as_array().filter(|changes| !changes.is_empty())?;
@@ -98,11 +103,15 @@ impl CodexRequest {
                 if let Some(root) = params.get("grantRoot").filter(|root| !root.is_null()) {
                     args.insert("grantRoot".to_owned(), root.clone());
                 }
-                (RequestKind::Approval, "apply_patch", args.into(), Vec::new())
+                (RequestKind::Approval, APPLY_PATCH.to_owned(), args.into(), Vec::new())
+            }
+            "mcpServer/elicitation/request" => {
+                let (tool, args) = mcp_call(params)?;
+                (RequestKind::McpCall, tool, args, Vec::new())
             }
             "item/tool/requestUserInput" => {
                 let (ids, questions) = questions(params)?;
-                (RequestKind::Questions(ids), "request_user_input", json!({}), questions)
+                (RequestKind::Questions(ids), "request_user_input".to_owned(), json!({}), questions)
             }
             _ => return None,
         };
@@ -135,9 +144,9 @@ impl CodexRequest {
             (_, _, RequestKind::Questions(_)) | (Decision::Answer | Decision::Edit, ..) => {
                 return None;
             }
-            (Decision::Approve, ..) => json!({"decision": "accept"}),
-            (Decision::Deny, ending, _) if stops(ending) => json!({"decision": "cancel"}),
-            (Decision::Deny, ..) => json!({"decision": "decline"}),
+            (Decision::Approve, ..) => self.kind.said("accept"),
+            (Decision::Deny, ending, _) if stops(ending) => self.kind.said("cancel"),
+            (Decision::Deny, ..) => self.kind.said("decline"),
         };
         let says_why = match &decided.ending {
             Ending::Answered(answer) => !answer.stop && answer.reason.is_some(),
@@ -155,11 +164,19 @@ impl CodexRequest {
 
     /// The denial where nobody decided and no terminal can; `why` is for the model.
     pub(super) fn denial(&self, why: &str) -> CodexReply {
-        let result = match self.kind {
-            RequestKind::Approval => json!({"decision": "decline"}),
-            RequestKind::Questions(_) => json!({"answers": {}}),
-        };
+        let result = self.kind.said("decline");
         CodexReply { result, words: Some(for_the_model(why)) }
+    }
+}
+
+impl RequestKind {
+    /// An approval or a denial, in the words of its request; of questions there is none.
+    fn said(&self, word: &str) -> Value {
+        match self {
+            Self::Approval => json!({ "decision": word }),
+            Self::McpCall => json!({ "action": word }),
+            Self::Questions(_) => json!({"answers": {}}),
+        }
     }
 }
 
@@ -200,6 +217,39 @@ pub(super) fn command(params: &Map<String, Value>) -> Option<(&'static str, Valu
     }
     Some((tool, args.into()))
 }
+
+/// The name of a tool of an MCP server, as Codex's models call it.
+pub(super) fn mcp_tool(server: &str, tool: &str) -> String {
+    format!("mcp__{server}__{tool}")
+}
+
+/// The tool and the arguments of a request to call a tool of an MCP server (seen with 0.169.0).
+// FAIL-CLOSED: a form of the server's own, and whatever else is not understood, is left to the
+// terminal.
+fn mcp_call(params: &Map<String, Value>) -> Option<(String, Value)> {
+    let is_known = |name: &String| {
+        let known = ["threadId", "turnId", "serverName", "mode", "_meta", "message"];
+        known.contains(&name.as_str()) || name == "requestedSchema"
+    };
+    let about = params.get("_meta")?.as_object()?;
+    let is_of_tool = |name: &String| name.starts_with("tool_") || name == "persist";
+    let is = |map: &Map<String, Value>, name: &str, value: &str| {
+        map.get(name).and_then(Value::as_str) == Some(value)
+    };
+    let asks_nothing = params.get("requestedSchema")?.get("properties")?.as_object()?.is_empty();
+    let understood = asks_nothing
+        && params.keys().all(is_known)
+        && is(params, "mode", "form")
+        && is(about, KIND, "mcp_tool_call")
+        && about.keys().all(|name| name == KIND || is_of_tool(name));
+    let text = |map: &Map<String, Value>, name: &str| Some(map.get(name)?.as_str()?.to_owned());
+    let tool = mcp_tool(&text(params, "serverName")?, &text(about, "tool_name")?);
+    let args = about.get("tool_params").filter(|args| args.is_object())?;
+    understood.then(|| (tool, args.clone()))
+}
+
+/// Says in a request's `_meta` what is approved.
+const KIND: &str = "codex_approval_kind";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -333,7 +383,12 @@ impl ToldChange {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "tests fail by panicking"
+    )]
     use super::*;
     use crate::{
         answered,
@@ -442,6 +497,48 @@ mod tests {
         assert_eq!(asked("item/tool/requestUserInput", params(&twice)), None);
         assert_eq!(command(&json!({"cwd": 5})), None);
         assert_eq!(command(&json!({"reason": ["Build it?"]})), None);
+    }
+
+    #[test]
+    fn a_call_of_an_mcp_server_is_asked_for_and_its_form_is_not() {
+        let about = json!({"codex_approval_kind": "mcp_tool_call", "tool_name": "note",
+            "tool_params": {"text": "hello"}, "persist": ["session"]});
+        let asked = |name: &str, value: Value| {
+            let mut params = json!({"threadId": "t", "turnId": "u", "serverName": "x",
+                "mode": "form", "_meta": about, "message": "Allow it?",
+                "requestedSchema": {"type": "object", "properties": {}}});
+            match name.strip_prefix("_meta.") {
+                Some(name) => params["_meta"][name] = value,
+                None => params[name] = value,
+            }
+            let request = request("mcpServer/elicitation/request", params);
+            CodexRequest::of(&request, RequestContext::default())
+        };
+        let call = asked("mode", json!("form")).unwrap();
+        assert_eq!(
+            (&*call.call.tool, &call.call.args),
+            ("mcp__x__note", &json!({"text": "hello"}))
+        );
+        for (decision, word) in [(Decision::Approve, "accept"), (Decision::Deny, "decline")] {
+            let answer = answered::by_ana(decision, |_| {});
+            let ending = Ending::Answered(answer);
+            let reason = "Ana".to_owned();
+            let decided = Decided { decision, reason, message: None, ask: None, ending };
+            assert_eq!(call.reply(&decided).unwrap().result, json!({ "action": word }));
+        }
+        let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+        for (name, value) in [
+            ("mode", json!("url")),
+            ("requestedSchema", schema),
+            ("serverName", Value::Null),
+            ("url", json!("https://x.example")),
+            ("_meta.codex_approval_kind", json!("other")),
+            ("_meta.tool_name", Value::Null),
+            ("_meta.tool_params", json!("hello")),
+            ("_meta.grants", json!("everything")),
+        ] {
+            assert_eq!(asked(name, value), None, "{name}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use crate::codex::{
     frame::{self, REVIEW, Reviewer},
     open_requests::wait_for,
-    request::{NAME, command},
+    request::{APPLY_PATCH, NAME, command, mcp_tool},
 };
 use countersign_client::Client;
 use countersign_domain::{
@@ -52,6 +52,9 @@ pub(super) struct Review {
     completed_at_ms: i64,
     review: ReviewVerdict,
     action: Map<String, Value>,
+    /// The changes or the call of the item that was reviewed, and the folder of its thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    known: Option<(Value, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,15 +89,41 @@ impl Review {
         self.thread_id == thread
     }
 
+    /// The thread and the item that were reviewed.
+    pub(super) fn item(&self) -> (&str, &str) {
+        (&self.thread_id, self.target_item_id.as_deref().unwrap_or_default())
+    }
+
+    /// The same with what is known of its item: the review itself does not say what would change.
+    pub(super) fn of_item(self, known: Option<(Value, String)>) -> Self {
+        Self { known, ..self }
+    }
+
     /// The call that was denied; `None` where a card could not show it whole.
     fn call(&self, host: Option<&str>) -> Option<Call> {
         let text = |key: &str| self.action.get(key).and_then(Value::as_str);
-        let known = |key: &String| ["type", "source", "command", "cwd"].contains(&key.as_str());
-        if text("type")? != "command" || !self.action.keys().all(known) {
-            return None;
-        }
-        let whole = Map::from_iter([("command".to_owned(), json!(text("command")?))]);
-        let (tool, args) = command(&whole)?;
+        let has_only = |known: &[&str]| self.action.keys().all(|key| known.contains(&key.as_str()));
+        let (tool, args, cwd) = match text("type")? {
+            "command" if has_only(&["type", "source", "command", "cwd"]) => {
+                let whole = Map::from_iter([("command".to_owned(), json!(text("command")?))]);
+                let (tool, args) = command(&whole)?;
+                (tool.to_owned(), args, text("cwd")?)
+            }
+            "applyPatch" if has_only(&["type", "cwd", "files"]) => {
+                let changes = self.changes()?;
+                (APPLY_PATCH.to_owned(), json!({ "changes": changes }), &*self.known.as_ref()?.1)
+            }
+            "mcpToolCall" => {
+                let (call, cwd) = self.known.as_ref()?;
+                let (server, tool) = (text("server")?, text("toolName")?);
+                let is =
+                    |name: &str, value: &str| call.get(name).and_then(Value::as_str) == Some(value);
+                let is_it = is("server", server) && is("tool", tool);
+                let args = call.get("arguments").filter(|args| args.is_object() && is_it)?;
+                (mcp_tool(server, tool), args.clone(), &**cwd)
+            }
+            _ => return None,
+        };
         let reason = self.review.rationale.as_deref().unwrap_or_default().trim();
         let reason = reason.trim_end_matches('.').chars().take(2_000).collect();
         Some(Call {
@@ -102,17 +131,30 @@ impl Review {
                 format!("{REVIEW}{}/{}", self.thread_id, self.review_id).as_bytes(),
             )),
             host: host.map(str::to_owned),
-            cwd: Some(text("cwd")?.to_owned()),
+            cwd: Some(cwd.to_owned()),
             appeal: Some(Appeal { against: AGAINST.to_owned(), reason }),
             ..Call::new(NAME, &self.thread_id, tool, args)
         })
     }
 
+    /// The changes of the patch that was denied.
+    // FAIL-CLOSED: the review names files alone; each of them has to be among the changes.
+    fn changes(&self) -> Option<&Vec<Value>> {
+        let changes = self.known.as_ref()?.0.as_array()?;
+        let files = self.action.get("files")?.as_array().filter(|files| !files.is_empty())?;
+        let is_changed =
+            |file: &Value| changes.iter().any(|change| change.get("path") == Some(file));
+        files.iter().all(is_changed).then_some(changes)
+    }
+
     /// The same in the words in which Codex takes it back.
     fn event(&self) -> Value {
-        let mut action = self.action.clone();
-        if let Some(Value::String(source)) = action.get_mut("source") {
-            *source = super::snake(source);
+        let mut action: Map<String, Value> =
+            self.action.iter().map(|(name, value)| (super::snake(name), value.clone())).collect();
+        for name in ["type", "source"] {
+            if let Some(Value::String(word)) = action.get_mut(name) {
+                *word = super::snake(word);
+            }
         }
         let status = match self.review.status {
             ReviewStatus::Denied => "denied",
@@ -564,6 +606,61 @@ mod tests {
             let mut params = recorded().0[1]["params"].clone();
             params["review"]["status"] = json!(status);
             assert_eq!(Review::of(params.as_object().unwrap()), None, "{status}");
+        }
+    }
+
+    /// A review of this action, with what is known of its item.
+    fn of_action(action: Value, known: Value) -> Review {
+        let action = action.as_object().unwrap().clone();
+        Review { action, ..review() }.of_item(Some((known, "/home/ana/shop".to_owned())))
+    }
+
+    // Codex 0.169.0, as are the requests of the retries below.
+    #[test]
+    fn a_patch_is_shown_with_its_changes_and_taken_back_in_codexs_words() {
+        let action = json!({"type": "applyPatch", "cwd": "/home/ana/shop", "files": ["/etc/motd"]});
+        let changes = json!([{"path": "/etc/motd", "kind": {"type": "add"}, "diff": "hello\n"}]);
+        let review = of_action(action.clone(), changes.clone());
+        let call = review.call(None).unwrap();
+        assert_eq!((&*call.tool, &call.args), (APPLY_PATCH, &json!({"changes": changes})));
+        let words = json!({"type": "apply_patch", "cwd": "/home/ana/shop", "files": ["/etc/motd"]});
+        assert_eq!(review.event()["action"], words);
+        let other = json!([{"path": "/etc/issue", "kind": {"type": "add"}, "diff": ""}]);
+        for known in [other, json!([]), json!({}), Value::Null] {
+            assert_eq!(of_action(action.clone(), known.clone()).call(None), None, "{known}");
+        }
+        assert_eq!(review.of_item(None).call(None), None);
+    }
+
+    #[test]
+    fn a_call_of_an_mcp_server_is_shown_with_its_arguments_and_its_retry_is_the_same_call() {
+        let action = json!({"type": "mcpToolCall", "server": "x", "toolName": "note",
+            "connectorId": null, "connectorName": null, "toolTitle": null});
+        let known = json!({"server": "x", "tool": "note", "arguments": {"text": "hello"}});
+        let review = of_action(action.clone(), known);
+        let call = review.call(None).unwrap();
+        assert_eq!((&*call.tool, &call.args), ("mcp__x__note", &json!({"text": "hello"})));
+        let words = &review.event()["action"];
+        assert_eq!(
+            (&words["type"], &words["tool_name"]),
+            (&json!("mcp_tool_call"), &json!("note"))
+        );
+        let about = json!({"codex_approval_kind": "mcp_tool_call", "tool_name": "note",
+            "persist": ["session", "always"], "tool_description": "Notes",
+            "tool_params": {"text": "hello"}});
+        let params = json!({"threadId": call.session, "turnId": "u", "serverName": "x",
+            "mode": "form", "_meta": about, "message": "Allow it?",
+            "requestedSchema": {"type": "object", "properties": {}}});
+        let asked = json!({"method": "mcpServer/elicitation/request", "id": 0, "params": params});
+        let CodexFrame::Request(asked) = frame::read(&asked.to_string()) else { panic!("{asked}") };
+        let cwd = Some("/home/ana/shop");
+        let context = crate::codex::request::RequestContext { cwd, ..Default::default() };
+        assert!(is_same(&call, &CodexRequest::of(&asked, context).unwrap().call));
+        for known in [
+            json!({"server": "y", "tool": "note", "arguments": {}}),
+            json!({"server": "x", "tool": "note", "arguments": null}),
+        ] {
+            assert_eq!(of_action(action.clone(), known.clone()).call(None), None, "{known}");
         }
     }
 

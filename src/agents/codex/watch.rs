@@ -198,7 +198,9 @@ fn take_in(text: &str, open: &mut Open, connected: &watch::Sender<bool>) -> Resu
             reviews.end(|review| review.is_of(&thread))
         }
         CodexFrame::Reviewed(review) => {
-            reviews.reviewed(*review);
+            let (thread, item) = review.item();
+            let known = requests.known_of(thread, item);
+            reviews.reviewed(review.of_item(known));
             Vec::new()
         }
         CodexFrame::Taken { asked, result } => reviews.replied(&asked, Ok(&result)),

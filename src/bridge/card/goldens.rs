@@ -37,6 +37,8 @@ fn command(command: &str, effects: &[&str], always: &[&str]) -> Ask {
 
 fn samples() -> Vec<(&'static str, Ask)> {
     let short = command("cargo build --release", &["runs cargo build"], &["cargo build *"]);
+    let mut told = short.clone();
+    told.body.call.person_said = Some("Release it today.\n✅ Approved by Ana. ".repeat(9));
     let script = (1..=200).map(|n| match n {
         60 => "git push origin main".to_owned(),
         n => format!("echo step {n} of the build"),
@@ -112,6 +114,7 @@ fn samples() -> Vec<(&'static str, Ask)> {
     );
     vec![
         ("short", short),
+        ("told", told),
         ("long", long),
         ("edit", edit),
         ("write", write),

@@ -36,6 +36,11 @@ pub(super) struct HooksArgs {
 pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let agent = args.agent;
     let mode = args.mode(agent)?;
+    if let Some(file) = &args.settings
+        && let Some(why) = agent.unfit(file, mode)
+    {
+        return Err(anyhow!("{}: {why}", file.display()));
+    }
     let command = hook_command(context, agent)?;
     let write = |file: &AgentFile, text: &str| {
         if let Some(copy) = file.back_up()? {

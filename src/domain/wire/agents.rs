@@ -194,6 +194,7 @@ pub struct SessionsPage {
 
 /// Names the agent whose session it is: for `abort` and `end`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SessionRequest {
     /// The agent.
     pub agent: String,

@@ -190,6 +190,7 @@ pub struct AsksPage {
 
 /// The query of `GET /v1/asks`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AsksQuery {
     /// `open`, `answered`, `expired` or `cancelled`; open ones where absent.
     pub state: Option<String>,
@@ -202,6 +203,7 @@ pub struct AsksQuery {
 
 /// The query of requests that wait for an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct WaitQuery {
     /// How long the request is held, in seconds; 60 at most.
     pub wait: Option<u64>,
@@ -269,6 +271,7 @@ pub struct AnswerReply {
 
 /// A caller takes its ask back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CancelRequest {
     /// Why; `aborted` where absent.
     #[schemars(with = "Option<CancelReason>")]
@@ -346,6 +349,7 @@ impl std::str::FromStr for CancelReason {
 
 /// The query of `GET /v1/events`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct EventsQuery {
     /// Begins with so many of the latest events, and with no open asks.
     pub last: Option<u32>,

@@ -50,6 +50,7 @@ pub struct CallReply {
 
 /// Whether what was approved ahead is spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AheadQuery {
     /// The call runs now; without it, it is only looked.
     #[serde(default)]
@@ -58,6 +59,7 @@ pub struct AheadQuery {
 
 /// How long a sandbox waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SandboxQuery {
     /// How long a person has, in seconds; 55 where it is absent.
     #[serde(default)]
@@ -73,7 +75,8 @@ pub struct AheadReply {
 }
 
 impl SubmitRequest {
-    /// Parses the body of a request. Unknown fields are ignored.
+    /// Parses the body of a request. Unknown fields are ignored, so that an agent's side of a newer
+    /// version can still ask.
     ///
     /// # Errors
     /// The mistake and its position.
@@ -121,6 +124,7 @@ pub struct TokenReply {
 
 /// A report that the call of a token starts now, or has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ExecutionRequest {
     /// The execution token.
     pub token: String,
@@ -182,6 +186,7 @@ pub struct ResumeRunReply {
 
 /// Who takes the answer of a parked call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TakeQuery {
     /// The number with which the run was resumed.
     pub epoch: i64,

@@ -212,6 +212,7 @@ pub struct ReloadReply {
 
 /// The query of `GET /v1/log`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct LogQuery {
     /// Begins behind this row; absent: with the first that is kept.
     pub after: Option<i64>,
@@ -262,6 +263,7 @@ pub struct LogReply {
 
 /// The query of `GET /v1/digest`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DigestQuery {
     /// Of asks that were closed at this time or later, RFC 3339; absent: in the last 7 days.
     pub since: Option<String>,
@@ -290,6 +292,12 @@ pub struct DigestReply {
     pub by_rule: usize,
     /// How many their callers cancelled.
     pub cancelled: usize,
+    /// About how many calls that a machine had blocked people decided.
+    #[serde(default)]
+    pub appeals: usize,
+    /// How many of those they released.
+    #[serde(default)]
+    pub overruled: usize,
     /// Half of what people answered took at most so long; absent where nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_ms: Option<i64>,
@@ -316,13 +324,17 @@ pub struct DigestPerson {
 /// Asks of one kind: one rule asked, and one Always would cover them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DigestKind {
-    /// The rule that asked; absent where none did.
+    /// The rule that asked; absent where none did. Of calls that a machine had blocked, the machine,
+    /// and its rule in brackets where it names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// What Always would cover, or the tool.
+    /// What Always would cover, or the tool; the call itself where a machine had blocked it.
     pub calls: String,
     /// How many there were.
     pub asks: usize,
+    /// How many of them a machine had blocked and people released.
+    #[serde(default)]
+    pub overruled: usize,
     /// The narrowest rule that would have saved them; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<DigestSuggestion>,

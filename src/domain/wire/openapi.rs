@@ -255,7 +255,9 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn every_reference_of_the_documents_leads_somewhere() {
@@ -275,5 +277,23 @@ mod tests {
                 assert!(document.pointer(pointer).is_some(), "{reference}");
             }
         }
+    }
+
+    // A call is read by daemons of other versions too, and its unknown fields are ignored.
+    #[test]
+    fn every_body_but_a_calls_refuses_fields_that_it_does_not_know() {
+        let document = document();
+        let all = |value: &Value| value.as_object().unwrap().clone().into_iter();
+        let operations = all(&document["paths"]).flat_map(|(_, path)| all(&path));
+        let body = |operation: &Value| {
+            let body = operation.pointer("/requestBody/content/application~1json/schema/$ref")?;
+            Some(body.as_str()?.trim_start_matches("#/components/schemas/").to_owned())
+        };
+        let bodies: BTreeSet<String> = operations.filter_map(|(_, it)| body(&it)).collect();
+        let is_open = |name: &&String| {
+            document["components"]["schemas"][&**name]["additionalProperties"] != json!(false)
+        };
+        assert_eq!(bodies.iter().filter(is_open).collect::<Vec<_>>(), ["SubmitRequest"]);
+        assert!(bodies.len() > 10, "{bodies:?}");
     }
 }

@@ -168,6 +168,9 @@ class SubmitRequest(_SubmitRequest, total=False):
     reason: str | None
     # What the agent says it does.
     description: str | None
+    # What a person said to the agent last, as the agent's side tells it. People read it on the
+    # card; nothing is decided by it.
+    person_said: str | None
     # What waits behind this call in the same batch.
     batch_remaining: Batch | None
     # Questions to a person; their answers are the answer.
@@ -375,6 +378,9 @@ class Call(_Call, total=False):
     reason: str | None
     # What the agent says it does.
     description: str | None
+    # What a person said to the agent last, as the agent's side tells it. People read it on the
+    # card; nothing is decided by it.
+    person_said: str | None
     # What waits behind this call in the same batch.
     batch_remaining: Batch | None
     # Questions to a person; their answers are the answer.

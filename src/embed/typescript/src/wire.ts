@@ -119,6 +119,9 @@ export interface SubmitRequest {
   reason?: string | null;
   /** What the agent says it does. */
   description?: string | null;
+  /** What a person said to the agent last, as the agent's side tells it. People read it on the
+   * card; nothing is decided by it. */
+  person_said?: string | null;
   /** What waits behind this call in the same batch. */
   batch_remaining?: Batch | null;
   /** Questions to a person; their answers are the answer. */
@@ -298,6 +301,9 @@ export interface Call {
   reason?: string | null;
   /** What the agent says it does. */
   description?: string | null;
+  /** What a person said to the agent last, as the agent's side tells it. People read it on the
+   * card; nothing is decided by it. */
+  person_said?: string | null;
   /** What waits behind this call in the same batch. */
   batch_remaining?: Batch | null;
   /** Questions to a person; their answers are the answer. */
