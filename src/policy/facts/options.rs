@@ -63,7 +63,7 @@ const LEAVES: &str = "an option of it names a file outside the project";
 const RUNS: &str = "an option of it runs another program";
 const RUNNING: Words = "\
     exec execute executable command cmd program shell editor pager viewer browser preload loader \
-    launcher interpreter hook hooks rsh plugin plugins";
+    launcher interpreter hook hooks rsh plugin plugins compiler linker";
 
 /// Checks the options of a program for what no description has to name.
 fn undescribed(
@@ -100,7 +100,10 @@ fn undescribed(
         };
         let (name, value) = option.split_once('=').unzip();
         let name = name.unwrap_or(option).trim_start_matches('-');
-        if !name.starts_with("no-") && name.split('-').any(|part| listed(RUNNING, part)) {
+        // `-DCMAKE_C_COMPILER_LAUNCHER=x` too.
+        let mut parts = name.split(['-', '_']);
+        let runs = |part: &str| listed(RUNNING, &part.to_ascii_lowercase());
+        if !name.starts_with("no-") && parts.any(runs) {
             return Some(RUNS);
         }
         let short = option.split_at_checked(1).filter(|_| !option.starts_with('-'));

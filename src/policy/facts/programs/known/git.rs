@@ -198,6 +198,7 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
             Any(&[Test(works_outside), options("--template", "", "")]),
             "it writes outside the project",
         ),
+        sub("push pull fetch", Test(names_an_address), "it names an address and no remote"),
         sub("bundle", Test(names_outside), "it writes outside the project"),
         sub(
             "blame annotate",
@@ -430,6 +431,11 @@ fn prunes_at_once(args: &Arguments<'_, '_>) -> bool {
     };
     let given = args.values("--prune --expire");
     given.iter().any(|when| !is_old(when)) || args.sub == "prune" && given.is_empty()
+}
+
+/// Returns true when the repository is an address or a path: a remote has a name.
+fn names_an_address(args: &Arguments<'_, '_>) -> bool {
+    args.operand(0).contains([':', '/', '~'])
 }
 
 /// Returns true for a sub-command that is a part of git and not meant for people.

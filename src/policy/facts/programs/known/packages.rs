@@ -47,6 +47,10 @@ pub(super) static ALL: &[Program] = &[
     Program::named("rustup")
         .roles(&[Role::Titled])
         .reads(&[form("toolchain list", "v", "", &[], Operands::None)])
+        .beyond(&[case(
+            Any(&[Verb("run self default override set"), Has("link uninstall remove")]),
+            STARTS_ANOTHER,
+        )])
         .grant(AlwaysRule::words(2)),
     Program::named("npm")
         .roles(&[Role::Titled])
@@ -156,6 +160,7 @@ pub(super) static ALL: &[Program] = &[
     }]),
     Program::named("nvm volta pyenv rbenv").grant(AlwaysRule::words(2)),
     Program::named("direnv mise")
+        .beyond(&[case(Verb("allow permit grant trust"), "it trusts a file that runs programs")])
         .runs(Runs::Elsewhere("exec x"))
         .grant(AlwaysRule::ONE_WORD.never_subs("exec")),
     Program::named("asdf").runs(Runs::Elsewhere("exec x")),
@@ -261,8 +266,9 @@ pub(super) static OF_THE_SYSTEM: &[Program] = &[
     Program::named("snap").roles(&[Role::Titled]).beyond(&[INSTALLS]),
     Program::named("flatpak port nix-env").beyond(&[INSTALLS]),
     Program::named("nix")
-        .runs(Runs::Elsewhere("run"))
-        .grant(AlwaysRule::ONE_WORD.never_subs("run")),
+        .beyond(&[case(Verb("develop shell"), STARTS_ANOTHER)])
+        .runs(Runs::Elsewhere("run develop shell"))
+        .grant(AlwaysRule::ONE_WORD.never_subs("run develop shell")),
 ];
 
 // Removing any other package only goes beyond a grant.

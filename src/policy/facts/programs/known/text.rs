@@ -169,6 +169,7 @@ pub(super) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("most").beyond(&[case(options(LESS_OPTIONS, "oOkT+t", "bhjpPxyz"), RUNS)]),
     Program::named("bat")
+        .beyond(&[case(options(BAT_OPTIONS, "", ""), RUNS)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("iconv dos2unix pr sum").depth(Depth::Opens),
@@ -230,6 +231,7 @@ const DIFF: &[Words] = &["\
     unified? brief context? side-by-side color? ignore-all-space ignore-space-change new-file \
     ignore-blank-lines ignore-case exclude= suppress-common-lines width= text label= \
     strip-trailing-cr report-identical-files minimal normal no-dereference"];
+const BAT_OPTIONS: Words = "--pager --config-file --generate-config-file --source --target";
 const LESS_OPTIONS: Words = "\
     --log-file --LOG-FILE --lesskey-file --lesskey-src --cmd --tag-file --tag";
 
