@@ -116,7 +116,8 @@ impl Review {
             "mcpToolCall" => {
                 let (call, cwd) = self.known.as_ref()?;
                 let (server, tool) = (text("server")?, text("toolName")?);
-                let is = |name: &str, value: &str| call.get(name).and_then(Value::as_str) == Some(value);
+                let is =
+                    |name: &str, value: &str| call.get(name).and_then(Value::as_str) == Some(value);
                 let is_it = is("server", server) && is("tool", tool);
                 let args = call.get("arguments").filter(|args| args.is_object() && is_it)?;
                 (mcp_tool(server, tool), args.clone(), &**cwd)
