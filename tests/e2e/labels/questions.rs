@@ -152,8 +152,7 @@ impl Surface {
         match chat {
             GroupChat::Telegram(chat) => {
                 let asked = || prompt().filter(|it| Some(*it) != before);
-                let reply = chat.reply(GROUP, chat.until("a prompt", asked).await, words, ANA);
-                chat.answer_to(GROUP, reply).await;
+                chat.reply(GROUP, chat.until("a prompt", asked).await, words, ANA);
             }
             GroupChat::Discord(chat) => {
                 let ana = discord_server::Person::new(&ANA.id.to_string(), "Ana");
