@@ -82,7 +82,9 @@ async fn trouble_on_the_line_is_said_at_once_and_a_repeated_post_makes_one_messa
 async fn a_channel_that_cannot_be_reached_is_gone_with_a_sentence() {
     let fake = FakeDiscord::start().await;
     let adapter = adapter(&fake);
-    for (code, words) in [(50001, "cannot see it"), (50013, "may not write"), (10003, "does not exist")] {
+    for (code, words) in
+        [(50001, "cannot see it"), (50013, "may not write"), (10003, "does not exist")]
+    {
         fake.take_channel(CHANNEL, code);
         let error = adapter.post(&target(), &sample_card("ls"), Posting::First).await.unwrap_err();
         // What no longer exists may have been a session's thread.
