@@ -421,6 +421,6 @@ async fn in_a_browser_the_door_leads_to_the_provider_and_back_to_the_requests() 
     let to = theirs.begin_at(&daemon, &public).await;
     let planted = idp.visit(&to).await;
     let victim = browser.open(&planted).await;
-    victim.until("document.querySelector('#said').innerText.includes('lets nobody in')").await;
+    victim.until("document.querySelector('#said').innerText.includes('is not valid')").await;
     assert_eq!(idp.refused(), [""; 0]);
 }

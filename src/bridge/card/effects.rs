@@ -67,12 +67,13 @@ pub(super) fn critical(ask: &Ask) -> Option<&str> {
 }
 
 /// Whether the worst effect names what is deleted, where deleting it is what makes the call critical.
+// SECURITY: where several things are deleted, the first need not be the one that is critical.
 pub(super) fn says_deleted(ask: &Ask) -> bool {
-    let effects = &ask.body.effects;
-    let first = effects.iter().find(|effect| !is_restated(effect, effects));
-    let deletes = clause(&ask.body.why)
-        .is_some_and(|clause| DELETES.iter().any(|begin| clause.starts_with(begin)));
-    deletes && first.is_some_and(|effect| effect.starts_with("deletes "))
+    let mut effects = ask.body.effects.iter().filter(|it| !is_restated(it, &ask.body.effects));
+    let deletes = |effect: &String| effect.starts_with("deletes ");
+    let only = effects.next().is_some_and(deletes) && !effects.any(deletes);
+    let clause = clause(&ask.body.why).unwrap_or_default();
+    only && DELETES.iter().any(|begin| clause.starts_with(begin))
 }
 
 /// How the reasons begin that an effect says better, because it names what is deleted.

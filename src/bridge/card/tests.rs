@@ -188,6 +188,12 @@ fn why_a_call_is_critical_and_what_it_touches_are_no_fact_twice() {
             vec!["→ Reaches x.example"],
         ),
         (
+            "deletes a home directory recursively",
+            &["deletes build.log", "deletes /home/ana (outside the project)"],
+            "→ Deletes a home directory recursively",
+            vec!["→ Deletes build.log", "→ Deletes /home/ana (outside the project)"],
+        ),
+        (
             "runs code that it downloads or decodes",
             &["deletes build"],
             "→ Runs code that it downloads or decodes",

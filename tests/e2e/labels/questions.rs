@@ -73,7 +73,6 @@ const WORDS: &[&str] = &[
     "SQLite",
     "two\nlines",
     "<b>x</b> & *y* _z_ `q` https://x.example",
-    "/approve",
     "漢字 é",
 ];
 
@@ -124,36 +123,43 @@ impl Asked {
 }
 
 impl Surface {
-    /// Presses what chooses this option of a question with several, and waits until the card shows it.
-    async fn choose(&self, text: &str, (at, label): (usize, &str)) {
+    /// Presses what chooses this option of a question with several.
+    async fn choose(&self, text: &str, at: usize) {
         let message = self.shown(|it| it.text.contains(text)).await;
         if let Self::Chat(GroupChat::Slack(chat)) = self {
             // Boxes are ticked before a button hands them in.
-            return chat.tick(&message.place, label, &crate::slack::ana()).await;
+            let (label, _) = chat.message(&message.place).unwrap().boxes[at].clone();
+            return chat.tick(&message.place, &label, &crate::slack::ana()).await;
         }
-        let chosen = message.buttons[at].0.clone();
-        self.press(&message, &chosen).await;
-        self.shown(|it| it.text.contains(text) && it.buttons[at].0 != chosen).await;
+        // What stands on the button may change, what it carries does not.
+        self.press_token(&message, &message.buttons[at].1).await;
     }
 
     /// Presses the button that asks for words, and writes these.
     async fn say(&self, message: &OpenMessage, words: &str) {
         let place = &message.place;
         let other = message.buttons.iter().rfind(|(label, _)| label == "Other…").unwrap();
-        match self {
-            Self::Inbox(page) => drop(page.0.press(place, &other.1, Some(words)).await),
-            Self::Chat(chat) => {
-                chat.press(place, &other.1).await;
-                match chat {
-                    GroupChat::Telegram(chat) => drop(chat.give_text(GROUP, words, ANA).await),
-                    GroupChat::Discord(chat) => {
-                        let ana = discord_server::Person::new(&ANA.id.to_string(), "Ana");
-                        chat.give_text(place, words, &ana).await;
-                    }
-                    GroupChat::Slack(chat) => {
-                        chat.give_text(place, words, &crate::slack::ana()).await;
-                    }
-                }
+        let chat = match self {
+            Self::Inbox(page) => return drop(page.0.press(place, &other.1, Some(words)).await),
+            Self::Chat(chat) => chat,
+        };
+        let prompt = || match chat {
+            GroupChat::Telegram(chat) => chat.prompt(GROUP).map(|it| it.id),
+            _ => None,
+        };
+        let before = prompt();
+        chat.press(place, &other.1).await;
+        match chat {
+            GroupChat::Telegram(chat) => {
+                let asked = || prompt().filter(|it| Some(*it) != before);
+                chat.reply(GROUP, chat.until("a prompt", asked).await, words, ANA);
+            }
+            GroupChat::Discord(chat) => {
+                let ana = discord_server::Person::new(&ANA.id.to_string(), "Ana");
+                chat.give_text(place, words, &ana).await;
+            }
+            GroupChat::Slack(chat) => {
+                chat.give_text(place, words, &crate::slack::ana()).await;
             }
         }
     }
@@ -225,7 +231,7 @@ impl Surface {
             }
             Given::Options(places) if asked.several => {
                 for at in places {
-                    self.choose(text, (*at, asked.labels[*at])).await;
+                    self.choose(text, *at).await;
                 }
                 self.press_last(text, "Submit").await;
             }

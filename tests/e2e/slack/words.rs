@@ -65,7 +65,7 @@ async fn a_mention_takes_commands_where_slack_takes_no_slash_command() {
     let id = daemon.ask(&shell("git push origin main")).await;
     card(&slack).await;
     let told = slack.say(CHANNEL, "@countersign what?", &ana()).await.words().unwrap();
-    assert!(told.contains(": /countersign pending lists what waits"), "{told}");
+    assert!(told.contains(": /countersign pending lists open requests"), "{told}");
     let told = slack.say(CHANNEL, "@countersign pending", &ana()).await.words().unwrap();
     assert!(told.contains("git push origin main"), "{told}");
     let told = slack.say(CHANNEL, &format!("@countersign deny {id} no *way*"), &ana()).await;

@@ -33,7 +33,7 @@ async fn door_and_sign_in_name_the_provider_and_are_axe_clean_while_it_is_away()
     nameless.click("#go-in").await;
     nameless.until("document.querySelector('#go') && !document.querySelector('#go').hidden").await;
     page.go(&format!("http://{}/sign-in?code=x&state=y", desk.at)).await;
-    page.until("document.querySelector('#said')?.innerText.includes('lets nobody in')").await;
+    page.until("document.querySelector('#said')?.innerText.includes('is not valid')").await;
     assert_eq!(page.eval("location.search").await, "", "the address keeps no code");
     page.go(&format!("http://{}/sign-in?state=y&error=<b>no</b>", desk.at)).await;
     let sentence =
