@@ -588,6 +588,9 @@ pub(super) fn short(call: &Call) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+    use countersign_domain::{Body, Owner};
+    use countersign_policy::Guardrail;
+    use countersign_profiles::Profile;
 
     #[test]
     fn grants_are_read_back_in_the_form_they_were_kept_in() {
@@ -659,5 +662,105 @@ mod tests {
         assert!(!is_within(&shell("anything at all"), &shell("*")), "no head, no beginning");
         let whole = "make && make test";
         assert!(is_within(&shell(whole), &shell(whole)));
+    }
+
+    /// A call in a folder, by a handle of its own.
+    fn here() -> Call {
+        let owner = Some(Owner::stored("token:1".to_owned()));
+        let cwd = Some("/srv/shop".to_owned());
+        Call { cwd, owner, ..Call::new("a", "s", SHELL, json!({"command": "make"})) }
+    }
+
+    fn of_here(scope: GrantScope, rule: Rule) -> Grant {
+        let Call { agent, session, owner, cwd: folder, .. } = here();
+        Grant { agent, session, owner, folder, ..Grant::new(rule, scope, By::Timeout, 0) }
+    }
+
+    #[test]
+    fn a_grant_of_a_session_is_for_its_agent_session_handle_and_folder_alone() {
+        let grant = of_here(GrantScope::Session, shell("make"));
+        assert!(is_of(&grant, &here()));
+        let changes: [fn(&mut Call); 4] = [
+            |call| call.agent = "b".to_owned(),
+            |call| call.session = "t".to_owned(),
+            |call| call.owner = None,
+            |call| call.cwd = Some("/srv".to_owned()),
+        ];
+        for change in changes {
+            let mut other = here();
+            change(&mut other);
+            assert!(!is_of(&grant, &other), "{other:?}");
+            assert_eq!(rules_for(&other, std::slice::from_ref(&grant)), []);
+        }
+        let anywhere = Grant { folder: None, ..grant };
+        assert!(is_of(&anywhere, &Call { cwd: None, ..here() }));
+    }
+
+    #[test]
+    fn a_grant_for_always_is_for_everybody_and_one_of_here_comes_after_it() {
+        let session = of_here(GrantScope::Session, shell("git push"));
+        let always = of_here(GrantScope::Always, shell("make"));
+        let always = Grant { agent: "b".to_owned(), session: "t".to_owned(), ..always };
+        assert_eq!(rules_for(&here(), &[session, always]), [shell("make"), shell("git push")]);
+    }
+
+    #[test]
+    fn a_use_counts_for_the_grant_behind_it() {
+        let owner = here().owner.map(|owner| owner.as_str().to_owned());
+        let used =
+            UsedRule { rule: shell("make"), agent: "a".to_owned(), session: "s".to_owned(), owner };
+        let grant = of_here(GrantScope::Session, shell("make"));
+        assert!(is_behind(&grant, &used));
+        let elsewhere = Grant { session: "t".to_owned(), ..grant.clone() };
+        assert!(!is_behind(&elsewhere, &used));
+        assert!(is_behind(&Grant { scope: GrantScope::Always, ..elsewhere }, &used));
+        assert!(!is_behind(&Grant { scope: GrantScope::Budget, ..grant.clone() }, &used));
+        assert!(!is_behind(&Grant { rule: shell("git push"), ..grant }, &used));
+    }
+
+    #[test]
+    fn only_what_names_one_thing_is_narrow() {
+        let host = Rule::allow("web_fetch", "domain:x.example");
+        for wide in [shell("*"), shell("git push *"), host, of_prefix("exec", "cargo test")] {
+            assert!(!is_narrow(&wide), "{wide}");
+        }
+        for narrow in [shell("git push"), Rule::allow("write_file", "/srv/shop/a*")] {
+            assert!(is_narrow(&narrow), "{narrow}");
+        }
+    }
+
+    #[test]
+    fn a_grant_lasts_as_its_scope_says_and_one_for_a_time_keeps_to_its_folder() {
+        let open = |profile, file| Policy::open(profile, file, None, Guardrail::default(), false);
+        let (native, folder) =
+            (open(Profile::Standard, None).unwrap(), tempfile::tempdir().unwrap());
+        let workers = open(Profile::Molf, Some(&folder.path().join("rules.jsonc"))).unwrap();
+        let (always, exact) = (vec![shell("make *")], vec![shell("make")]);
+        let body = Body { always, exact, prefix: vec![shell("make")], ..Body::new(here(), "") };
+        let ask = Ask::opened("k1", "digest", body, 0);
+        let given = |scope, policy| {
+            let answer = Answer { scope, ..Answer::new(Decision::Approve, By::Timeout, 5) };
+            let grants = grants_for(&ask, &answer, By::Timeout, policy).into_iter();
+            let told = |it: Grant| {
+                (it.scope, it.rule.pattern, it.expires_at, it.folder.is_some(), it.in_file)
+            };
+            grants.map(told).collect::<Vec<_>>()
+        };
+        let of = |scope, pattern: &str, until, in_folder, in_file| {
+            vec![(scope, pattern.to_owned(), until, in_folder, in_file)]
+        };
+        let (session, timed) = (GrantScope::Session, GrantScope::Timed);
+        for (scope, policy, grants) in [
+            (Some(Scope::Session), &native, of(session, "make *", None, false, false)),
+            (Some(Scope::Timed(600)), &native, of(timed, "make", Some(600_005), true, false)),
+            (Some(Scope::Exact), &native, of(GrantScope::Always, "make", None, false, false)),
+            (Some(Scope::Always), &workers, of(GrantScope::Always, "make *", None, false, true)),
+            (Some(Scope::Prefix), &workers, of(GrantScope::Always, "make", None, false, false)),
+            (Some(Scope::Timed(600)), &workers, of(timed, "make", Some(600_005), true, false)),
+            (Some(Scope::Once), &workers, Vec::new()),
+            (None, &workers, Vec::new()),
+        ] {
+            assert_eq!(given(scope, policy), grants, "{scope:?}");
+        }
     }
 }

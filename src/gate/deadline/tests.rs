@@ -98,6 +98,44 @@ async fn left(store: &Store, id: &str) -> i64 {
 }
 
 #[tokio::test]
+async fn silence_approves_only_what_is_listed_and_what_has_the_whole_time() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 10 * MINUTES);
+        let call = |tool: &str| Call::new("a", "s", tool, json!({}));
+        let silence = |call: &Call| gate.silence(call, false);
+        assert_eq!(silence(&call("notify")), Silence::Approve);
+        assert_eq!(gate.silence(&call("notify"), true), Silence::Deny);
+        assert_eq!(silence(&call("shell_exec")), Silence::Deny);
+        for (seconds, said) in [(599, Silence::Deny), (600, Silence::Approve)] {
+            let seconds = Some(seconds);
+            assert_eq!(silence(&Call { expires_in_s: seconds, ..call("notify") }), said);
+            assert_eq!(silence(&Call { waits_s: seconds, ..call("notify") }), said);
+        }
+        let question = json!([{"question": "Which?", "options": []}]);
+        let questions = serde_json::from_value(question).unwrap();
+        assert_eq!(silence(&Call { questions, ..call("notify") }), Silence::Deny);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deadline_is_the_first_that_anybody_set_and_a_week_away_at_most() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 10 * MINUTES);
+        let deadline = |expires_in_s, waits_s| {
+            let call = Call::new("a", "s", "notify", json!({}));
+            gate.deadline(&Call { expires_in_s, waits_s, ..call }, 5)
+        };
+        assert_eq!(deadline(None, None), Some(10 * MINUTES + 5));
+        assert_eq!(deadline(Some(60), None), Some(MINUTES + 5));
+        assert_eq!(deadline(Some(60), Some(30)), Some(30_005));
+        assert_eq!(deadline(None, Some(3_600)), Some(10 * MINUTES + 5));
+        assert_eq!(deadline(Some(u64::MAX), None), Some(7 * 24 * 60 * MINUTES + 5));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_clock_that_jumps_forward_approves_nothing_and_the_row_gets_the_time_that_is_left() {
     on_both(async |store| {
         let gate = gate(&store, "one", 5 * MINUTES);
