@@ -130,7 +130,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (65, 5));
+    assert_eq!((keys.count(), sections.count()), (66, 5));
     let uncommented: String = template
         .lines()
         .map(|line| {
