@@ -210,7 +210,7 @@ async fn a_call_that_has_to_say_why_is_told_what_is_missing() {
     let bare = hook_of(&daemon, &[], &asked(json!({"command": "make a"}))).await;
     let printed: Value = serde_json::from_str(&bare.stdout).unwrap();
     let message = printed["hookSpecificOutput"]["decision"]["message"].as_str().unwrap();
-    assert!(message.contains("the rule say-why wants a reason"), "{message}");
+    assert!(message.contains("the rule say-why needs a reason"), "{message}");
     assert_eq!(daemon.open().await, Vec::<Value>::new());
     let mut said =
         hook(&daemon, &[], "0", &asked(json!({"command": "make a", "description": "Build"}))).await;

@@ -153,7 +153,7 @@ async fn what_a_person_said_is_no_reason_of_the_agent() {
     event["tool_input"] = json!({"command": "git push origin main"});
     event["transcript_path"] = json!(transcript());
     let said = printed(&start(&daemon, &HOOK).input(&event.to_string()).await.ends().await);
-    assert!(said.to_string().contains("the rule pushes wants a reason"), "{said}");
+    assert!(said.to_string().contains("the rule pushes needs a reason"), "{said}");
     assert_eq!(daemon.open().await, Vec::<Value>::new());
 }
 

@@ -205,7 +205,7 @@ async fn a_key_that_is_gone_is_told_by_the_daemon_by_doctor_and_in_the_log_until
     fs::remove_file(daemon.dir.path().join("state/log.key")).unwrap();
     // Without the daemon doctor reads the files.
     let told = run(&daemon, &["doctor"]).await;
-    assert!(told.stdout.contains("log key") && told.stdout.contains("is gone"), "{told:?}");
+    assert!(told.stdout.contains("log key") && told.stdout.contains("is missing"), "{told:?}");
     daemon.run().await;
     let second = key(run(&daemon, &["log", "key"]).await);
     assert_ne!(first, second);

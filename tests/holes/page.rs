@@ -20,8 +20,7 @@ use tokio::{
 
 const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
 const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]')";
-const OVER: &str =
-    "document.querySelector('#banner').textContent.includes('printed by `countersign open`')";
+const OVER: &str = "document.querySelector('#banner').textContent.includes('`countersign open`')";
 
 /// A daemon that comes back to the same port.
 async fn on_a_port_of_its_own() -> (Daemon, u16) {

@@ -203,7 +203,7 @@ mod tests {
             (403, 50007, "accepts no messages"),
             (400, 50008, "not a channel for text"),
             (400, 50083, "archived and locked"),
-            (403, 40333, "forbids"),
+            (403, 40333, "does not let"),
         ] {
             let error = refusal(status, &format!(r#"{{"message":"x","code":{code}}}"#));
             let is_place = matches!(code, 10003 | 50083);

@@ -226,7 +226,7 @@ async fn the_files_alone_tell_of_a_key_that_is_gone_or_another() {
         make_key(&file).unwrap();
         assert!(problem().unwrap().says.contains("holds another key"));
         fs::remove_file(&file).unwrap();
-        assert!(problem().unwrap().says.contains("is gone"));
+        assert!(problem().unwrap().says.contains("is missing"));
     })
     .await;
 }
