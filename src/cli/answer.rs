@@ -141,7 +141,7 @@ async fn meant(client: &Client, id: Option<&str>) -> Result<AskView> {
 /// How many ids an error names.
 const FEW_IDS: usize = 5;
 
-/// The ask with its card. A token that may neither read nor answer it is report the latter.
+/// The ask with its card. A token that may neither read nor answer it is told the latter.
 async fn seen(client: &Client, id: &str) -> Result<AskView, ClientError> {
     let read = client.card(id).await;
     if let Err(ClientError::Rejected(_)) = &read {

@@ -233,7 +233,7 @@ fn lines(
         // A tab has no width that is certain.
         let text = text.replace('\t', "    ");
         let wrapped = text.lines().flat_map(|line| wrapped(line, width));
-        lines.extend(wrapped.skip(state.scroll.into()).map(str::to_owned));
+        lines.extend(wrapped.skip(state.scroll.into()));
     }
     lines.resize(1 + middle, String::new());
     lines.push(prompt(state, colours, width));
@@ -337,17 +337,18 @@ fn cut(text: &str, width: usize) -> &str {
     end.map_or(text, |(at, _)| text.split_at(at).0)
 }
 
-/// The text in pieces that fit.
-fn wrapped(mut text: &str, width: usize) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    loop {
-        let piece = cut(text, width.max(2));
-        pieces.push(piece);
-        text = text.split_at(piece.len()).1;
-        if text.is_empty() {
-            return pieces;
-        }
+/// The text in pieces that fit, each but the first marked.
+// SECURITY: so that a long line of an agent never looks like a line of ours.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(4);
+    let (first, mut rest) = text.split_at(cut(text, width).len());
+    let mut pieces = vec![first.to_owned()];
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(cut(rest, width - 2).len());
+        pieces.push(format!("↪ {piece}"));
+        rest = behind;
     }
+    pieces
 }
 
 /// Colours, where they are wanted.
@@ -374,8 +375,14 @@ mod tests {
         assert_eq!(cut("a安b", 3), "a安");
         assert_eq!(cut("ab", 0), "");
         assert_eq!(wrapped("", 4), [""]);
-        assert_eq!(wrapped("安安安", 5), ["安安", "安"]);
-        assert_eq!(wrapped("安", 0), ["安"]);
+        assert_eq!(wrapped("安安安", 5), ["安安", "↪ 安"]);
+        assert_eq!(wrapped("安安安", 0), ["安安", "↪ 安"]);
+    }
+
+    #[test]
+    fn what_an_agent_wrote_never_begins_a_line_as_ours_do() {
+        let text = "rm -rf /       Why  a person said so";
+        assert_eq!(wrapped(text, 15), ["rm -rf /       ", "↪ Why  a person", "↪  said so"]);
     }
 
     #[test]

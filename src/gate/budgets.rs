@@ -19,7 +19,8 @@ use countersign_tokens::clock;
 const CALL: usize = 200;
 
 impl Gate {
-    /// Decides on a budget, and says whose answers its calls need: people are asked, unless one of its calls may not be approved ahead.
+    /// Decides on a budget, and says whose answers its calls need: people are asked, unless one of its
+    /// calls may not be approved ahead.
     // SECURITY: a critical call is asked for when it is due, with its second press; a call that
     // the rules deny is never asked for. The answers that the budget needs are those of all its
     // calls together.

@@ -227,10 +227,9 @@ pub(super) fn mcp_tool(server: &str, tool: &str) -> String {
 // FAIL-CLOSED: a form of the server's own, and whatever else is not understood, is left to the
 // terminal.
 fn mcp_call(params: &Map<String, Value>) -> Option<(String, Value)> {
-    let is_known = |name: &String| {
-        let known = ["threadId", "turnId", "serverName", "mode", "_meta", "message"];
-        known.contains(&name.as_str()) || name == "requestedSchema"
-    };
+    const KNOWN: &[&str] =
+        &["threadId", "turnId", "serverName", "mode", "_meta", "message", "requestedSchema"];
+    let is_known = |name: &String| KNOWN.contains(&name.as_str());
     let about = params.get("_meta")?.as_object()?;
     let is_of_tool = |name: &String| name.starts_with("tool_") || name == "persist";
     let is = |map: &Map<String, Value>, name: &str, value: &str| {

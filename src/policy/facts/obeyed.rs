@@ -63,8 +63,8 @@ const MORE_NAMES: &str = "\
 
 /// Name endings: configurations that are programs, units, and links that start something.
 const ENDS: &str = "\
-    .config.js .config.mjs .config.cjs .config.ts .config.mts .config.cts .conf.js .conf.ts .gemspec .mk .gyp .service .timer \
-    .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs";
+    .config.js .config.mjs .config.cjs .config.ts .config.mts .config.cts .conf.js .conf.ts .gemspec .mk .gyp \
+    .service .timer .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs";
 
 /// Returns true for files of a workspace that tools run or obey without asking: settings of git, of
 /// editors and of agents, and files that shells load.

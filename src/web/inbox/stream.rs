@@ -87,10 +87,12 @@ impl Follower {
             if let Some(place) = self.place {
                 let BoardPage { cards, next } = self.inbox.board.page(place, self.seen);
                 let (notice, more) = (self.notice.borrow_and_update().clone(), next.is_some());
-                let (name, minutes) = clock::zone(clock::machine_ms());
+                let now = clock::machine_ms();
+                let (name, minutes) = clock::zone(now);
                 let zone = json!({ "name": name, "minutes": minutes });
-                let told = json!({ "now": clock::machine_ms(), "zone": zone, "cards": cards, "more": more,
-                    "notice": notice });
+                let told = json!({
+                    "now": now, "zone": zone, "cards": cards, "more": more, "notice": notice,
+                });
                 self.place = next;
                 self.large.extend(cards.into_iter().filter(|card| card.elsewhere().is_some()));
                 return Some((("board", told), self));
@@ -106,10 +108,8 @@ impl Follower {
             }
             if let Some(kept) = self.changed.pop_front().or_else(|| self.large.pop_front()) {
                 let whole = whole(&self.inbox, kept).await;
-                return Some((
-                    ("card", json!({ "now": clock::machine_ms(), "card": whole })),
-                    self,
-                ));
+                let told = json!({ "now": clock::machine_ms(), "card": whole });
+                return Some((("card", told), self));
             }
             let until = self.visitor.until();
             changed(&self.inbox, (self.seen, until), &mut self.notice).await?;

@@ -8,8 +8,7 @@ use crate::inbox::push::{
     answer::Answers,
     sender::{Note, PAUSE, PushReply, TRIES, burst, note},
 };
-use countersign_tokens::clock;
-use countersign_tokens::secret::Secret;
+use countersign_tokens::{clock, secret::Secret};
 use reqwest::Client;
 use serde_json::{Value, json};
 use std::sync::Arc;

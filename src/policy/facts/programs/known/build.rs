@@ -16,14 +16,10 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("make")
         .roles(&[Role::Titled, Role::Recipes])
         .versions("--version")
-        .beyond(&[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)])
+        .beyond(MAKE_BEYOND)
         .grant(AlwaysRule::words(2)),
-    Program::named("gmake ninja")
-        .roles(&[Role::Recipes])
-        .beyond(&[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)]),
-    Program::named("just")
-        .roles(&[Role::Titled, Role::Recipes])
-        .beyond(&[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)]),
+    Program::named("gmake ninja").roles(&[Role::Recipes]).beyond(MAKE_BEYOND),
+    Program::named("just").roles(&[Role::Titled, Role::Recipes]).beyond(MAKE_BEYOND),
     Program::named("cmake")
         .versions("--version")
         .beyond(&[case(options("--script", "PEC", "DGABSTU"), RUNS)])
@@ -61,20 +57,10 @@ pub(crate) static ALL: &[Program] = &[
         .grant(AlwaysRule::words(2).our_three("run").never_subs("generate")),
     Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Guarded)]),
     Program::named("java javac").versions("-version"),
-    Program::named("mvn")
-        .beyond(&[case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS), MAVEN_RUNS])
-        .grant(AlwaysRule::words(2)),
-    Program::named("mvnw").beyond(&[case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS), MAVEN_RUNS]),
-    Program::named("gradle")
-        .beyond(&[
-            case(options(GRADLE_OPTIONS, "IbpcgPD", "x"), RUNS),
-            case(OperandStarts("publish upload"), PUBLISHES),
-        ])
-        .grant(AlwaysRule::words(2)),
-    Program::named("gradlew").beyond(&[
-        case(options(GRADLE_OPTIONS, "IbpcgPD", "x"), RUNS),
-        case(OperandStarts("publish upload"), PUBLISHES),
-    ]),
+    Program::named("mvn").beyond(MAVEN_BEYOND).grant(AlwaysRule::words(2)),
+    Program::named("mvnw").beyond(MAVEN_BEYOND),
+    Program::named("gradle").beyond(GRADLE_BEYOND).grant(AlwaysRule::words(2)),
+    Program::named("gradlew").beyond(GRADLE_BEYOND),
     Program::named("tsc").beyond(&[case(
         Any(&[Outside(TSC_FOLDERS), options("--plugins", "", ""), Starts("@")]),
         OUTSIDE,
@@ -135,6 +121,13 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("hg")
         .beyond(&[case(options("--config --repository --cwd --debugger", "R", "rlmu"), RUNS)]),
     Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),
+];
+
+const MAKE_BEYOND: &[Case] = &[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)];
+const MAVEN_BEYOND: &[Case] = &[case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS), MAVEN_RUNS];
+const GRADLE_BEYOND: &[Case] = &[
+    case(options(GRADLE_OPTIONS, "IbpcgPD", "x"), RUNS),
+    case(OperandStarts("publish upload"), PUBLISHES),
 ];
 
 const DROPS_TABLES: Words = "\

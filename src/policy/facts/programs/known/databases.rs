@@ -14,40 +14,18 @@ use crate::shell::Word;
 pub(super) static ALL: &[Program] = &[
     Program::named("psql")
         .roles(&[Role::Database])
-        .beyond(&[case(
-            Any(&[
-                Says(PSQL_RUNS),
-                Test(talks_to_psql),
-                options("--file --output --log-file", "foL", "chpUdv"),
-            ]),
-            STARTS_ANOTHER,
-        )])
+        .beyond(&[PSQL_STARTS])
         .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
-    Program::named("pgcli")
-        .beyond(&[case(
-            Any(&[
-                Says(PSQL_RUNS),
-                Test(talks_to_psql),
-                options("--file --output --log-file", "foL", "chpUdv"),
-            ]),
-            STARTS_ANOTHER,
-        )])
-        .critical(&[drops(Test(runs_such))]),
+    Program::named("pgcli").beyond(&[PSQL_STARTS]).critical(&[drops(Test(runs_such))]),
     Program::named("mysql")
         .roles(&[Role::Database])
-        .beyond(&[case(
-            Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
-            STARTS_ANOTHER,
-        )])
+        .beyond(&[MYSQL_STARTS])
         .critical(&[drops(Test(runs_such))])
         .grant(AlwaysRule::words(2)),
     Program::named("mariadb")
         .roles(&[Role::Database])
-        .beyond(&[case(
-            Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
-            STARTS_ANOTHER,
-        )])
+        .beyond(&[MYSQL_STARTS])
         .critical(&[drops(Test(runs_such))]),
     Program::named("sqlite3")
         .roles(&[Role::Database])
@@ -107,6 +85,19 @@ pub(super) static ALL: &[Program] = &[
         )]),
     Program::named("bq").critical(&[RUNS_SUCH, destroys(Nth(0, "rm"))]),
 ];
+
+const PSQL_STARTS: Case = case(
+    Any(&[
+        Says(PSQL_RUNS),
+        Test(talks_to_psql),
+        options("--file --output --log-file", "foL", "chpUdv"),
+    ]),
+    STARTS_ANOTHER,
+);
+const MYSQL_STARTS: Case = case(
+    Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
+    STARTS_ANOTHER,
+);
 
 // These start programs, or read and write files of the client or the server.
 pub(super) const RUNS_SUCH: Case = drops(Test(runs_such));

@@ -3,7 +3,7 @@
 use crate::facts::paths;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{self, Any, Has, Holds, Not, Starts, Test};
-use crate::facts::programs::condition::{case, judge, options};
+use crate::facts::programs::condition::{Case, case, judge, options};
 use crate::facts::programs::description::{
     Access, AlwaysRule, Files, Operands, Pipe, Program, Reach, Role, Runs, reading,
 };
@@ -18,7 +18,7 @@ pub(super) static ALL: &[Program] = &[
         .whole("cookie output url")
         .roles(&[Role::Fetches])
         .beyond(&[judge(curl)])
-        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)])
+        .critical(CLIENT_CRITICAL)
         .files(Files::Behind("-o --output -D -c"))
         .reaches(&[Reach::Addresses])
         .pipe(Pipe::sends(Any(&[
@@ -30,13 +30,13 @@ pub(super) static ALL: &[Program] = &[
     Program::named("wget")
         .roles(&[Role::Fetches])
         .beyond(&[judge(wget)])
-        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)])
+        .critical(CLIENT_CRITICAL)
         .files(Files::Behind("-O --output-document -P -o"))
         .reaches(&[Reach::Addresses])
         .pipe(Pipe::sends(Any(&[Starts("--post --body"), SENDS]))),
     Program::named("http xh")
         .roles(&[Role::Fetches])
-        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)])
+        .critical(CLIENT_CRITICAL)
         .reaches(&[Reach::Addresses])
         .pipe(Pipe::sends(Any(&[
             Holds(&["@-"]),
@@ -44,9 +44,7 @@ pub(super) static ALL: &[Program] = &[
             SENDS,
             Has("- -d -F"),
         ]))),
-    Program::named("https")
-        .roles(&[Role::Fetches])
-        .critical(&[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)]),
+    Program::named("https").roles(&[Role::Fetches]).critical(CLIENT_CRITICAL),
     Program::named("fetch aria2c lwp-download lynx axel ftp").roles(&[Role::Fetches]),
     Program::named("scp")
         .beyond(&[case(options("", "SoJFDb", "cilPX"), RUNS), judge(copy)])
@@ -95,6 +93,9 @@ pub(super) static ALL: &[Program] = &[
         .reads(&[reading("sI", "", &["short"], Operands::None)])
         .beyond(&[case(options("--file --boot", "Fb", ""), WRITES)]),
 ];
+
+const CLIENT_CRITICAL: &[Case] =
+    &[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)];
 
 const SENDS: When =
     options("--upload-file --data --post-file --post-data --body-file --body-data", "", "");
