@@ -46,9 +46,10 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     if let Some(review) = &ask.body.review {
         no_call::draw_review(ask, review, &mut sheet);
     }
-    let mut worst = match ask.is_open() && !ask.is_question() {
-        true => effects::draw(ask, first.whole, &mut sheet, &mut details),
-        false => String::new(),
+    let mut worst = if ask.is_open() && !ask.is_question() {
+        effects::draw(ask, first.whole, &mut sheet, &mut details)
+    } else {
+        String::new()
     };
     // Where an address really leads is worse than that it is reached.
     if ask.is_open() && !ask.body.critical {

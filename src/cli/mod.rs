@@ -292,9 +292,8 @@ fn suggest_nearest(error: &mut clap::Error, words: &[OsString]) {
     if words.get(1).is_some_and(|first| *first == **typed) {
         known = command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
     }
-    let distance = |name: &String| match name.starts_with(typed.as_str()) {
-        true => 0,
-        false => strsim::damerau_levenshtein(typed, name),
+    let distance = |name: &String| {
+        if name.starts_with(typed.as_str()) { 0 } else { strsim::damerau_levenshtein(typed, name) }
     };
     known.retain(|name| name != "pause" || distance(name) == 0);
     let nearest = known.iter().map(distance).min().filter(|it| *it <= MOST_TYPOS);

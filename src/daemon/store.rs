@@ -19,10 +19,8 @@ pub(super) async fn open(config: &Config, anew: bool) -> Result<Store> {
         Some(Trouble { says, fix }) => anyhow!("store: {says}; {fix}"),
         None => anyhow!("store {database}: {error}"),
     };
-    let known = match anew {
-        true => begin_anew(database, state)?,
-        false => Remembered::read(state).map_err(said)?,
-    };
+    let known =
+        if anew { begin_anew(database, state)? } else { Remembered::read(state).map_err(said)? };
     let store = Store::open_as(database, &known).await.map_err(said)?;
     known.keep(store.id()).map_err(said)?;
     // Again, because opening created files: the write-ahead log, its index and the lock.

@@ -76,10 +76,7 @@ pub(super) async fn inbox_listens(inbox: &Inbox) {
 pub(super) fn link(local: &listen::InboxAddress, no_link: bool) -> String {
     let journal = env::var("JOURNAL_STREAM").ok();
     let stdout = fs::metadata("/dev/stdout").ok().map(|it| (it.dev(), it.ino()));
-    match no_link || is_journal(journal.as_deref(), stdout) {
-        true => local.base(),
-        false => local.url(),
-    }
+    if no_link || is_journal(journal.as_deref(), stdout) { local.base() } else { local.url() }
 }
 
 /// Returns whether the stream that systemd named, as `device:inode`, is this one.

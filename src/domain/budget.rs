@@ -73,12 +73,13 @@ impl Budget {
         }
         let all: usize =
             self.calls.iter().map(|call| visible(&call.text(cwd)).chars().count()).sum();
-        match all <= CHARACTERS {
-            true => Ok(()),
-            false => Err(Malformed(format!(
+        if all <= CHARACTERS {
+            Ok(())
+        } else {
+            Err(Malformed(format!(
                 "the calls of the budget have {all} characters, and a card shows {CHARACTERS} of \
                  them whole; submit long calls when they are due"
-            ))),
+            )))
         }
     }
 }

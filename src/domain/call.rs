@@ -457,11 +457,10 @@ pub struct Malformed(pub String);
 /// Checks that a text has at most `most` characters.
 pub(super) fn is_no_longer(field: &str, text: &str, most: usize) -> Result<(), Malformed> {
     let length = text.chars().count();
-    match length <= most {
-        true => Ok(()),
-        false => {
-            Err(Malformed(format!("`{field}` has {length} characters; at most {most} are allowed")))
-        }
+    if length <= most {
+        Ok(())
+    } else {
+        Err(Malformed(format!("`{field}` has {length} characters; at most {most} are allowed")))
     }
 }
 

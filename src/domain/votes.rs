@@ -138,9 +138,12 @@ pub fn answer(requirements: &[Requirement], votes: &[Vote], now: i64) -> Option<
     let tallies: Vec<_> = requirements.iter().map(|it| it.tally(votes)).collect();
     // Not all votes: a person may have changed theirs with another account.
     let counts = |vote: &&Vote| {
-        let side = |tally: &Tally<'_>| match denies {
-            true => tally.denied.iter().any(|it| std::ptr::eq(*it, *vote)),
-            false => tally.approved.iter().any(|it| std::ptr::eq(*it, *vote)),
+        let side = |tally: &Tally<'_>| {
+            if denies {
+                tally.denied.iter().any(|it| std::ptr::eq(*it, *vote))
+            } else {
+                tally.approved.iter().any(|it| std::ptr::eq(*it, *vote))
+            }
         };
         tallies.iter().any(side)
     };
@@ -151,9 +154,10 @@ pub fn answer(requirements: &[Requirement], votes: &[Vote], now: i64) -> Option<
         (one.scope, &one.stored.parts) == (other.scope, &other.stored.parts)
     };
     let agreed = others.iter().filter(|vote| !same(vote)).count() == 0;
-    let (scope, stored) = match agreed || denies {
-        true => (last.answer.scope, last.answer.stored.clone()),
-        false => (Some(Scope::Once), StoredRules::default()),
+    let (scope, stored) = if agreed || denies {
+        (last.answer.scope, last.answer.stored.clone())
+    } else {
+        (Some(Scope::Once), StoredRules::default())
     };
     let with = others.iter().map(|vote| vote.answer.by.clone()).collect();
     let reason = if denies { last.answer.reason.clone() } else { notes(&counted) };

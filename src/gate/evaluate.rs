@@ -243,9 +243,10 @@ impl Gate {
         let at = Moment { now_ms: now, absent: &absent };
         let look = || {
             // An allowed call has no effects yet, and one whose grant is outranked comes so, too.
-            let effects = match decided.effects.is_empty() {
-                true => policy::decision::facts(facts).effects,
-                false => decided.effects.clone(),
+            let effects = if decided.effects.is_empty() {
+                policy::decision::facts(facts).effects
+            } else {
+                decided.effects.clone()
             };
             let (facts, critical) = (&Matcher::new(facts, &effects), decided.critical);
             Handling::of(rules, people, routes, SeenCall { call, facts, critical }, at)

@@ -217,10 +217,8 @@ impl Gate {
             for other in in_force.iter().filter(|other| other.in_file) {
                 needed |= other.rule == grant.rule && self.worker_of(other).await? == worker;
             }
-            let removed = match needed {
-                true => Ok(()),
-                false => workers.remove(worker.as_deref(), &grant.rule),
-            };
+            let removed =
+                if needed { Ok(()) } else { workers.remove(worker.as_deref(), &grant.rule) };
             match removed {
                 Ok(()) => self.store.grant_removed(&grant.id).await?,
                 Err(problem) => {

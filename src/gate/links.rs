@@ -181,18 +181,22 @@ impl LinkReader {
         if let Some(known) = self.kinds.get(path) {
             return Ok(known.clone());
         }
-        let found = fs::symlink_metadata(path).and_then(|found| match found.is_symlink() {
-            true => fs::read_link(path).map(PathKind::Link),
-            false => Ok(PathKind::Other),
+        let found = fs::symlink_metadata(path).and_then(|found| {
+            if found.is_symlink() {
+                fs::read_link(path).map(PathKind::Link)
+            } else {
+                Ok(PathKind::Other)
+            }
         });
         let kind = match found {
             Ok(kind) => kind,
             Err(error) if is_nothing(&error) => PathKind::Nothing,
             Err(error) => {
                 let why = format!("{}: {error}", path.display());
-                return Err(match owner(folder) == owner(Path::new("/proc/self")) {
-                    true => Unseen::Ours(why),
-                    false => Unseen::OfOthers(why),
+                return Err(if owner(folder) == owner(Path::new("/proc/self")) {
+                    Unseen::Ours(why)
+                } else {
+                    Unseen::OfOthers(why)
                 });
             }
         };

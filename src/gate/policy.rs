@@ -607,13 +607,12 @@ impl Workers {
         let text = guarded(path, stamp)?;
         let (name, home) = (name(path), self.home.as_deref());
         let system = self.profile.open(Some(&text), &name, home, self.compat)?;
-        let guardrail = match self.compat {
-            true => self.guardrail.clone(),
-            false => {
-                let rules = Rules::parse(&text, &name, home).unwrap_or_default();
-                let denies = by_hand(&text, &name, home, granted).unwrap_or(rules);
-                self.guardrail.clone().with_denies(denies)
-            }
+        let guardrail = if self.compat {
+            self.guardrail.clone()
+        } else {
+            let rules = Rules::parse(&text, &name, home).unwrap_or_default();
+            let denies = by_hand(&text, &name, home, granted).unwrap_or(rules);
+            self.guardrail.clone().with_denies(denies)
         };
         let granted = granted.to_vec();
         Ok(Worker { system: system.into(), guardrail, granted })

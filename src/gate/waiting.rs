@@ -173,12 +173,13 @@ impl Gate {
         let Self { store, daemon: here, .. } = self;
         while ask.is_open() && ask.attended && !ask.attached.has(here) {
             let attached = ask.attached.with(here);
-            match store.set_attached(&ask, &attached).await? {
-                true => ask.attached = attached,
-                false => match store.ask(&ask.id).await? {
+            if store.set_attached(&ask, &attached).await? {
+                ask.attached = attached
+            } else {
+                match store.ask(&ask.id).await? {
                     Some(now) => ask = now,
                     None => break,
-                },
+                }
             }
         }
         Ok(ask)

@@ -313,9 +313,10 @@ fn as_edited(ask: &Ask, edit: &ProposedEdit, new: impl Fn(Decision) -> Answer) -
     let ProposedEdit { args, digest, .. } = edit.clone();
     let accepts = ask.body.call.accepts.contains(&Accepts::UpdatedInput);
     let text = edited_text(&ask.body.call, &args);
-    let (decision, updated) = match accepts {
-        true => (Decision::Edit, Some(UpdatedInput { args, digest })),
-        false => (Decision::Deny, None),
+    let (decision, updated) = if accepts {
+        (Decision::Edit, Some(UpdatedInput { args, digest }))
+    } else {
+        (Decision::Deny, None)
     };
     Answer {
         scope: accepts.then_some(Scope::Once),

@@ -70,9 +70,10 @@ fn shown(routes: &Routes, plan: Option<&RoutePlan>) -> String {
         }
         Some(plan) if plan.targets.is_empty() => format!("{}: the inbox shows it.", plan.route),
         Some(plan) => {
-            let mut line = match plan.everywhere {
-                true => format!("{} may fit: every target shows it, and ", plan.route),
-                false => format!("{}: shown at ", plan.route),
+            let mut line = if plan.everywhere {
+                format!("{} may fit: every target shows it, and ", plan.route)
+            } else {
+                format!("{}: shown at ", plan.route)
             } + &list(&plan.targets);
             if !plan.fallback.is_empty() {
                 line.push_str(&format!("; where one fails, at {}", list(&plan.fallback)));

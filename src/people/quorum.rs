@@ -49,9 +49,10 @@ fn who_can(people: &People, required: &Requirement) -> String {
     if people.groups.iter().any(|it| groups().any(|group| *group == it.name)) {
         names.push("everyone with its role");
     }
-    match names.is_empty() {
-        true => "Nobody is in it now.".to_owned(),
-        false => format!("It has {}.", names.join(", ")),
+    if names.is_empty() {
+        "Nobody is in it now.".to_owned()
+    } else {
+        format!("It has {}.", names.join(", "))
     }
 }
 
@@ -132,9 +133,10 @@ pub fn sentence(ask: &Ask, people: &People) -> String {
     let counts = requirements.iter().map(|it| {
         let tally = it.tally(&ask.votes);
         let of = it.groups().map(|group| format!(" of {group}")).unwrap_or_default();
-        match denies {
-            true => format!("{} of {} denials{of}", tally.denied.len(), it.denials()),
-            false => format!("{} of {} approvals{of}", tally.approved.len(), it.needed()),
+        if denies {
+            format!("{} of {} denials{of}", tally.denied.len(), it.denials())
+        } else {
+            format!("{} of {} approvals{of}", tally.approved.len(), it.needed())
         }
     });
     format!("Your vote counts: {}.", counts.collect::<Vec<_>>().join(", "))

@@ -160,9 +160,10 @@ fn ruling(
 ) -> Decision {
     let asks = found.verdict == Verdict::Ask;
     // A grant in ConnectOnion covers the whole tool, never one command.
-    let always = match asks && !found.critical && call.kind() != Kind::Question {
-        true => vec![Rule::allow(&call.tool, "*")],
-        false => Vec::new(),
+    let always = if asks && !found.critical && call.kind() != Kind::Question {
+        vec![Rule::allow(&call.tool, "*")]
+    } else {
+        Vec::new()
     };
     let text = call.args.get("command").and_then(serde_json::Value::as_str);
     let (commands, patterns, effects) = match (scan, text) {
@@ -175,10 +176,8 @@ fn ruling(
             let (seen, beyond) = values.in_view();
             let texts: Vec<&str> = seen.iter().filter(|v| !v.is_leaf).map(|v| &*v.text).collect();
             let more = !beyond.is_empty();
-            let effects = match asks {
-                true => effects::of_values(act(call), &texts, more, dirs),
-                false => Vec::new(),
-            };
+            let effects =
+                if asks { effects::of_values(act(call), &texts, more, dirs) } else { Vec::new() };
             let named = values.list.iter().filter(|value| !value.is_leaf);
             (Vec::new(), named.map(|value| value.text.clone()).collect(), effects)
         }

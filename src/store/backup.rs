@@ -233,10 +233,7 @@ async fn prepared(
     let copy = Database::Sqlite(part.to_owned());
     let store = Store::open_as(&copy, known).await.map_err(refused)?;
     let log = restored_log(&store, known.folder()).await.map_err(refused)?;
-    let since = match file.exists() {
-        true => Some(since_backup(&copy, file, now).await),
-        false => None,
-    };
+    let since = if file.exists() { Some(since_backup(&copy, file, now).await) } else { None };
     let counted = finished(&store, since.as_ref(), now).await;
     store.close().await;
     let (open, overdue) = counted.map_err(refused)?;

@@ -78,9 +78,12 @@ impl Database {
                 let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
                 let spelled: String = name
                     .bytes()
-                    .map(|byte| match plain(byte) {
-                        true => char::from(byte).to_string(),
-                        false => format!("%{byte:02X}"),
+                    .map(|byte| {
+                        if plain(byte) {
+                            char::from(byte).to_string()
+                        } else {
+                            format!("%{byte:02X}")
+                        }
                     })
                     .collect();
                 format!("sqlite://{spelled}?mode=rwc")
@@ -373,9 +376,10 @@ impl Committed {
 fn checksum(before: (u32, u32), bytes: &[u8], big: bool) -> (u32, u32) {
     let words = |pair: &[u8; 8]| {
         let [a, b, c, d, e, f, g, h] = *pair;
-        match big {
-            true => (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])),
-            false => (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])),
+        if big {
+            (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))
+        } else {
+            (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
         }
     };
     bytes.as_chunks::<8>().0.iter().map(words).fold(before, |(one, two), (first, second)| {

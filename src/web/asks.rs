@@ -87,14 +87,13 @@ pub(super) async fn get(
         // An agent that waits here counts as its ask's caller; who only watches does not.
         // `leave` is reached only if the wait ends by itself: if the client disconnects, `caller`
         // is dropped, which cancels the ask after a grace time.
-        let waited = match is_caller {
-            true => {
-                let mut caller = api.gate.attach(&id);
-                let waited = caller.wait(longest(&query)).await;
-                caller.leave();
-                waited
-            }
-            false => api.gate.wait(&id, longest(&query)).await,
+        let waited = if is_caller {
+            let mut caller = api.gate.attach(&id);
+            let waited = caller.wait(longest(&query)).await;
+            caller.leave();
+            waited
+        } else {
+            api.gate.wait(&id, longest(&query)).await
         };
         waited?;
     }
@@ -370,12 +369,13 @@ pub(super) async fn owned(api: &Api, owner: &Owner, body: &Bytes) -> Result<Call
 fn read(body: &[u8]) -> Result<SubmitRequest, ApiError> {
     let request = SubmitRequest::from_json(body).map_err(|error| unreadable(&error))?;
     let count = request.session_secret.as_ref().map_or(16, |secret| secret.chars().count());
-    match (16..=200).contains(&count) {
-        true => Ok(request),
-        false => Err(ApiError::bad_request(format!(
+    if (16..=200).contains(&count) {
+        Ok(request)
+    } else {
+        Err(ApiError::bad_request(format!(
             "`session_secret` has {count} characters; it is a random text of 16 to 200, the same \
              for every call of a session"
-        ))),
+        )))
     }
 }
 

@@ -223,9 +223,10 @@ fn limit(value: Option<String>) -> Result<usize, String> {
 fn is_in(folder: &str, wanted: &str) -> bool {
     let (folder, wanted) = (folder.trim_end_matches('/'), wanted.trim_end_matches('/'));
     let ends_there = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    match wanted.starts_with('/') || wanted.is_empty() {
-        true => folder.strip_prefix(wanted).is_some_and(ends_there),
-        false => folder.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('/')),
+    if wanted.starts_with('/') || wanted.is_empty() {
+        folder.strip_prefix(wanted).is_some_and(ends_there)
+    } else {
+        folder.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('/'))
     }
 }
 

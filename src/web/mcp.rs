@@ -47,10 +47,7 @@ pub(super) async fn receive(
         Err(error) => return Ok((StatusCode::BAD_REQUEST, Json(error)).into_response()),
     };
     let begins = matches!(&message, RpcMessage::Request { method, .. } if method == "initialize");
-    let session = match begins {
-        true => McpSession::default(),
-        false => McpSession::of(&headers)?,
-    };
+    let session = if begins { McpSession::default() } else { McpSession::of(&headers)? };
     let mut server = McpServer::new(McpCaller {
         agent: session.agent.clone(),
         session: session.name(),
@@ -116,9 +113,10 @@ async fn submit(
     let entry = waiting.enter(caller_of, &pending.id, &ask.id);
     let tool = WaitingTool::new(api.gate.clone(), ask.id.clone(), pending, caller, entry);
     let streams = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    match streams.is_some_and(|accept| accept.contains("text/event-stream")) {
-        true => Ok(tool.stream().into_response()),
-        false => Ok(Json(tool.reply().await).into_response()),
+    if streams.is_some_and(|accept| accept.contains("text/event-stream")) {
+        Ok(tool.stream().into_response())
+    } else {
+        Ok(Json(tool.reply().await).into_response())
     }
 }
 
@@ -137,20 +135,22 @@ fn one(body: &[u8]) -> Result<RpcMessage, serde_json::Value> {
 
 // SECURITY: programs send no `Origin`. A page that an attacker points at this address does.
 fn of_no_page(headers: &HeaderMap) -> Result<(), ApiError> {
-    match headers.contains_key(header::ORIGIN) {
-        true => Err(ApiError::forbidden("MCP is served to programs here, and not to web pages")),
-        false => Ok(()),
+    if headers.contains_key(header::ORIGIN) {
+        Err(ApiError::forbidden("MCP is served to programs here, and not to web pages"))
+    } else {
+        Ok(())
     }
 }
 
 fn of_known_version(headers: &HeaderMap) -> Result<(), ApiError> {
     let Some(version) = headers.get(VERSION) else { return Ok(()) };
-    match version.to_str().is_ok_and(|version| VERSIONS.contains(&version)) {
-        true => Ok(()),
-        false => Err(ApiError::bad_request(format!(
+    if version.to_str().is_ok_and(|version| VERSIONS.contains(&version)) {
+        Ok(())
+    } else {
+        Err(ApiError::bad_request(format!(
             "`mcp-protocol-version` names none of {}",
             VERSIONS.join(", ")
-        ))),
+        )))
     }
 }
 

@@ -121,11 +121,12 @@ pub(super) async fn worker_disconnected(
 
 /// Refuses the request unless the profile has workers.
 pub(super) fn only_with_molf(api: &Api) -> Result<(), ApiError> {
-    match matches!(*api.gate.choices().policy, Policy::Workers(..)) {
-        true => Ok(()),
-        false => Err(ApiError::not_found(
+    if matches!(*api.gate.choices().policy, Policy::Workers(..)) {
+        Ok(())
+    } else {
+        Err(ApiError::not_found(
             "these routes belong to the profile molf; set [policy] profile = \"molf\"",
-        )),
+        ))
     }
 }
 

@@ -139,17 +139,19 @@ pub(super) async fn give_up(
     Path(id): Path<String>,
 ) -> Result<Json<ParkReply>, ApiError> {
     let ask = own(&api, &id, &reader).await?;
-    match api.gate.drop_parked(&ask.id).await? {
-        true => Ok(Json(ParkReply { parked: false, reason: None })),
-        false => Err(not_parked(&ask.id)),
+    if api.gate.drop_parked(&ask.id).await? {
+        Ok(Json(ParkReply { parked: false, reason: None }))
+    } else {
+        Err(not_parked(&ask.id))
     }
 }
 
 async fn own(api: &Api, id: &str, reader: &AskReader) -> Result<Ask, ApiError> {
     let ask = find(api, id, reader).await?;
-    match reader.may_cancel(&ask) {
-        true => Ok(ask),
-        false => Err(ApiError::forbidden("an agent's run is for that agent alone")),
+    if reader.may_cancel(&ask) {
+        Ok(ask)
+    } else {
+        Err(ApiError::forbidden("an agent's run is for that agent alone"))
     }
 }
 

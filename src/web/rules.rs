@@ -154,9 +154,10 @@ async fn note(trial: &RuleTrial, seen: &SeenAsk, reply: &mut TrialReply) {
 }
 
 fn seen_by(handle: Handle) -> Result<(), ApiError> {
-    match handle.sees_all() {
-        true => Ok(()),
-        false => Err(ApiError::forbidden("reading the rules needs the approver's token")),
+    if handle.sees_all() {
+        Ok(())
+    } else {
+        Err(ApiError::forbidden("reading the rules needs the approver's token"))
     }
 }
 

@@ -93,12 +93,11 @@ impl Recorded {
     }
 
     fn undecided(&self, ended: &Ended) {
-        match self.blocks {
-            true => {
-                assert_eq!(ended.short(), (Some(2), ""), "{}: {ended:?}", self.agent);
-                assert!(ended.stderr.contains("blocked: "), "{}: {ended:?}", self.agent);
-            }
-            false => assert_eq!(ended.short(), (Some(0), ""), "{}: {ended:?}", self.agent),
+        if self.blocks {
+            assert_eq!(ended.short(), (Some(2), ""), "{}: {ended:?}", self.agent);
+            assert!(ended.stderr.contains("blocked: "), "{}: {ended:?}", self.agent);
+        } else {
+            assert_eq!(ended.short(), (Some(0), ""), "{}: {ended:?}", self.agent)
         }
     }
 }

@@ -90,10 +90,8 @@ async fn reply(State(turn): State<Arc<Turn>>, Json(request): Json<Value>) -> Res
     if offers && !results.is_empty() {
         turn.told.send_replace(Some(results.concat()));
     }
-    let events = match is_chat {
-        true => chat(&turn, calls, results.len()),
-        false => vec![gemini(&turn, calls)],
-    };
+    let events =
+        if is_chat { chat(&turn, calls, results.len()) } else { vec![gemini(&turn, calls)] };
     if is_chat && request["stream"] != true {
         let message = json!({"role": "assistant", "content": "ok"});
         let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
@@ -132,17 +130,19 @@ fn chat(turn: &Turn, calls: bool, tries: usize) -> Vec<Value> {
     };
     let function = json!({"name": turn.tool, "arguments": turn.input.to_string()});
     let call = json!({"index": 0, "id": format!("call_{}", tries + 1), "type": "function", "function": function});
-    let (delta, finish) = match calls {
-        true => (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls"),
-        false => (json!({"role": "assistant", "content": "All done."}), "stop"),
+    let (delta, finish) = if calls {
+        (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")
+    } else {
+        (json!({"role": "assistant", "content": "All done."}), "stop")
     };
     vec![chunk(delta, Value::Null), chunk(json!({}), json!(finish)), json!("[DONE]")]
 }
 
 fn gemini(turn: &Turn, calls: bool) -> Value {
-    let part = match calls {
-        true => json!({"functionCall": {"name": turn.tool, "args": turn.input}}),
-        false => json!({"text": "All done."}),
+    let part = if calls {
+        json!({"functionCall": {"name": turn.tool, "args": turn.input}})
+    } else {
+        json!({"text": "All done."})
     };
     let content = json!({"role": "model", "parts": [part]});
     json!({"candidates": [{"content": content, "finishReason": "STOP", "index": 0}],

@@ -177,9 +177,10 @@ async fn the_version_names_the_commit_and_its_date() {
         out.status.success().then(|| String::from_utf8(out.stdout).unwrap().trim().to_owned())
     };
     let top = git(&["rev-parse", "--show-toplevel"]);
-    let commit = match top.is_some_and(|top| top == env!("CARGO_MANIFEST_DIR")) {
-        true => format!(" ({})", git(&["show", "--no-patch", "--format=%h %cs", "HEAD"]).unwrap()),
-        false => String::new(),
+    let commit = if top.is_some_and(|top| top == env!("CARGO_MANIFEST_DIR")) {
+        format!(" ({})", git(&["show", "--no-patch", "--format=%h %cs", "HEAD"]).unwrap())
+    } else {
+        String::new()
     };
     assert_eq!(version, format!("countersign {}{commit}\n", env!("CARGO_PKG_VERSION")));
 }

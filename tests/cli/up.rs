@@ -60,9 +60,10 @@ impl Machine {
 fn all(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => all(&path, found),
-            false => drop(found.insert(path.clone(), fs::read(&path).unwrap())),
+        if path.is_dir() {
+            all(&path, found)
+        } else {
+            drop(found.insert(path.clone(), fs::read(&path).unwrap()))
         }
     }
 }

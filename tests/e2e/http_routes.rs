@@ -158,12 +158,11 @@ impl Callers {
 
     /// The path with its parameters; what answers an ask gets one of its own.
     async fn path(&mut self, method: &Method, route: &str) -> String {
-        let ask = match route.contains("/asks/{id}") && *method == Method::POST {
-            true => {
-                self.asked += 1;
-                self.daemon.ask(&shell(&format!("git push origin b{}", self.asked))).await
-            }
-            false => "no-such-ask".to_owned(),
+        let ask = if route.contains("/asks/{id}") && *method == Method::POST {
+            self.asked += 1;
+            self.daemon.ask(&shell(&format!("git push origin b{}", self.asked))).await
+        } else {
+            "no-such-ask".to_owned()
         };
         let id = if route.contains("/asks/") { &ask } else { "none" };
         let path = route.replace("{id}", id).replace("{name}", "none").replace("{act}", "abort");

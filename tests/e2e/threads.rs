@@ -111,10 +111,8 @@ async fn a_deleted_thread(chat: ThreadChat) {
     let again = chat.card("make one").await;
     assert_eq!((place(&again), place(&two) == place(&one)), (place(&two), false));
     // Slack takes a message a second, so both may have come in one.
-    let (label, decision) = match again.text == two.text {
-        true => ("Deny all 2", "deny"),
-        false => ("Approve", "approve"),
-    };
+    let (label, decision) =
+        if again.text == two.text { ("Deny all 2", "deny") } else { ("Approve", "approve") };
     chat.press(&again, label).await;
     assert_eq!(daemon.closed(&id).await["answer"]["decision"], decision);
     assert_eq!(chat.threads().len(), 1);

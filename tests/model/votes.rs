@@ -180,9 +180,10 @@ pub enum Deed {
 
 impl Votes {
     fn requirement(&self) -> Requirement {
-        let exclude = match self.four_eyes {
-            true => Exclusion::Requester { person: Some("Ana".to_owned()) },
-            false => Exclusion::Nobody,
+        let exclude = if self.four_eyes {
+            Exclusion::Requester { person: Some("Ana".to_owned()) }
+        } else {
+            Exclusion::Nobody
         };
         let count = match self.order {
             Order::ByAccount => VoteCount::Accounts,
@@ -224,9 +225,10 @@ impl Votes {
         let by = CONFIGS[admitted].admit(Who { platform: "telegram", id, name, roles }).ok()?;
         let ask = self.ask(row);
         may_answer(&ask, &CONFIGS[admitted].people, &by).ok()?;
-        let action = match denies {
-            true => Action::Deny { reason: None, then: None },
-            false => Action::Approve { scope: Scope::Once },
+        let action = if denies {
+            Action::Deny { reason: None, then: None }
+        } else {
+            Action::Approve { scope: Scope::Once }
         };
         let Ok(Change::Close(answer)) = apply(&ask, &by, action, 1) else { return None };
         if self.order == Order::AsCast {
@@ -267,12 +269,11 @@ impl Votes {
                 let unchanged = world.row.end.is_none() && world.row.version == seen;
                 let in_time = !world.late || self.order == Order::AfterDeadline;
                 let takes = unchanged && in_time || self.order == Order::CommitUnseen;
-                match takes {
-                    true => self.commit(world, press, outcome),
-                    false => {
-                        let again = (self.order == Order::AdmittedOnce).then_some(admitted);
-                        VoteStep::Read(world.row.clone(), again)
-                    }
+                if takes {
+                    self.commit(world, press, outcome)
+                } else {
+                    let again = (self.order == Order::AdmittedOnce).then_some(admitted);
+                    VoteStep::Read(world.row.clone(), again)
                 }
             }
             other => other,

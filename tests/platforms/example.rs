@@ -73,9 +73,10 @@ impl Platform for ExamplePlatform {
         account: &Settings,
         target: &Target,
     ) -> Result<String, CheckError> {
-        match Service::at(account.text("token")).has_room(&target.0) {
-            true => Ok(target.0.clone()),
-            false => Err(CheckError::Other(format!("there is no room {}", target.0))),
+        if Service::at(account.text("token")).has_room(&target.0) {
+            Ok(target.0.clone())
+        } else {
+            Err(CheckError::Other(format!("there is no room {}", target.0)))
         }
     }
 }
@@ -104,9 +105,10 @@ impl Example {
 
     /// Nothing goes out without leading.
     fn may_send(&self) -> Result<(), SendError> {
-        match self.guard.is_open() {
-            true => Ok(()),
-            false => Err(SendError::Transient("another daemon may lead by now".to_owned())),
+        if self.guard.is_open() {
+            Ok(())
+        } else {
+            Err(SendError::Transient("another daemon may lead by now".to_owned()))
         }
     }
 }

@@ -78,9 +78,10 @@ impl Daemon {
         let at = self.dir.path().join(self.folder);
         let at = at.display().to_string();
         let at = at.trim_end_matches('/');
-        let store = match config.contains("[store]") {
-            true => String::new(),
-            false => format!("[store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"),
+        let store = if config.contains("[store]") {
+            String::new()
+        } else {
+            format!("[store]\nurl = \"sqlite:{at}/state/countersign.db\"\n")
         };
         let text = format!(
             // Port 0, because tests run in parallel.

@@ -261,9 +261,8 @@ impl FakeDiscord {
 
     /// Takes the bot's right to make public threads, or gives it back.
     pub fn let_make_threads(&self, may: bool) {
-        self.change(|state| match may {
-            true => state.permissions |= 1 << 35,
-            false => state.permissions &= !(1 << 35),
+        self.change(|state| {
+            if may { state.permissions |= 1 << 35 } else { state.permissions &= !(1 << 35) }
         });
     }
 

@@ -99,10 +99,8 @@ impl Server {
     /// A command of one of its programs.
     fn tell(&self, program: &str, args: &[&str]) -> Command {
         let program = self.programs.join(program);
-        let mut command = match self.as_postgres {
-            true => Command::new("runuser"),
-            false => Command::new(&program),
-        };
+        let mut command =
+            if self.as_postgres { Command::new("runuser") } else { Command::new(&program) };
         if self.as_postgres {
             command.args(["-u", "postgres", "--"]).arg(program);
         }

@@ -62,13 +62,14 @@ impl DiscordBot {
 
     async fn edit(&self, channel: &str, id: &str, drawn: RenderedCard) -> Result<(), Problem> {
         // Which files are there already only Discord knows: this process may be a new one.
-        let attached = match drawn.files.is_empty() {
-            true => Vec::new(),
-            false => match self.rest.files(channel, id).await {
+        let attached = if drawn.files.is_empty() {
+            Vec::new()
+        } else {
+            match self.rest.files(channel, id).await {
                 // May write but not read: then the files are sent again.
                 Err(Problem::Refused { status: 403, .. }) => Vec::new(),
                 attached => attached?,
-            },
+            }
         };
         let body = MessageBody::edit(drawn, &attached);
         match self.rest.edit(channel, id, &body).await {

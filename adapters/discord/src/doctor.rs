@@ -81,12 +81,13 @@ pub(crate) async fn check_threads(
             )));
         }
     };
-    match lacks.is_empty() {
-        true => Ok(()),
-        false => Err(CheckError::Other(format!(
+    if lacks.is_empty() {
+        Ok(())
+    } else {
+        Err(CheckError::Other(format!(
             "in channel {id} the bot lacks: {lacks}, so all sessions share the channel; grant it \
              in the channel's settings"
-        ))),
+        )))
     }
 }
 

@@ -78,9 +78,10 @@ impl Adapter for Discord {
         _: Posting,
     ) -> Result<MessageRef, SendError> {
         let channel = &*self.0.channel(target).await?;
-        let rings = match self.0.bell.notifies(target, card) {
-            true => Rings::Aloud(self.0.config.mention.as_deref()),
-            false => Rings::Silently,
+        let rings = if self.0.bell.notifies(target, card) {
+            Rings::Aloud(self.0.config.mention.as_deref())
+        } else {
+            Rings::Silently
         };
         let body = MessageBody::post(card, draw(card), rings).in_channel(channel);
         let message = self.0.rest.post(channel, &body).await;

@@ -86,9 +86,10 @@ pub(crate) fn sentence_with_link(sentence: &str) -> String {
     };
     let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '\\' | '`');
     let scheme = ["http://", "https://"].iter().any(|scheme| first.starts_with(scheme));
-    match scheme && !rest.is_empty() && first.chars().all(plain) {
-        true => format!("<{first}>{}", escape(&rest)),
-        false => escape(sentence),
+    if scheme && !rest.is_empty() && first.chars().all(plain) {
+        format!("<{first}>{}", escape(&rest))
+    } else {
+        escape(sentence)
     }
 }
 

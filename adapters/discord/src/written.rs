@@ -62,9 +62,10 @@ fn read(message: &AddressedMessage, presser: Presser, core: &dyn Presses) -> Opt
         }
     };
     let target = Target(channel.clone());
-    let (place, seen_at) = match private {
-        true => ("a direct message".to_owned(), Vec::new()),
-        false => (format!("the channel {channel}"), vec![target.clone()]),
+    let (place, seen_at) = if *private {
+        ("a direct message".to_owned(), Vec::new())
+    } else {
+        (format!("the channel {channel}"), vec![target.clone()])
     };
     Some(WrittenWords { presser, target, place, seen_at, to: to.clone(), words })
 }

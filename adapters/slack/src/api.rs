@@ -111,9 +111,10 @@ impl WebApi {
         let text = response.text().await.map_err(unreachable)?;
         let answer: Value = serde_json::from_str(&text).unwrap_or_default();
         let accepted = status == 200 && answer.get("ok") == Some(&Value::Bool(true));
-        let result = match accepted {
-            true => Ok(answer),
-            false => Err(ApiProblem::read(kind, status, retry_after, &answer)),
+        let result = if accepted {
+            Ok(answer)
+        } else {
+            Err(ApiProblem::read(kind, status, retry_after, &answer))
         };
         self.learn(method, channel, kind, result.as_ref().err());
         result

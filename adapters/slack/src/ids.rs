@@ -96,9 +96,10 @@ pub(crate) fn thread_of(message: &MessageRef) -> Option<&str> {
 
 /// Where a pairing code came from, for the person at the terminal.
 pub(crate) fn place_in_words(channel: &str) -> String {
-    match channel.starts_with('D') {
-        true => "a direct message".to_owned(),
-        false => format!("the channel {channel}"),
+    if channel.starts_with('D') {
+        "a direct message".to_owned()
+    } else {
+        format!("the channel {channel}")
     }
 }
 

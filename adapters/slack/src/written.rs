@@ -49,10 +49,8 @@ pub(crate) async fn take(bot: &SlackBot, core: &dyn Presses, written: WrittenMes
     let written = WrittenWords { presser, target, place: place_name, seen_at, to, words };
     let (mut reply, shown) = hand_over(core, written).await;
     // In a thread, where Slack takes no command of its own, it is written behind a mention.
-    let names_commands = match is_command {
-        true => !is_of_card,
-        false => !is_code && reply.outcome == Outcome::Unknown,
-    };
+    let names_commands =
+        if is_command { !is_of_card } else { !is_code && reply.outcome == Outcome::Unknown };
     if names_commands {
         reply = reply_in_slack(reply, core.commands());
     }

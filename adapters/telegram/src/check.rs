@@ -45,9 +45,10 @@ pub async fn check(config: &TelegramConfig) -> Result<String, CheckError> {
     let api = BotApi::new(config);
     let bot = bot(&api).await?;
     let webhook: Webhook = api.call(&GetWebhookInfo::new(), PATIENCE).await.map_err(explain)?;
-    match webhook.url.is_empty() {
-        true => Ok(format!("@{}", bot.username)),
-        false => Err(CheckError::Other(webhook_sentence())),
+    if webhook.url.is_empty() {
+        Ok(format!("@{}", bot.username))
+    } else {
+        Err(CheckError::Other(webhook_sentence()))
     }
 }
 
@@ -100,13 +101,14 @@ pub(crate) async fn check_topics(
     let member: Value = api.call(&member, PATIENCE).await.map_err(explain)?;
     let is = |key: &str| member.get(key).is_some_and(|it| it == &Value::Bool(true));
     let may = member.get("status").is_some_and(|it| it == "creator") || is("can_manage_topics");
-    match may {
-        true => Ok(()),
-        false => Err(CheckError::Other(format!(
+    if may {
+        Ok(())
+    } else {
+        Err(CheckError::Other(format!(
             "`{}`: the bot may not make topics, so all sessions share the general one; make it an \
              administrator who may manage topics",
             target.0
-        ))),
+        )))
     }
 }
 

@@ -194,9 +194,12 @@ impl Guide for TelegramGuide {
         }
         let api = BotApi::new(&TelegramConfig::of(account));
         let (bot, room) = (bot(&api).await, room(&api, chat).await);
-        let privacy = bot.ok().map(|bot| match bot.can_read_all_group_messages {
-            false => PRIVACY_ON.to_owned(),
-            true => PRIVACY_OFF.to_owned(),
+        let privacy = bot.ok().map(|bot| {
+            if bot.can_read_all_group_messages {
+                PRIVACY_OFF.to_owned()
+            } else {
+                PRIVACY_ON.to_owned()
+            }
         });
         let topics = room.ok().filter(|room| room.is_forum && chat.topic.is_none());
         let topics = topics.map(|_| TOPICS.to_owned());

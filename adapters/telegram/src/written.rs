@@ -127,9 +127,10 @@ impl PressReporter {
             Written::Code(_) => presser(&person),
             _ => self.presser(&person).await,
         };
-        let seen_at = match message.chat.is_private() {
-            true => Vec::new(),
-            false => vec![chat.target(), Chat { topic: None, ..chat }.target()],
+        let seen_at = if message.chat.is_private() {
+            Vec::new()
+        } else {
+            vec![chat.target(), Chat { topic: None, ..chat }.target()]
         };
         let (target, place) = (chat.target(), place_in_words(message, chat.topic));
         let to = at.map(MessageAddress::message_ref);

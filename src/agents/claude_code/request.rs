@@ -66,9 +66,10 @@ impl HookRequest for PermissionRequest {
         let text = |key: &str| self.tool_input.get(key)?.as_str().map(str::to_owned);
         // Claude may send no plan, so the card would have nothing to show.
         let plan_elsewhere = self.tool_name == PLAN && text("plan").is_none();
-        let description = match plan_elsewhere {
-            true => Some("Leave plan mode and begin; the plan is in Claude's terminal.".into()),
-            false => text("description").filter(|text| !text.trim().is_empty()),
+        let description = if plan_elsewhere {
+            Some("Leave plan mode and begin; the plan is in Claude's terminal.".into())
+        } else {
+            text("description").filter(|text| !text.trim().is_empty())
         };
         Ok(Call {
             key: Some(key),

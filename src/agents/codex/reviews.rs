@@ -435,9 +435,10 @@ impl Reviews {
         let (client, call, id) = (self.client.clone(), blocked.call.clone(), id.to_owned());
         let was_released = blocked.kept.released;
         self.asking.spawn(async move {
-            let released = match was_released {
-                true => still_released(&client, &call).await.then_some(None),
-                false => released(&client, &call, cancelled).await,
+            let released = if was_released {
+                still_released(&client, &call).await.then_some(None)
+            } else {
+                released(&client, &call, cancelled).await
             };
             Asked { id, released }
         });
@@ -446,9 +447,10 @@ impl Reviews {
     /// Writes what outlives this process; whether it is written.
     fn keep(&self) -> bool {
         let kept: Vec<_> = self.blocked.values().map(|it| &it.kept).collect();
-        let written = match kept.is_empty() {
-            true => file::remove(&self.file),
-            false => file::replace(&self.file, json!(kept).to_string()),
+        let written = if kept.is_empty() {
+            file::remove(&self.file)
+        } else {
+            file::replace(&self.file, json!(kept).to_string())
         };
         if let Err(error) = &written {
             tracing::error!(%error, file = %self.file.display(), "Codex's reviews are not written");

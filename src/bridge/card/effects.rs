@@ -137,9 +137,10 @@ pub(crate) fn effect_line(effect: &str) -> String {
 /// A host in the letters in which it is looked up: `аpple.com` with a Cyrillic letter is
 /// `xn--pple-43d.com`.
 fn as_clients_read(name: &str) -> String {
-    match name.is_ascii() {
-        true => name.to_owned(),
-        false => host(&format!("https://{name}/")).unwrap_or_else(|| name.to_owned()),
+    if name.is_ascii() {
+        name.to_owned()
+    } else {
+        host(&format!("https://{name}/")).unwrap_or_else(|| name.to_owned())
     }
 }
 

@@ -77,9 +77,10 @@ fn of_call(ask: &Ask) -> FirstLine {
 fn without_plan(heading: &str) -> &str {
     let (word, rest) = heading.split_at_checked(4).unwrap_or((heading, ""));
     let rest_is_apart = rest.trim_start().starts_with([':', '-', '–', '—']) || rest.is_empty();
-    match word.eq_ignore_ascii_case("plan") && rest_is_apart {
-        true => rest.trim_start_matches([':', '-', '–', '—', ' ']),
-        false => heading,
+    if word.eq_ignore_ascii_case("plan") && rest_is_apart {
+        rest.trim_start_matches([':', '-', '–', '—', ' '])
+    } else {
+        heading
     }
 }
 
@@ -236,9 +237,12 @@ fn oddity(address: &str, named: Option<&str>) -> Option<String> {
             (false, _) => format!("⚠ {} has {letters} beyond a–z: it is {host}", line(name)),
         });
     }
-    user.map(|user| match is_named {
-        true => format!("⚠ {} is a user name, not the host", line(user)),
-        false => format!("⚠ {} is a user name: the host is {host}", line(user)),
+    user.map(|user| {
+        if is_named {
+            format!("⚠ {} is a user name, not the host", line(user))
+        } else {
+            format!("⚠ {} is a user name: the host is {host}", line(user))
+        }
     })
 }
 

@@ -247,9 +247,10 @@ impl DaemonConnection {
         }
         let (server, why) = (self.server.to_string(), cause.to_string());
         // Only a failed connect proves that the daemon did not receive the request.
-        match error.is_connect() {
-            true => ClientError::Unreachable { server, why },
-            false => ClientError::Lost { server, why },
+        if error.is_connect() {
+            ClientError::Unreachable { server, why }
+        } else {
+            ClientError::Lost { server, why }
         }
     }
 }

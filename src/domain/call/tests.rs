@@ -108,10 +108,8 @@ proptest! {
         let changed: String = digits
             .bytes()
             .enumerate()
-            .map(|(here, byte)| match here == at {
-                true => char::from(b'0' + (byte - b'0' + digit) % 10),
-                false => char::from(byte),
-            })
+            .map(|(here, byte)| if here == at { b'0' + (byte - b'0' + digit) % 10 } else { byte })
+            .map(char::from)
             .collect();
         // Each amount is read from its text, as the API reads it, or refused.
         let digest = |digits: &str| {

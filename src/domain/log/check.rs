@@ -147,12 +147,11 @@ impl LogCheck {
                 uncompared += 1;
             }
         }
-        match self.problems.is_empty() {
-            true => {
-                let LogHeader { store, forgotten, .. } = header;
-                Ok(ProvenLog { store, forgotten, head, keys: self.keys, uncompared })
-            }
-            false => Err(self.problems),
+        if self.problems.is_empty() {
+            let LogHeader { store, forgotten, .. } = header;
+            Ok(ProvenLog { store, forgotten, head, keys: self.keys, uncompared })
+        } else {
+            Err(self.problems)
         }
     }
 

@@ -119,10 +119,7 @@ impl FromStr for ExecutionToken {
             signature: (*signature).to_owned(),
         };
         // Only one spelling, so that a used token has no other name.
-        match token.to_string() == text.trim() {
-            true => Ok(token),
-            false => Err(RefusedToken::Unreadable),
-        }
+        if token.to_string() == text.trim() { Ok(token) } else { Err(RefusedToken::Unreadable) }
     }
 }
 

@@ -144,9 +144,10 @@ fn model(requirements: &[Requirement], votes: &[(usize, usize, bool, bool)]) -> 
     if requirements.iter().any(|it| denied >= it.deny as usize) {
         return VoteResult::Denied;
     }
-    match requirements.iter().all(|it| approved >= it.approvals as usize) {
-        true => VoteResult::Approved,
-        false => VoteResult::Open,
+    if requirements.iter().all(|it| approved >= it.approvals as usize) {
+        VoteResult::Approved
+    } else {
+        VoteResult::Open
     }
 }
 

@@ -199,10 +199,7 @@ impl ToolApprovalManager {
         scope: ApprovalScope,
         answer: Option<String>,
     ) -> Resolution {
-        match approved {
-            true => self.approve(call_id, scope, answer),
-            false => self.deny(call_id, None),
-        }
+        if approved { self.approve(call_id, scope, answer) } else { self.deny(call_id, None) }
     }
 
     /// Removes an open call, which ends its waiter's turn; `false` if there was none.

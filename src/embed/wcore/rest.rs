@@ -85,10 +85,10 @@ async fn resolve(
     let Some((manager, bridge)) = (served.find)(&session) else { return unknown() };
     let (approved, found) = (answer.approved, settle(&manager, &bridge, &call_id, answer, scope));
     let decision = if approved { "approved" } else { "denied" };
-    match found {
-        true => Json(json!({ "resolved": true, "call_id": call_id, "decision": decision }))
-            .into_response(),
-        false => unknown(),
+    if found {
+        Json(json!({ "resolved": true, "call_id": call_id, "decision": decision })).into_response()
+    } else {
+        unknown()
     }
 }
 
@@ -108,9 +108,10 @@ fn settle(
     let modifications = answer.answer.map(|answer| json!({ "answer": answer }));
     bridge.resume(
         &token,
-        match answer.approved {
-            true => ApprovalOutcome::Approved { modifications },
-            false => ApprovalOutcome::Denied { modifications },
+        if answer.approved {
+            ApprovalOutcome::Approved { modifications }
+        } else {
+            ApprovalOutcome::Denied { modifications }
         },
     )
 }

@@ -70,9 +70,6 @@ pub(super) fn event() -> impl Strategy<Value = VoteEvent> {
         1 => (0..2usize).prop_map(VoteEvent::Restart),
         2 => (1..15i64).prop_map(VoteEvent::Minutes),
         2 => press().prop_map(VoteEvent::Undo),
-        1 => prop::bool::weighted(0.2).prop_map(|yes| match yes {
-            true => VoteEvent::Cancel,
-            false => VoteEvent::Minutes(1),
-        }),
+        1 => prop::bool::weighted(0.2).prop_map(|yes| if yes { VoteEvent::Cancel } else { VoteEvent::Minutes(1) }),
     ]
 }

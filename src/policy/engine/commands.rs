@@ -537,9 +537,10 @@ impl<'r> Judge<'r, '_> {
         let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
         // SECURITY: a folder below may be a repository of its own, whose settings name programs.
         let obeys = programs::obeys_folder(&command.argv);
-        match paths::outside(directory, self.dirs) || obeys && !home {
-            true => self.ask(|| ["Reads in ", &shorten(directory, 60), "."].concat()),
-            false => PartDecision::allow(None),
+        if paths::outside(directory, self.dirs) || obeys && !home {
+            self.ask(|| ["Reads in ", &shorten(directory, 60), "."].concat())
+        } else {
+            PartDecision::allow(None)
         }
     }
 }
@@ -629,16 +630,18 @@ impl<'r> Judge<'r, '_> {
                 || paths::system(&path)
                 || path.starts_with("/dev/")
                 || path.starts_with("/proc/");
-            return match odd {
-                true => self.ask(|| ["Reads ", &shorten(&path, 60), self.place(&path)].concat()),
-                false => PartDecision::allow(None),
+            return if odd {
+                self.ask(|| ["Reads ", &shorten(&path, 60), self.place(&path)].concat())
+            } else {
+                PartDecision::allow(None)
             };
         }
         // Only a literal target is certain to be the file that the rule allows.
         let plain = redirect.target.kind == WordKind::Literal && !paths::outside(&path, self.dirs);
-        match plain && rule.verdict == Verdict::Allow {
-            true => PartDecision::allow(rule.entry),
-            false => self.ask(|| ["Writes ", &shorten(&path, 60), self.place(&path)].concat()),
+        if plain && rule.verdict == Verdict::Allow {
+            PartDecision::allow(rule.entry)
+        } else {
+            self.ask(|| ["Writes ", &shorten(&path, 60), self.place(&path)].concat())
         }
     }
 

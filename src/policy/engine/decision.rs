@@ -63,12 +63,13 @@ fn decide_offering<'c>(
     let subject = Subject::new(call, layers);
     let decision = subject.decide(layers, mode);
     let asks = decision.part.verdict == Verdict::Ask;
-    let ((always, always_from), exact) = match asks {
-        true => (
+    let ((always, always_from), exact) = if asks {
+        (
             crate::engine::always::offers(&subject, &decision, layers, mode, width(&subject)),
             always::exact(&subject, &decision, layers, mode),
-        ),
-        false => Default::default(),
+        )
+    } else {
+        Default::default()
     };
     Decision { always, always_from, exact, ..subject.describe(decision) }
 }

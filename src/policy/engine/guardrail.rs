@@ -202,9 +202,10 @@ impl<'g> GuardrailJudge<'g> {
                 let own = &found.own;
                 let reason =
                     format!("{} contains a protected countersign file ({own})", shorten(text, 60));
-                match found.below_home {
-                    true => self.denies(reason + ". Agents may not go through it."),
-                    false => self.asks(|| reason + ". It always needs a person."),
+                if found.below_home {
+                    self.denies(reason + ". Agents may not go through it.")
+                } else {
+                    self.asks(|| reason + ". It always needs a person.")
                 }
                 remember(above, route);
             }
@@ -461,11 +462,10 @@ impl Sink for GuardrailJudge<'_> {
 }
 
 fn belongs(text: &str, own: &str) -> String {
-    match paths::clean(text, Directories::default()) == own || text.len() > 60 {
-        true => format!("Protected countersign file: {own}. Agents may not use it."),
-        false => {
-            format!("Protected countersign file: {own}, reached by {text}. Agents may not use it.")
-        }
+    if paths::clean(text, Directories::default()) == own || text.len() > 60 {
+        format!("Protected countersign file: {own}. Agents may not use it.")
+    } else {
+        format!("Protected countersign file: {own}, reached by {text}. Agents may not use it.")
     }
 }
 

@@ -170,9 +170,10 @@ impl<'c> Matcher<'c> {
         }
         let allows = every(Verdict::Allow, Verdict::Ask);
         let covered = || layered(&allows, |layers| covered(self.call, layers)) == Verdict::Allow;
-        match !self.seen.unread && (covered() || self.runs_only(tool, &patterns)) {
-            true => RuleFit::Yes,
-            false => RuleFit::Maybe,
+        if !self.seen.unread && (covered() || self.runs_only(tool, &patterns)) {
+            RuleFit::Yes
+        } else {
+            RuleFit::Maybe
         }
     }
 

@@ -91,9 +91,10 @@ fn transfer<'w, 'a>(args: &Arguments<'w, 'a>, from: Access) -> Vec<Touched<'w, '
 
 /// Returns the values of options that name a file to write.
 fn behind<'w, 'a>(args: &Arguments<'w, 'a>, options: &str) -> Vec<Touched<'w, 'a>> {
-    let word = |value: OptionValue<'w, 'a>| match value.text.len() == value.word.text.len() {
-        true => Cow::Borrowed(value.word),
-        false => {
+    let word = |value: OptionValue<'w, 'a>| {
+        if value.text.len() == value.word.text.len() {
+            Cow::Borrowed(value.word)
+        } else {
             let text = Cow::Owned(value.text.to_owned());
             Cow::Owned(Word { text, ..value.word.clone() })
         }

@@ -168,10 +168,8 @@ fn unified(text: &str) -> Option<Vec<PatchedFile<'_>>> {
     (seen && is_named && files.iter().all(|file| plain(file.path).is_some())).then_some(())?;
     // Git's first line says nothing of a deletion; the two below it do.
     let gone = |path: &str| files.iter().any(|it| it.path == path && it.access == Access::Delete);
-    let access = |file: &PatchedFile<'_>| match gone(file.path) {
-        true => Access::Delete,
-        false => file.access,
-    };
+    let access =
+        |file: &PatchedFile<'_>| if gone(file.path) { Access::Delete } else { file.access };
     Some(files.iter().map(|file| PatchedFile { access: access(file), ..*file }).collect())
 }
 

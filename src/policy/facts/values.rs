@@ -215,17 +215,17 @@ impl<'c> Collected<'c> {
 impl Value {
     /// Returns every path for which a tool may take the value; other values are what they are.
     pub(crate) fn readings(&self, dirs: Directories<'_>) -> Vec<Cow<'_, str>> {
-        match self.is_path {
-            true => paths::readings(&self.text, dirs),
-            false => vec![Cow::Borrowed(&self.text)],
+        if self.is_path {
+            paths::readings(&self.text, dirs)
+        } else {
+            vec![Cow::Borrowed(&self.text)]
         }
     }
 
     /// Returns the spellings of each reading. An allow rule must match one of every reading.
     pub(crate) fn allow_forms(&self, dirs: Directories<'_>) -> Vec<Vec<String>> {
-        let forms = |text: Cow<'_, str>| match self.is_path {
-            true => forms(&text, dirs),
-            false => vec![text.into_owned()],
+        let forms = |text: Cow<'_, str>| {
+            if self.is_path { forms(&text, dirs) } else { vec![text.into_owned()] }
         };
         self.readings(dirs).into_iter().map(forms).collect()
     }

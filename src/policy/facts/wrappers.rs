@@ -155,9 +155,10 @@ fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
     let commands = (0..args.len()).filter_map(command);
     let texts = args.iter().filter_map(|word| {
         let word = word.literal().filter(|text| text.contains(char::is_whitespace))?;
-        let text = match is_option(word) {
-            true => word.split_once('=').map(|(_, value)| value).or_else(|| word.get(2..))?,
-            false => word,
+        let text = if is_option(word) {
+            word.split_once('=').map(|(_, value)| value).or_else(|| word.get(2..))?
+        } else {
+            word
         };
         Some(Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Bash })
     });

@@ -224,9 +224,10 @@ impl RulesReader<'_> {
         if class && let Some(problem) = misused(tool, verdict) {
             return self.error(range, problem);
         }
-        let pushed = match class {
-            true => self.rules.push_reads(rule, Some(origin)),
-            false => self.rules.push(rule, Some(origin)),
+        let pushed = if class {
+            self.rules.push_reads(rule, Some(origin))
+        } else {
+            self.rules.push(rule, Some(origin))
         };
         let pushed = pushed.and_then(|entry| {
             // Kept within directories, `*` would no longer match every call.

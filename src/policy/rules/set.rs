@@ -313,10 +313,8 @@ pub(super) struct ToolKey {
 impl ToolKey {
     /// Creates a key from a name, or from a glob over names.
     pub(super) fn new(text: &str) -> Result<Self, GlobError> {
-        let glob = match text.contains(['*', '?', '[', '{', '!']) {
-            true => Some(Glob::parse(text)?),
-            false => None,
-        };
+        let glob =
+            if text.contains(['*', '?', '[', '{', '!']) { Some(Glob::parse(text)?) } else { None };
         Ok(Self { glob, ..Self::literal(text) })
     }
 

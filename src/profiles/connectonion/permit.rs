@@ -128,13 +128,10 @@ fn unpermitted(call: &Call, context: &PermitContext<'_>, why: String) -> PermitR
     let seed = context.era == Era::Seed;
     if !context.reachable {
         // FAIL-CLOSED: ConnectOnion runs a call when nobody can be asked.
-        return match context.compat {
-            true => {
-                PermitResult::new(Verdict::Allow, "Nobody can be asked, and ConnectOnion runs it.")
-            }
-            false => {
-                PermitResult::new(Verdict::Deny, format!("{why} No approval channel is available."))
-            }
+        return if context.compat {
+            PermitResult::new(Verdict::Allow, "Nobody can be asked, and ConnectOnion runs it.")
+        } else {
+            PermitResult::new(Verdict::Deny, format!("{why} No approval channel is available."))
         };
     }
     if seed && context.mode == PermissionMode::Plan && dangerous {

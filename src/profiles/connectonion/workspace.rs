@@ -92,12 +92,13 @@ pub(super) fn decide(
     // Link targets count: a path inside the workspace may lead outside.
     let outside = target.iter().chain(&call.resolved).any(|path| paths::outside(path, dirs));
     if is(READS) {
-        return match outside {
-            true => WorkspaceDecision::ask(
+        return if outside {
+            WorkspaceDecision::ask(
                 "read_outside_workspace",
                 "reading outside the workspace requires approval",
-            ),
-            false => WorkspaceDecision::allow("read", "workspace", "read-only workspace operation"),
+            )
+        } else {
+            WorkspaceDecision::allow("read", "workspace", "read-only workspace operation")
         };
     }
     if is(WORKFLOW) {
@@ -299,16 +300,14 @@ fn classify(words: &[String]) -> WorkspaceDecision {
         }
         _ => is(FOCUSED),
     };
-    match focused {
-        true => WorkspaceDecision::allow(
+    if focused {
+        WorkspaceDecision::allow(
             "verification",
             "workspace",
             "focused test, lint, or build command",
-        ),
-        false => WorkspaceDecision::ask(
-            "command",
-            "command is outside the focused verification allowlist",
-        ),
+        )
+    } else {
+        WorkspaceDecision::ask("command", "command is outside the focused verification allowlist")
     }
 }
 

@@ -32,10 +32,8 @@ pub fn covers(prefixes: &[Prefix], category: Category, text: &str) -> bool {
 #[must_use]
 pub fn offers(text: &str, category: Category) -> Vec<String> {
     let scan = shell::scan(text);
-    let offered: Option<Vec<String>> = match plain(&scan) {
-        true => scan.commands.iter().map(offer).collect(),
-        false => None,
-    };
+    let offered: Option<Vec<String>> =
+        if plain(&scan) { scan.commands.iter().map(offer).collect() } else { None };
     let mut offered = offered.unwrap_or_default();
     offered.sort();
     offered.dedup();

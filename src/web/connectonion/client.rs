@@ -138,10 +138,8 @@ impl WireClient<'_> {
             return stale();
         }
         let Ok((id, answer)) = self.mailbox.answer(frame) else { return stale() };
-        let action = match to_question {
-            true => reply(&shown, frame.get("answer")),
-            false => Ok(action(answer)),
-        };
+        let action =
+            if to_question { reply(&shown, frame.get("answer")) } else { Ok(action(answer)) };
         let reply = match action {
             Ok(action) => self.gate.answer(shown, self.who.clone(), action).await,
             Err(why) => {

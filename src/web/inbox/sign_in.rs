@@ -264,10 +264,7 @@ pub(crate) fn may_begin<B>(inbox: &InboxState, request: &Request<B>) -> Result<(
 // may begin in all limits them, and the header admits nobody.
 fn sender<B>(request: &Request<B>) -> Option<IpAddr> {
     let PeerNetwork(peer) = request.extensions().get().copied()?;
-    match peer.is_loopback() {
-        true => forwarded_for(request.headers()).map(network),
-        false => Some(peer),
-    }
+    if peer.is_loopback() { forwarded_for(request.headers()).map(network) } else { Some(peer) }
 }
 
 /// The last address of `X-Forwarded-For`: the proxy itself has added it.

@@ -179,23 +179,22 @@ fn pieces(line: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for letter in line.chars() {
         let last = pieces.last_mut().unwrap();
-        let ended = match last.starts_with('<') {
-            true => last.ends_with('>'),
-            false => letter == '<' || (last.ends_with(' ') && letter != ' '),
+        let ended = if last.starts_with('<') {
+            last.ends_with('>')
+        } else {
+            letter == '<' || (last.ends_with(' ') && letter != ' ')
         };
-        match ended {
-            true => pieces.push(letter.to_string()),
-            false => last.push(letter),
-        }
+        if ended { pieces.push(letter.to_string()) } else { last.push(letter) }
     }
     pieces.retain(|piece| !piece.is_empty());
     pieces
 }
 
 pub fn cut(text: &str, columns: usize) -> String {
-    match text.chars().count() > columns {
-        true => text.chars().take(columns - 1).chain(['…']).collect(),
-        false => text.to_owned(),
+    if text.chars().count() > columns {
+        text.chars().take(columns - 1).chain(['…']).collect()
+    } else {
+        text.to_owned()
     }
 }
 

@@ -262,9 +262,12 @@ fn fetch() -> impl Strategy<Value = (Made, Vec<Made>)> {
 }
 
 fn read() -> impl Strategy<Value = (Made, Vec<Made>)> {
-    let one = |value: &str, skill: bool| match skill {
-        true => names("Skill", "skill", "skill", value, ""),
-        false => names("Read", "read_file", "file_path", value, ""),
+    let one = |value: &str, skill: bool| {
+        if skill {
+            names("Skill", "skill", "skill", value, "")
+        } else {
+            names("Read", "read_file", "file_path", value, "")
+        }
     };
     (select(&["/srv/app.conf", "/srv/a b", "/opt/x/[a]", "deploy"][..]), any::<bool>()).prop_map(
         move |(value, skill)| {

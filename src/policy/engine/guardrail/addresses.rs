@@ -73,9 +73,10 @@ impl Addresses {
             let named = values.iter().map(|value| self.named(own, value)).max();
             // Host and port may be separate values.
             let here = |value: &&str| value.len() > 2 && self.means(own, value) == Meant::Yes;
-            match values.iter().any(|value| is_port(value, own)) && values.iter().any(here) {
-                true => Meant::Yes,
-                false => named.unwrap_or(Meant::No),
+            if values.iter().any(|value| is_port(value, own)) && values.iter().any(here) {
+                Meant::Yes
+            } else {
+                named.unwrap_or(Meant::No)
             }
         })
     }

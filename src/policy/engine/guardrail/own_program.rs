@@ -179,10 +179,7 @@ impl OwnProgram {
 /// Removes what a shell or a small language takes away: `'counter'sign`, `c\ountersign`.
 fn bare(text: &str) -> Cow<'_, str> {
     const MARKS: [char; 3] = ['\'', '"', '\\'];
-    match text.contains(MARKS) {
-        true => Cow::Owned(text.replace(MARKS, "")),
-        false => Cow::Borrowed(text),
-    }
+    if text.contains(MARKS) { Cow::Owned(text.replace(MARKS, "")) } else { Cow::Borrowed(text) }
 }
 
 /// Returns the command of ours that a text contains and that decides.

@@ -264,9 +264,10 @@ fn fits(pattern: &str, name: &str) -> Fit {
     {
         return Fit::No;
     }
-    match name.starts_with('.') && !pattern.starts_with(['.', UNKNOWN]) {
-        true => Fit::Loose,
-        false => Fit::Exact,
+    if name.starts_with('.') && !pattern.starts_with(['.', UNKNOWN]) {
+        Fit::Loose
+    } else {
+        Fit::Exact
     }
 }
 

@@ -121,10 +121,7 @@ pub(crate) trait Sink {
 
 /// Returns the path that a text names from a base, for a look-up on the host.
 pub(crate) fn joined(base: &str, text: &str) -> String {
-    match text.starts_with('/') {
-        true => text.to_owned(),
-        false => [base, "/", text].concat(),
-    }
+    if text.starts_with('/') { text.to_owned() } else { [base, "/", text].concat() }
 }
 
 // Walks the commands of a shell text and everything that runs behind them.
@@ -197,10 +194,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     }
 
     fn runs(&mut self, argv: &[Word<'_>]) {
-        match self.is_guess {
-            true => self.sink.guessed(argv),
-            false => self.sink.command(argv),
-        }
+        if self.is_guess { self.sink.guessed(argv) } else { self.sink.command(argv) }
     }
 
     fn opened(&mut self) {
@@ -230,9 +224,12 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             (Some(rest), Some(home)) => [home, rest].concat(),
             _ => directory.to_owned(),
         };
-        let joined = bases.sure.iter().map(|base| match directory.starts_with('/') {
-            true => directory.clone(),
-            false => [base, "/", &directory].concat(),
+        let joined = bases.sure.iter().map(|base| {
+            if directory.starts_with('/') {
+                directory.clone()
+            } else {
+                [base, "/", &directory].concat()
+            }
         });
         let mut all: Vec<Cow<'b, str>> = joined.map(Cow::Owned).collect();
         all.extend(bases.sure.iter().cloned());
@@ -559,10 +556,7 @@ pub(crate) fn walk_tool(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
     let is_path = !matches!(call.kind(), Kind::Other | Kind::Skill | Kind::Fetch);
     let mut named: Vec<Cow<'_, str>> = Vec::with_capacity(texts.len());
     for text in texts.iter().copied() {
-        match is_path {
-            true => named.extend(readings(text, dirs)),
-            false => named.push(Cow::Borrowed(text)),
-        }
+        if is_path { named.extend(readings(text, dirs)) } else { named.push(Cow::Borrowed(text)) }
     }
     let resolved = call.resolved.iter().map(String::as_str);
     let mut operands: Vec<Operand<'_>> = named
@@ -682,9 +676,10 @@ pub(crate) fn usage(argv: &[Word<'_>]) -> (Usage, bool) {
         Depth::WalksHere => (Usage::Walks, true),
         Depth::WalksWith { letters, longs, here } => {
             let args = Arguments::of(program, words);
-            match args.flag(letters) || args.long(longs) {
-                true => (Usage::Walks, here),
-                false => (Usage::Opens, false),
+            if args.flag(letters) || args.long(longs) {
+                (Usage::Walks, here)
+            } else {
+                (Usage::Opens, false)
             }
         }
         Depth::WalksHereWith(list) => {

@@ -243,9 +243,10 @@ fn alternatives(pattern: &str) -> Vec<Cow<'_, str>> {
     };
     let listed = class.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
     let all = alternatives(after);
-    let parts: Vec<String> = match listed && class.len() * all.len() <= MOST {
-        true => class.chars().map(String::from).collect(),
-        false => vec!["?".to_owned()],
+    let parts: Vec<String> = if listed && class.len() * all.len() <= MOST {
+        class.chars().map(String::from).collect()
+    } else {
+        vec!["?".to_owned()]
     };
     let joined = |part: &String| {
         all.iter().map(|one| Cow::Owned([before, part, one].concat())).collect::<Vec<_>>()

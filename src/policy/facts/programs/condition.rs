@@ -102,10 +102,7 @@ pub(crate) const DROPS: &str = "drops or empties a database";
 /// Returns the reason of the first case that holds.
 pub(crate) fn why(cases: &[Case], args: &Arguments<'_, '_>) -> Option<&'static str> {
     // Options before the sub-command are skipped only once, and only if a case needs it.
-    let behind = LazyCell::new(|| match args.sub.is_empty() {
-        true => args.behind_sub(),
-        false => *args,
-    });
+    let behind = LazyCell::new(|| if args.sub.is_empty() { args.behind_sub() } else { *args });
     cases.iter().find_map(|case| match case {
         Case::Judge { values, judge } => judge(&Arguments { valued: values, ..*args }),
         Case::If { sub, values, when, unless, why } => {

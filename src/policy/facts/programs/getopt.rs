@@ -111,9 +111,10 @@ impl<'w, 'a> Arg<'w, 'a> {
         };
         let long = |name: &str, is_whole: bool| {
             let mut names = each(list).filter_map(|option| option.strip_prefix(b"--"));
-            match is_whole {
-                true => names.any(|option| option == name.as_bytes()),
-                false => !name.is_empty() && names.any(|it| it.starts_with(name.as_bytes())),
+            if is_whole {
+                names.any(|option| option == name.as_bytes())
+            } else {
+                !name.is_empty() && names.any(|it| it.starts_with(name.as_bytes()))
             }
         };
         let short = |letter: char| each(list).any(|option| option == [b'-', letter as u8]);
@@ -219,9 +220,10 @@ impl<'w, 'a, 'v> OptionReader<'w, 'a, 'v> {
             Syntax::Partly(_) | Syntax::WrittenOut => {
                 let is_valued = |it: &&str| Arg::Short(letter, None).may_be(self.syntax, it);
                 let known = self.valued.letters.contains(letter);
-                match known || self.valued.lists.iter().any(is_valued) {
-                    true => Takes::Value,
-                    false => Takes::Nothing,
+                if known || self.valued.lists.iter().any(is_valued) {
+                    Takes::Value
+                } else {
+                    Takes::Nothing
                 }
             }
         };

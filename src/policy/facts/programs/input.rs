@@ -60,9 +60,10 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
 pub(crate) fn makes_program(name: &str, args: &[Word<'_>]) -> bool {
     let is_made = |word: &Word<'_>| word.text.starts_with("<(");
     let args = Arguments::new(args);
-    match has_role(name, Role::Recipes) || has_role(name, Role::Programmed) || name == "sed" {
-        true => args.given("-f --file --makefile").iter().any(|file| is_made(file.word)),
-        false => is_interpreter(name) && args.operands("").first().is_some_and(|it| is_made(it)),
+    if has_role(name, Role::Recipes) || has_role(name, Role::Programmed) || name == "sed" {
+        args.given("-f --file --makefile").iter().any(|file| is_made(file.word))
+    } else {
+        is_interpreter(name) && args.operands("").first().is_some_and(|it| is_made(it))
     }
 }
 
