@@ -29,9 +29,21 @@ const GONE: &str = "Inspected target navigated or closed";
 /// A running browser with its own profile.
 pub struct Browser {
     wire: Arc<Wire>,
-    _child: Child,
+    child: Child,
     _profile: tempfile::TempDir,
     _seat: Seat,
+}
+
+impl Drop for Browser {
+    /// Ends all its processes, which would put into the profile again what is removed of it.
+    fn drop(&mut self) {
+        let Some(group) = self.child.id() else { return };
+        let all = format!("-{group}");
+        let _ = std::process::Command::new("kill").args(["-KILL", "--", &all]).status();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// A tab.
@@ -70,6 +82,8 @@ impl Browser {
             .arg("--hide-scrollbars")
             .args(more)
             .arg(format!("--user-data-dir={}", profile.path().display()))
+            .env("TMPDIR", profile.path())
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -83,7 +97,7 @@ impl Browser {
             workers: Mutex::default(),
         });
         tokio::spawn(read(child.stdout.take().unwrap(), wire.clone()));
-        Some(Self { wire, _child: child, _profile: profile, _seat: seat })
+        Some(Self { wire, child, _profile: profile, _seat: seat })
     }
 
     /// Opens a tab at an address with 1000 × 800 pixels, and waits until it is loaded.
