@@ -15,12 +15,12 @@ use countersign_domain::{
     wire::CancelReason,
 };
 use countersign_policy::{self as policy, tools::SUSPENDED};
-use countersign_profiles::wcore::{
+use countersign_tokens::ids;
+use countersign_wcore::rules::{
     ApprovalScope, ModeChangeSource, SessionMode, TIMED_OUT, prefix,
     question::{self, TOOL},
     reason_of,
 };
-use countersign_tokens::ids;
 use countersign_wcore::wire::{
     AnswerRoute, EngineEvent, HostCommand, Mistake, ResumeToken, Suspension, ToolRequest,
 };
@@ -515,7 +515,7 @@ mod tests {
     use crate::answered;
     use countersign_client::Ending;
     use countersign_domain::Decision;
-    use countersign_profiles::wcore::prefix::infer_prefix;
+    use countersign_wcore::rules::prefix::infer_prefix;
     use serde_json::{Map, json};
 
     fn session(modes: ModeChangeSource, compat: bool) -> EngineSession {

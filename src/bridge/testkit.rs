@@ -28,7 +28,7 @@ mod undo;
 
 use crate::{PressHandler, Term, card, deliver};
 use countersign_gate::{
-    Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, SubmitOutcome,
+    Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Profile, Reply, SubmitOutcome,
     ask::{Ask, Scope},
     call::Call,
 };
@@ -41,7 +41,6 @@ use countersign_policy::Guardrail;
 use countersign_port::{
     Block, CancellationToken, MessageRef, NamedAdapter, Press, Presser, Presses, Receipt, TextReply,
 };
-use countersign_profiles::Profile;
 use countersign_store::{Store, Tail, testkit::faults::Faults};
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};

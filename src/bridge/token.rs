@@ -5,9 +5,9 @@
 //! the store's id whose card it is, for daemons with different stores on one bot. Cards of earlier
 //! versions have no store.
 
+use countersign_domain::OnDeny;
 use countersign_gate::ask::Scope;
 use countersign_people::answer::{Action, EditStep, TextPurpose};
-use countersign_profiles::OnDeny;
 
 /// A button's meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

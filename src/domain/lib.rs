@@ -27,7 +27,7 @@ pub use answer::{
 use attached::AttachedDaemons;
 pub use body::{Body, LATE_YES_S, Silence};
 pub use call::{Existing, Owner};
-pub use countersign_policy::exact_json;
+pub use countersign_policy::{Rule, Verdict, exact_json};
 pub use deadline::StoppedClock;
 pub use offers::OfferedPart;
 pub use prompt_behaviour::{

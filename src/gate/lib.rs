@@ -38,6 +38,7 @@ pub use answering::{Reply, RoleSource, Told, fault_sentence, lasting};
 pub use budgets::Take;
 pub use choices::{Audience, Choices, GateSettings, OnTimeout};
 pub use countersign_domain::{self as ask, attached, call, question};
+pub use countersign_profiles::Profile;
 pub use evaluate::{Explained, RuleTrial, TrialError, TriedCall};
 pub use executions::{ExecutionNoted, token as execution_token};
 pub use grants::{Revoked, RuleSaved};

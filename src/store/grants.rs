@@ -9,11 +9,10 @@ use super::{
     log,
 };
 use countersign_domain::{
-    Answer, Ask, By, Decision, Execution, GrantScope, Owner, State,
+    Answer, Ask, By, Decision, Execution, GrantScope, Owner, Rule, State, Verdict,
     call::Call,
     review::{CallReview, REVIEWER, Tightening},
 };
-use countersign_policy::{Rule, Verdict};
 use countersign_tokens::ids;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ use countersign_domain::{
     call::Call,
     question::{Progress, QuestionAnswer},
 };
-use countersign_policy::{Rule, Verdict};
+use countersign_domain::{Rule, Verdict};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use std::time::Duration;

@@ -9,9 +9,9 @@ use crate::{
     },
     token::{MOST_PARTS, Pressed},
 };
+use countersign_domain::GrantLifetime;
 use countersign_gate::ask::{Ask, Body, Scope};
 use countersign_port::{Block, Button, ButtonStyle, Card, line};
-use countersign_profiles::GrantLifetime;
 
 /// The label of a button that remembers something, where it is offered: what covers more than this
 /// very call names its rule, and so does Always, where that is short enough.

@@ -2,6 +2,7 @@
 //! title: who, when, what was stored.
 
 use crate::card::Sheet;
+use countersign_domain::{GrantLifetime, OnDeny};
 use countersign_gate::{
     ask::{
         Answer, Ask, By, Decision, Execution, Overruled, Scope, State,
@@ -11,7 +12,6 @@ use countersign_gate::{
     call::Appeal,
 };
 use countersign_port::{brief, line};
-use countersign_profiles::{GrantLifetime, OnDeny};
 use countersign_tokens::clock;
 use serde_json::Value;
 

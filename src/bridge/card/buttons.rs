@@ -5,10 +5,10 @@ use crate::{
     card::{self, Origin, always, change, effects, no_call, question},
     token::{ButtonToken, Pressed},
 };
+use countersign_domain::{OnDeny, PromptChoice as Way};
 use countersign_gate::ask::{Ask, Scope, edit::editable};
 use countersign_people::answer::TextPurpose;
 use countersign_port::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, brief, excerpt};
-use countersign_profiles::{OnDeny, PromptChoice as Way};
 use countersign_tokens::clock;
 
 /// All of an open ask. While everything is paused only those that deny: no other counts.

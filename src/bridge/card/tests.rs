@@ -6,6 +6,7 @@
 )]
 
 use super::*;
+use countersign_domain::{GrantLifetime, OnDeny, PromptChoice as Way};
 use countersign_gate::{
     ask::{Answer, Body, By, NextTry, Scope, StoppedClock},
     call::Appeal,
@@ -13,7 +14,6 @@ use countersign_gate::{
 };
 use countersign_policy::{Rule, Verdict};
 use countersign_port::{Block, ButtonStyle};
-use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice as Way};
 use countersign_tokens::clock;
 use serde_json::{Value, json};
 

@@ -1,12 +1,12 @@
 //! wayland-core's approval handshake, for programs that embed it: open calls, grants, and the wire
 //! between an engine and its host.
 //!
-//! The rules are in [`countersign_profiles::wcore`], which is pure; this crate does the waiting. It
+//! The [`rules`] are pure; this crate does the waiting. It
 //! does not need the daemon.
 //!
 //! ```
 //! use countersign_policy::{Call, Verdict};
-//! use countersign_profiles::wcore::{ApprovalScope, Category, Wcore};
+//! use countersign_wcore::rules::{ApprovalScope, Category, Wcore};
 //! use countersign_wcore::{ToolApprovalManager, ToolApprovalResult};
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! let manager = ToolApprovalManager::new(Wcore::default());
@@ -25,6 +25,7 @@ mod waiting;
 pub mod wire;
 
 pub use bridge::{ApprovalBridge, ApprovalOutcome, CancelCause, Suspended};
+pub use countersign_profiles::wcore as rules;
 pub use manager::ToolApprovalManager;
 pub use rest::{SessionHandles, router};
 pub use waiting::{RequestError, Resolution, ToolApprovalResult, Waiting, WaitingOutcome};

@@ -5,11 +5,11 @@ use crate::{
     testkit::engines::on_both,
     tests::{answered, new_ask},
 };
+use countersign_domain::Rule;
 use countersign_domain::{
     Body, GrantScope, StoppedClock,
     deadline::{AskStep, StepAction},
 };
-use countersign_policy::Rule;
 
 fn ana() -> By {
     By::Person { platform: "telegram".into(), id: "4211".into(), name: "Ana".into() }

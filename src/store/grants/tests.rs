@@ -118,7 +118,7 @@ fn review(id: &str, agent: &str, tightening: Tightening) -> NewAsk {
 }
 
 fn asks(pattern: &str) -> Tightening {
-    let rule = Rule { verdict: countersign_policy::Verdict::Ask, ..Rule::allow("t", pattern) };
+    let rule = Rule { verdict: countersign_domain::Verdict::Ask, ..Rule::allow("t", pattern) };
     Tightening::Ask { rule }
 }
 
