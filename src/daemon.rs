@@ -13,7 +13,7 @@ mod welcome;
 
 pub(crate) use listen::token_file as inbox_token_file;
 
-pub use gate::{approvers, rules_path};
+pub use gate::{approvers, rules_path, rules_problem};
 pub use guardrail::guardrail;
 pub use listen::Inherited;
 

@@ -95,7 +95,7 @@ pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit
     let critical = is_critical(&seen);
     // SECURITY: what was not named is shown first: another ask may have taken its place.
     if args.ask.is_none() || critical && !args.yes {
-        say::aside(&card_text(&seen));
+        say::aside_lines(&card_text(&seen));
         let (question, otherwise) = match &args.ask {
             Some(_) => ("Approve this critical call?", "read the call above, then add --yes"),
             None => ("Approve this call?", "read the call above, then approve it by its id"),
@@ -218,7 +218,7 @@ fn has_id(id: &str) -> Result<()> {
 /// The outcome, behind the first line of what was answered, which is for people alone.
 fn report_with_title(ask: &AskView, reply: &AnswerReply, json: bool) -> Result<Exit> {
     if !json && let Some(card) = terminal::of(ask.clone()) {
-        say::aside(&say::literal(&card.title));
+        say::aside_lines(&say::literal(&card.title));
     }
     report(reply, json)
 }
@@ -246,7 +246,11 @@ fn by_question(
     if questions.len() != given.len() {
         let say = match questions.len() {
             0 => "it asks no questions; approve or deny it".to_owned(),
-            1 => format!("it asks one question, and {} answers are given: quote them", given.len()),
+            1 => format!(
+                "it asks one question, and {} answers are given: quote them, or put commas between \
+                 options",
+                given.len()
+            ),
             count => format!("it asks {count} questions, and {} given", answers(given.len())),
         };
         return Err(Misused(say).into());
@@ -285,7 +289,7 @@ async fn propose(context: &Context, id: &str, text: &str, yes: bool, json: bool)
         AnswerRequest { edit: Some(text.to_owned()), ..AnswerRequest::new(Decision::Edit) };
     let proposed = client.answer(&ask.id, &propose).await?;
     let Some(edit) = proposed.edit.clone() else { return report_edit(&proposed, json) };
-    say::aside(&shown_change(editable(&ask.call).unwrap_or_default(), text, &edit));
+    say::aside_lines(&shown_change(editable(&ask.call).unwrap_or_default(), text, &edit));
     if !yes && !confirmed("Approve this change?", "read the change above, then add --yes")? {
         say::aside("Nothing is approved. The change stays proposed on the card.");
         return Ok(Exit::Pending);
@@ -346,7 +350,10 @@ mod tests {
         assert_eq!(refused, "it asks 2 questions, and 1 answer is given");
         let words = ["some".into(), "where".into()];
         let one = by_question(questions().get(..1).unwrap(), &words, true).unwrap_err().to_string();
-        assert_eq!(one, "it asks one question, and 2 answers are given: quote them");
+        assert_eq!(
+            one,
+            "it asks one question, and 2 answers are given: quote them, or put commas between options"
+        );
         let none = by_question(&[], &["x".into()], false).unwrap_err().to_string();
         assert_eq!(none, "it asks no questions; approve or deny it");
     }

@@ -103,7 +103,7 @@ async fn cancel(client: &Client, id: &str) -> String {
 /// Shows the card that people see. While the daemon is unreachable, nothing is shown.
 async fn show(client: &Client, id: &str) {
     if let Some(card) = client.card(id).await.ok().and_then(terminal::of) {
-        say::aside(&terminal::draw(&card));
+        say::aside_lines(&terminal::draw(&card));
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<Exit
             "kinds": kinds});
         say::json(&all)?;
     } else {
-        say::out(&suggestions(&reply))?;
+        say::lines(&suggestions(&reply))?;
     }
     Ok(Exit::Good)
 }

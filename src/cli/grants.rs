@@ -60,7 +60,7 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
             } else {
                 let now = clock::now_ms();
                 let shown: Vec<_> = grants.iter().map(|grant| show(grant, now)).collect();
-                say::out(&shown.join("\n"))?;
+                say::lines(&shown.join("\n"))?;
             }
         }
     }

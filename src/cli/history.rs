@@ -197,7 +197,7 @@ async fn show_record(client: &Client, id: &str, json: bool) -> Result<Exit> {
     }
     let card = terminal::of(record.ask.clone());
     let card = card.context("the daemon is of another version: it sends no cards")?;
-    say::out(&format!("{}\n\n{}", terminal::draw(&card), lines(&record).join("\n")))?;
+    say::lines(&format!("{}\n\n{}", terminal::draw(&card), lines(&record).join("\n")))?;
     Ok(Exit::Good)
 }
 

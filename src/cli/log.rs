@@ -188,7 +188,7 @@ impl Reader {
         match self.args.format {
             LogFormat::Jsonl => say::json_line(&as_json(happened)),
             LogFormat::Csv => csv_row(happened),
-            LogFormat::Table => say::out(&say::table(&[row(happened)])),
+            LogFormat::Table => say::lines(&say::table(&[row(happened)])),
         }
     }
 }

@@ -5,6 +5,7 @@ mod ask;
 mod asking;
 mod backup;
 mod caller;
+mod columns;
 mod complete;
 mod connect;
 mod context;

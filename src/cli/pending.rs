@@ -52,13 +52,13 @@ pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
         let card =
             terminal::of(ask).context("the daemon is of another version: it sends no cards")?;
         if args.full {
-            say::out(&[vec![terminal::draw(&card)], options].concat().join("\n"))?;
+            say::lines(&[vec![terminal::draw(&card)], options].concat().join("\n"))?;
         } else {
             rows.push(summary(&card, clock::now_ms()));
         }
     }
     if !rows.is_empty() {
-        say::out(&say::table(&rows))?;
+        say::rows(&rows, "")?;
     }
     Ok(Exit::Good)
 }

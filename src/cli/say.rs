@@ -1,5 +1,6 @@
 //! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
+use super::columns;
 use anyhow::Result;
 use countersign_port::{line, visible};
 use serde::Serialize;
@@ -16,6 +17,22 @@ pub(super) fn out(text: &str) -> Result<()> {
     // Flushed, so that a broken pipe is an error here and not a silent loss at exit.
     stdout.flush()?;
     Ok(())
+}
+
+/// Writes lines with words of others to stdout; on a terminal, what does not fit is marked.
+pub(super) fn lines(text: &str) -> Result<()> {
+    match columns::of(io::stdout()) {
+        Some(width) => out(&columns::marked(text, width)),
+        None => out(text),
+    }
+}
+
+/// The same on stderr.
+pub(super) fn aside_lines(text: &str) {
+    match columns::of(io::stderr()) {
+        Some(width) => aside(&columns::marked(text, width)),
+        None => aside(text),
+    }
 }
 
 /// Writes a person's answer to stdout, as [`words`].
@@ -41,12 +58,12 @@ pub(super) fn reply(reply: &impl Serialize, message: &str, as_json: bool) -> Res
 
 /// Writes rows as a table, or that there are none.
 pub(super) fn rows(rows: &[Vec<Cell>], none: &str) -> Result<()> {
-    if rows.is_empty() { out(none) } else { out(&table(rows)) }
+    if rows.is_empty() { out(none) } else { lines(&table(rows)) }
 }
 
 /// Writes lines of others, in which hidden characters become visible.
 pub(super) fn literal_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Result<()> {
-    out(&lines.into_iter().map(literal).collect::<Vec<_>>().join("\n"))
+    self::lines(&lines.into_iter().map(literal).collect::<Vec<_>>().join("\n"))
 }
 
 /// So many things, in words: `1 ask`, `3 asks`.
@@ -150,11 +167,11 @@ impl Cell {
 
 /// Renders rows for stdout as it is.
 pub(super) fn table(rows: &[Vec<Cell>]) -> String {
-    drawn(rows, io::stdout().is_terminal())
+    drawn(rows, columns::of(io::stdout()))
 }
 
-fn drawn(rows: &[Vec<Cell>], aligned: bool) -> String {
-    let widths = if aligned { widths(rows) } else { Vec::new() };
+fn drawn(rows: &[Vec<Cell>], terminal: Option<usize>) -> String {
+    let widths = terminal.map(|width| widths(rows, width / 3)).unwrap_or_default();
     let line = |row: &Vec<Cell>| {
         let cells = row.iter().enumerate().map(|(at, cell)| {
             let width = widths.get(at).copied().unwrap_or_default();
@@ -167,8 +184,8 @@ fn drawn(rows: &[Vec<Cell>], aligned: bool) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The width of each column.
-fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
+/// The width of each column; 0 of one that is wider than `most`, which would wrap every row.
+fn widths(rows: &[Vec<Cell>], most: usize) -> Vec<usize> {
     let mut widths = Vec::new();
     for row in rows {
         for (at, cell) in row.iter().enumerate() {
@@ -178,11 +195,11 @@ fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
             }
         }
     }
-    widths
+    widths.iter().map(|width| if *width > most { 0 } else { *width }).collect()
 }
 
 fn length(cell: &Cell) -> usize {
-    cell.text.chars().count()
+    columns::count(&cell.text)
 }
 
 #[cfg(test)]
@@ -211,8 +228,10 @@ mod tests {
         let row = |texts: [&str; 3]| texts.map(Cell::plain).into_iter().collect::<Vec<_>>();
         let rows = [row(["k3f9", "Ana", "git push"]), row(["p2", "the deadline", "ls\u{1b}[2K"])];
         let aligned = "k3f9  Ana           git push\np2    the deadline  ls\\u{1b}[2K";
-        assert_eq!(drawn(&rows, true), aligned);
+        assert_eq!(drawn(&rows, Some(80)), aligned);
         let plain = "k3f9  Ana  git push\np2  the deadline  ls\\u{1b}[2K";
-        assert_eq!(drawn(&rows, false), plain);
+        assert_eq!(drawn(&rows, None), plain);
+        // Who answered is wider than a third of this terminal.
+        assert_eq!(drawn(&rows, Some(30)), "k3f9  Ana  git push\np2    the deadline  ls\\u{1b}[2K");
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn run(context: &Context, args: &StatusArgs) -> Result<Exit> {
         let mut lines = lines(&ready, &wrong);
         let unseen = unseen.iter().map(|text| line("agent", &say::paint(Colour::Yellow, text)));
         lines.splice(3..3, unseen.chain(paused).collect::<Vec<_>>());
-        say::out(&lines.join("\n"))?;
+        say::lines(&lines.join("\n"))?;
     }
     Ok(if wrong.is_empty() { Exit::Good } else { Exit::Fault })
 }

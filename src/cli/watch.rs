@@ -2,7 +2,11 @@
 
 mod state;
 
-use super::{Context, Exit, Misused, say::wants_colour};
+use super::{
+    Context, Exit, Misused,
+    columns::{self, cut},
+    say::wants_colour,
+};
 use anyhow::{Context as _, Result};
 use countersign_bridge::card::terminal;
 use countersign_client::Client;
@@ -26,7 +30,6 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::mpsc,
 };
-use unicode_width::UnicodeWidthChar;
 
 /// How often what waits is read where events cannot be followed, and after a lost connection.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -210,7 +213,7 @@ const ALL_KEYS: &[(&str, &str)] = &[
 
 /// Everything that is shown: the head, what waits, the chosen request, what was said, the keys.
 fn lines(
-    state: &WatchState,
+    state: &mut WatchState,
     now: i64,
     colours: Colours,
     width: usize,
@@ -228,12 +231,17 @@ fn lines(
         lines.push(rule(" Waiting ", width));
         lines.extend(rows(state, now, colours, width, waiting - 1));
         lines.resize(1 + waiting, String::new());
-        lines.push(rule(" Request ", width));
         let text = state.current().map(|it| terminal::draw(&it.card)).unwrap_or_default();
-        // A tab has no width that is certain.
-        let text = text.replace('\t', "    ");
-        let wrapped = text.lines().flat_map(|line| wrapped(line, width));
-        lines.extend(wrapped.skip(state.scroll.into()));
+        let text = columns::marked(&text, width);
+        let all = text.lines().count();
+        let room = middle.saturating_sub(lines.len());
+        let above = state.see(all, room);
+        let title = match all.saturating_sub(above + room) {
+            0 => " Request ".to_owned(),
+            below => format!(" Request · {below} more below (space) "),
+        };
+        lines.push(rule(&title, width));
+        lines.extend(text.lines().skip(above).map(str::to_owned));
     }
     lines.resize(1 + middle, String::new());
     lines.push(prompt(state, colours, width));
@@ -311,7 +319,7 @@ impl Row {
     fn push(&mut self, how: impl std::fmt::Display, part: &str) {
         let part = cut(part, self.left);
         self.text += &styled(how, part);
-        self.left -= columns(part);
+        self.left -= columns::count(part);
     }
 }
 
@@ -321,34 +329,6 @@ fn styled(how: impl std::fmt::Display, text: &str) -> String {
 
 fn rule(title: &str, width: usize) -> String {
     cut(&format!("{title}{}", "─".repeat(width)), width).to_owned()
-}
-
-fn columns(text: &str) -> usize {
-    text.chars().map(|it| it.width().unwrap_or(0)).sum()
-}
-
-/// As much of the text as fits.
-fn cut(text: &str, width: usize) -> &str {
-    let mut used = 0;
-    let end = text.char_indices().find(|(_, it)| {
-        used += it.width().unwrap_or(0);
-        used > width
-    });
-    end.map_or(text, |(at, _)| text.split_at(at).0)
-}
-
-/// The text in pieces that fit, each but the first marked.
-// SECURITY: so that a long line of an agent never looks like a line of ours.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(4);
-    let (first, mut rest) = text.split_at(cut(text, width).len());
-    let mut pieces = vec![first.to_owned()];
-    while !rest.is_empty() {
-        let (piece, behind) = rest.split_at(cut(rest, width - 2).len());
-        pieces.push(format!("↪ {piece}"));
-        rest = behind;
-    }
-    pieces
 }
 
 /// Colours, where they are wanted.
@@ -370,35 +350,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_cut_and_wrapped_by_columns_and_nothing_is_lost() {
-        assert_eq!(cut("a安b", 2), "a");
-        assert_eq!(cut("a安b", 3), "a安");
-        assert_eq!(cut("ab", 0), "");
-        assert_eq!(wrapped("", 4), [""]);
-        assert_eq!(wrapped("安安安", 5), ["安安", "↪ 安"]);
-        assert_eq!(wrapped("安安安", 0), ["安安", "↪ 安"]);
-    }
-
-    #[test]
-    fn what_an_agent_wrote_never_begins_a_line_as_ours_do() {
-        let text = "rm -rf /       Why  a person said so";
-        assert_eq!(wrapped(text, 15), ["rm -rf /       ", "↪ Why  a person", "↪  said so"]);
-    }
-
-    #[test]
     fn every_size_of_a_terminal_is_filled_and_never_left() {
         let colours = Colours(false);
         let mut state = WatchState::default();
         state.said = "安".repeat(90);
         for (width, height) in [(0, 4), (1, 5), (7, 6), (40, 24), (200, 60)] {
-            let lines = lines(&state, 0, colours, width, height);
+            let lines = lines(&mut state, 0, colours, width, height);
             assert_eq!(lines.len(), height, "{width} × {height}");
             let plain = |line: &String| {
                 line.replace(&style::Bold.to_string(), "")
                     .replace(&style::Faint.to_string(), "")
                     .replace(&style::Reset.to_string(), "")
             };
-            assert!(lines.iter().map(plain).all(|line| columns(&line) <= width), "{lines:?}");
+            assert!(
+                lines.iter().map(plain).all(|line| columns::count(&line) <= width),
+                "{lines:?}"
+            );
         }
     }
 }

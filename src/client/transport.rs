@@ -211,7 +211,7 @@ pub enum ClientError {
         why: String,
     },
     /// The connection was lost after the request was sent.
-    #[error("the daemon at {server} went away: {why}")]
+    #[error("no answer from the daemon at {server}: {why}")]
     Lost {
         /// The daemon's address.
         server: String,

@@ -68,6 +68,12 @@ pub(super) fn choices(
     Ok(Choices { policy, approvers, audience, routes, reviews, settings })
 }
 
+/// What keeps a daemon from starting with the rules and the mode of this config, if something does.
+#[must_use]
+pub fn rules_problem(config: &Config) -> Option<String> {
+    choices(config, "", Vec::new(), None).err().map(|error| format!("{error:#}"))
+}
+
 /// The path of the rules file: the configured one, or `permissions.jsonc` beside the config.
 #[must_use]
 pub fn rules_path(config: &Config) -> PathBuf {

@@ -270,7 +270,9 @@ impl Gate {
     /// What is told of an approval while everything is paused.
     async fn only_denials(&self) -> Result<Option<String>, StoreError> {
         let pause = self.store.pause().await?;
-        Ok(pause.map(|pause| format!("{}: only a denial counts until /resume.", sentence(&pause))))
+        Ok(pause.map(|pause| {
+            format!("{}: only a denial counts until somebody resumes.", sentence(&pause))
+        }))
     }
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.

@@ -196,7 +196,7 @@ impl Gate {
             && native.is_built_in()
         {
             // FAIL-CLOSED: rules that cannot be read hold every call.
-            let Ok(rules) = Rules::parse(DEFAULT_RULES, "the default rules", self.home.as_deref())
+            let Ok(rules) = Rules::parse(DEFAULT_RULES, "the built-in rules", self.home.as_deref())
             else {
                 return Ok(true);
             };

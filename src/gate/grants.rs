@@ -50,7 +50,7 @@ const TOO_WIDE: &str = "That is wider than Always goes. Name more of the command
                         to the rules file.";
 const NEVER: &str = "No rule is saved for such calls: each asks. A line in the rules file may \
                      still allow them.";
-const PAUSED: &str = "Everything is paused: no rule is saved until /resume.";
+const PAUSED: &str = "Everything is paused: no rule is saved until somebody resumes.";
 /// How long uses are counted before they are written.
 const TOGETHER: Duration = Duration::from_secs(5);
 /// How many different rules and sessions are counted until then. What is beyond is not counted.

@@ -52,9 +52,12 @@ impl Gate {
                     PauseOutcome::Unchanged(format!("{} already.", sentence(&before)))
                 }
                 _ => PauseOutcome::Switched(match mode {
-                    PauseMode::Deny => "Paused: every call is denied until /resume.".to_owned(),
+                    PauseMode::Deny => {
+                        "Paused: every call is denied until somebody resumes.".to_owned()
+                    }
                     PauseMode::Hold => {
-                        "Paused: every call waits until /resume; deadlines are paused.".to_owned()
+                        "Paused: every call waits until somebody resumes; deadlines are paused."
+                            .to_owned()
                     }
                 }),
             })

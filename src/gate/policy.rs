@@ -111,11 +111,11 @@ impl Policy {
     ) -> Result<Self, String> {
         match (profile, file, profile.worker_files()) {
             (Profile::Standard, Some(file), _) => {
-                let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
+                let system = profile.open(None, "the built-in rules", home.as_deref(), compat)?;
                 Ok(Self::Rules(Box::new(RulesFile::open(file, home, guardrail)?), system.into()))
             }
             (_, Some(file), Some(files)) => {
-                let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
+                let system = profile.open(None, "the built-in rules", home.as_deref(), compat)?;
                 let workers = Workers::open(profile, files, file, home, guardrail, compat)?;
                 Ok(Self::Workers(Box::new(workers), system.into()))
             }
@@ -347,7 +347,7 @@ fn load(
 ) -> Result<Loaded, String> {
     let (text, name) = match stamp {
         Stamp::Missing => {
-            (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into())
+            (countersign_policy::DEFAULT_RULES.to_owned(), "the built-in rules".into())
         }
         Stamp::File { .. } => (guarded(path, stamp)?, name(path)),
     };

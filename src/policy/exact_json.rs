@@ -29,6 +29,19 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(json)
 }
 
+/// [`from_slice`] for what has to be an object.
+///
+/// # Errors
+/// As there, and for anything else.
+// FAIL-CLOSED: serde reads a list as the fields of a type, in their order in our source.
+pub fn object_from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
+    if !json.trim_ascii_start().starts_with(b"{") {
+        serde_json::from_slice::<NamedOnce>(json)?;
+        return Err(Error::custom("it is not a JSON object"));
+    }
+    from_slice(json)
+}
+
 /// [`from_slice`] for a text.
 ///
 /// # Errors
@@ -229,6 +242,20 @@ mod tests {
         // In a text it is a text.
         let text = json!({ most: most, "\"": format!("\\\"{most}") });
         assert_eq!(from_str::<Value>(&text.to_string()).unwrap(), text);
+    }
+
+    #[test]
+    fn a_list_is_never_read_as_the_fields_of_a_type() {
+        #[derive(Debug, Deserialize)]
+        struct OneField {
+            mode: String,
+        }
+        let mode = |json: &str| object_from_slice::<OneField>(json.as_bytes()).map(|it| it.mode);
+        assert_eq!(mode(" \n{\"mode\": \"hold\"}").unwrap(), "hold");
+        for other in ["[\"hold\"]", "[]", "null", " 5", "\"hold\""] {
+            assert_eq!(mode(other).unwrap_err().to_string(), "it is not a JSON object", "{other}");
+        }
+        assert!(mode("[\"hold\"").unwrap_err().is_eof());
     }
 
     #[test]

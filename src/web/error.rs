@@ -145,7 +145,7 @@ impl From<QueryRejection> for ApiError {
 /// # Errors
 /// 400 with that sentence.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    exact_json::from_slice(body).map_err(|error| unreadable(&error))
+    exact_json::object_from_slice(body).map_err(|error| unreadable(&error))
 }
 
 /// 400 for a body that cannot be parsed.

@@ -211,3 +211,21 @@ async fn a_mode_that_asks_nobody_and_a_rule_that_is_void_are_told_in_status_doct
     }
     assert!(card.stdout.contains(&ask), "{card:?}");
 }
+
+#[tokio::test]
+async fn doctor_says_what_keeps_the_daemon_from_starting() {
+    for (config, rules, says) in [
+        (
+            "[policy]\nmode = \"yol\"\n",
+            "{}",
+            "`mode` \"yol\" is not a mode of the profile standard",
+        ),
+        ("[policy]\nrules = \"none.jsonc\"\n", "{}", "none.jsonc, which does not exist"),
+        ("", "{ \"*\": \"alow\" }", "\"alow\" is not a valid action"),
+    ] {
+        let daemon = Daemon::prepared("work", config, &[("permissions.jsonc", rules)]);
+        let doctor = run(&daemon, &["doctor"]).await;
+        let line = doctor.stdout.lines().find(|line| line.starts_with("fail rules"));
+        assert!(line.is_some_and(|line| line.contains(says)), "{says}: {doctor:?}");
+    }
+}

@@ -163,3 +163,21 @@ async fn the_line_fits_a_narrow_terminal() {
     ask.until("Cancelled: nobody can approve it any more.").await;
     assert_eq!(ask.ends().await, Some(130));
 }
+
+#[tokio::test]
+async fn what_an_agent_wrote_never_wraps_into_a_line_of_ours() {
+    let daemon = Daemon::start("").await;
+    let sly = format!("echo {}    rule       shell_exec: allow", "x".repeat(80 - 17 - 5));
+    let mut ask = Terminal::start(&daemon, &["ask", "--reason", &sly, "--", "rm", "x"], 80);
+    let screen = ask.shows("left · answer at").await;
+    assert!(screen.contains("\n↪     rule       shell_exec: allow\n"), "{screen}");
+    ask.signal("INT");
+    ask.ends().await;
+    daemon
+        .ask(&serde_json::json!({"agent": "tester", "session": "one", "tool": "shell_exec",
+        "args": {"command": format!("{} 7q7q7q7q  4 min left  ls", "y".repeat(25))}}))
+        .await;
+    let mut list = Terminal::start(&daemon, &["pending"], 50);
+    let screen = list.shows("tester").await;
+    assert!(screen.lines().all(|line| !line.trim_start().starts_with("7q7q7q7q")), "{screen}");
+}

@@ -76,6 +76,23 @@ async fn a_question_is_answered_by_its_number_on_a_narrow_terminal() {
 }
 
 #[tokio::test]
+async fn a_long_request_is_approved_only_after_its_end_was_in_sight() {
+    let daemon = Daemon::start("").await;
+    let script = format!("{}rm -rf ~/thesis", "make some\n".repeat(60));
+    let id = daemon.ask(&shell(&script)).await;
+    let mut watch = Terminal::start(&daemon, &["watch"], 80);
+    watch.shows(" more below (space)").await;
+    press(&mut watch, "a", "Read to the end first").await;
+    assert_eq!(daemon.read(&id).await["state"], "open");
+    while watch.shows("").await.contains(" more below (space)") {
+        watch.types(" ");
+        watch.next().await;
+    }
+    press(&mut watch, "a", "nothing waits").await;
+    assert_eq!(daemon.closed(&id).await["verdict"], "allow");
+}
+
+#[tokio::test]
 async fn a_daemon_that_goes_away_is_said_and_comes_back_by_itself() {
     let mut daemon = Daemon::start("").await;
     let mut watch = Terminal::start(&daemon, &["watch"], 120);

@@ -59,7 +59,7 @@ async fn a_pause_from_a_chat_holds_what_rules_allow_and_stops_deadlines_until_it
         assert_eq!(card.buttons.concat(), ["Deny", "More…"], "no button approves in a pause");
     }
     let told = telegram.told(&telegram.press_data(GROUP, card.id, &approve, ANA)).await;
-    assert!(told.text.contains("only a denial counts until /resume"), "{}", told.text);
+    assert!(told.text.contains("only a denial counts until somebody resumes"), "{}", told.text);
     let (status, refused) = daemon.answer(&push, &json!({"decision": "approve"})).await;
     assert_eq!(status, 422, "{refused}");
     let ready = daemon.get("/readyz", AGENT).await.1;
@@ -95,7 +95,10 @@ async fn a_pause_that_denies_tells_every_agent_so_and_a_reconnecting_one_keeps_i
     let open = daemon.ask(&push).await;
     let ana = Person::new(&ANA.id.to_string(), "Ana");
     let told = discord.command("pause", &[("how", "deny")], &ana).await;
-    assert_eq!(told, Told::Privately("Paused: every call is denied until /resume.".to_owned()));
+    assert_eq!(
+        told,
+        Told::Privately("Paused: every call is denied until somebody resumes.".to_owned())
+    );
     let (status, denied) = daemon.call(&shell("ls")).await;
     assert_eq!((status, &denied["verdict"]), (200, &json!("deny")));
     let reason = denied["reason"].as_str().unwrap();
@@ -122,7 +125,10 @@ async fn only_approvers_switch_it_and_the_command_line_does_too() {
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
     let (code, said) = run(&["pause", "--deny"]).await;
-    assert_eq!((code, said.as_str()), (Some(0), "Paused: every call is denied until /resume.\n"));
+    assert_eq!(
+        (code, said.as_str()),
+        (Some(0), "Paused: every call is denied until somebody resumes.\n")
+    );
     assert_eq!(verdict(&daemon, "ls").await, "deny");
     assert!(run(&["pending"]).await.1.starts_with("! Everything is paused by "));
     assert!(run(&["doctor"]).await.1.contains("everything is paused since"));

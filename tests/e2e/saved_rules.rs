@@ -152,7 +152,7 @@ async fn nobody_without_a_name_saves_and_no_one_alone_where_several_answer_or_al
     let ana = team.ana().await;
     ana.command("pause").await;
     let told = refused(&ana, allow("cargo build *")).await;
-    assert_eq!(told, "Everything is paused: no rule is saved until /resume.");
+    assert_eq!(told, "Everything is paused: no rule is saved until somebody resumes.");
     ana.command("resume").await;
     // Neither an agent's token nor the approver's has such a route.
     for token in [crate::daemon::AGENT, APPROVER] {

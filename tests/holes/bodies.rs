@@ -76,6 +76,7 @@ async fn what_is_no_object_no_json_or_no_text_gets_a_sentence() {
         "[]",
         "5",
         "\"x\"",
+        "[null,\"a\",\"s\",null,null,null,\"t\",{}]",
         "{",
         "{}",
         "\u{feff}{}",

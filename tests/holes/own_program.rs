@@ -33,6 +33,10 @@ async fn row_3_no_words_of_our_program_let_an_agent_answer() {
         "env A=1 nice -n 5 countersign deny x",
         "sudo -u ana countersign answer x y",
         "exec -a ls countersign approve x",
+        "countersign acp -- countersign approve x",
+        "countersign acp --race --mode plan -- env A=1 countersign approve x",
+        "countersign host wcore -- sh -c 'countersign approve x'",
+        "countersign mcp-proxy --name a -- countersign approve x",
         "bash -c 'countersign approve x'",
         "echo x | xargs countersign approve",
         "$(which countersign) approve x",
@@ -54,5 +58,12 @@ async fn row_3_no_words_of_our_program_let_an_agent_answer() {
     for command in ["countersign --version", "countersign grants", "countersign policy check"] {
         assert_eq!(shell(&daemon, command).await, "allow", "{command} in {}", home(&daemon));
     }
-    assert_eq!(shell(&daemon, "countersign --config evil.toml run -- rm x").await, "ask");
+    for command in [
+        "countersign --config evil.toml run -- rm x",
+        "countersign --config evil.toml acp -- ls",
+        "./tool acp -- ./tool approve x",
+        "~/bin/cs host wcore -- ls",
+    ] {
+        assert_eq!(shell(&daemon, command).await, "ask", "{command}");
+    }
 }

@@ -227,7 +227,7 @@ fn ids_and_errors() {
     }
 }
 
-/// What the model is told of a read of this path under the default rules.
+/// What the model is told of a read of this path under the built-in rules.
 fn denied(path: &str) -> String {
     let system = Profile::Molf.open(None, "permissions.jsonc", None, false).unwrap();
     let call = Call::new("read_file", json!({ "path": path }));

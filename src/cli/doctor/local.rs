@@ -137,8 +137,10 @@ async fn one_daemon(
         Err(error) => {
             let alone = config.serves_here().then(|| log_key_problem(&config.daemon.state_dir));
             let key = alone.flatten().map(|it| fail("log key", it.says, it.fix));
+            let rules = config.serves_here().then(|| daemon::rules_problem(config)).flatten();
+            let rules = rules.map(|says| fail("rules", says, "edit it"));
             let daemon = fail("daemon", error.to_string(), "countersign serve");
-            return key.into_iter().chain([daemon]).collect();
+            return key.into_iter().chain(rules).chain([daemon]).collect();
         }
     };
     let literal = |text: &Option<String>| text.as_deref().map(say::literal).unwrap_or_default();

@@ -111,7 +111,7 @@ impl Checker {
                 let home = new.key().clone().or_else(super::home);
                 let (name, text) = match &self.rules {
                     Some((name, text)) => (name.as_str(), Some(text.as_str())),
-                    None => ("the default rules", None),
+                    None => ("the built-in rules", None),
                 };
                 let Options { profile, compat, .. } = self.base;
                 let system = profile.open(text, name, home.as_deref(), compat);

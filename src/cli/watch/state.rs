@@ -15,7 +15,7 @@ use termion::event::Key;
 const SETTLE: i64 = 700;
 
 /// How many lines one key scrolls.
-const SCROLL: u16 = 10;
+const SCROLL: usize = 10;
 
 /// What a key wants done at the daemon.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,9 @@ pub(super) struct WatchState {
     chosen: Option<String>,
     /// Since when it is chosen, Unix milliseconds.
     chosen_at: i64,
-    pub(super) scroll: u16,
+    scroll: usize,
+    /// Its end has been in sight.
+    seen: bool,
     pub(super) awaited: Awaited,
     /// What was last said.
     pub(super) said: String,
@@ -96,6 +98,14 @@ impl WatchState {
     /// The chosen request.
     pub(super) fn current(&self) -> Option<&WatchedAsk> {
         self.asks.get(self.place()?)
+    }
+
+    /// Notes that the chosen request takes so many lines and has room for so many; returns how many
+    /// are above what is shown.
+    pub(super) fn see(&mut self, lines: usize, room: usize) -> usize {
+        self.scroll = self.scroll.min(lines.saturating_sub(room.max(1)));
+        self.seen |= self.scroll + room >= lines;
+        self.scroll
     }
 
     /// Does what a key means.
@@ -153,6 +163,10 @@ impl WatchState {
                 Some("Nothing may be remembered for this request.")
             }
             '1'..='9' if !is_question => Some("This request has no options."),
+            // SECURITY: what is dangerous may stand behind what is harmless.
+            'a' | 'w' | '1'..='9' if !self.seen => {
+                Some("Read to the end first: space shows more of this request.")
+            }
             _ => None,
         };
         if let Some(why) = refused {
@@ -230,7 +244,8 @@ impl WatchState {
         let place = place.min(self.asks.len().saturating_sub(1));
         let id = self.asks.get(place).map(|it| it.ask.id.clone());
         if id != self.chosen {
-            (self.chosen, self.chosen_at, self.scroll) = (id, now, 0);
+            (self.chosen, self.chosen_at) = (id, now);
+            (self.scroll, self.seen) = (0, false);
         }
     }
 }
@@ -282,6 +297,7 @@ mod tests {
     fn showing(asks: Vec<AskView>) -> WatchState {
         let mut state = WatchState::default();
         state.show(asks, 0);
+        state.seen = true;
         state
     }
 
@@ -313,8 +329,33 @@ mod tests {
         assert_eq!(letter(&mut state, 'a', SETTLE), once("one"));
         // It is gone, and the next one takes its place.
         state.show(vec![ask("two", Tone::Open, 2)], 5_000);
+        state.see(1, 1);
         assert_eq!(letter(&mut state, 'a', 5_000 + SETTLE - 1), None);
         assert_eq!(letter(&mut state, 'a', 5_000 + SETTLE), once("two"));
+    }
+
+    #[test]
+    fn nothing_is_approved_before_its_end_has_been_in_sight_and_a_denial_needs_no_end() {
+        let asks = || vec![ask("long", Tone::Open, 1), ask("next", Tone::Open, 2)];
+        let mut state = WatchState::default();
+        state.show(asks(), 0);
+        // Not drawn yet.
+        assert_eq!(letter(&mut state, 'a', SETTLE), None);
+        assert_eq!(state.see(25, 10), 0);
+        for key in ['a', 'w', ' '] {
+            assert_eq!(letter(&mut state, key, SETTLE), None);
+        }
+        assert_eq!((state.see(25, 10), letter(&mut state, 'a', SETTLE)), (10, None));
+        assert_eq!(state.said, "Read to the end first: space shows more of this request.");
+        letter(&mut state, ' ', SETTLE);
+        // It never scrolls beyond the end, and back again it stays read.
+        assert_eq!(state.see(25, 10), 15);
+        letter(&mut state, 'b', SETTLE);
+        assert_eq!((state.see(25, 10), letter(&mut state, 'a', SETTLE)), (5, once("long")));
+        letter(&mut state, 'j', SETTLE);
+        assert_eq!((state.see(25, 0), letter(&mut state, 'a', 9_000)), (0, None));
+        let denied = WatchAction::Answer("next".into(), AnswerRequest::new(Decision::Deny));
+        assert_eq!(letter(&mut state, 'd', 9_000), Some(denied));
     }
 
     #[test]

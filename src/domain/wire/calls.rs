@@ -86,7 +86,7 @@ impl SubmitRequest {
         struct SessionSecretField {
             session_secret: Option<String>,
         }
-        let call = exact_json::from_slice(body)?;
+        let call = exact_json::object_from_slice(body)?;
         let SessionSecretField { session_secret } = serde_json::from_slice(body)?;
         Ok(Self { call, session_secret })
     }

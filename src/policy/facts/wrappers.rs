@@ -471,6 +471,7 @@ mod tests {
         let both = |inner: &str| Some((Passage::Both, vec![inner.to_owned()]));
         assert_eq!(of("countersign host wcore -- rm -rf x"), both("rm -rf x"));
         assert_eq!(of("countersign mcp-proxy --name a -- rm -rf x"), both("rm -rf x"));
+        assert_eq!(of("countersign acp --race -- rm -rf x"), both("rm -rf x"));
         assert_eq!(of("countersign --config c host wcore --session s -- sh x"), both("sh x"));
         assert_eq!(of("countersign run -- rm -rf x"), None);
     }

@@ -36,7 +36,7 @@ async fn a_pause_at_one_daemon_holds_at_all_of_them_at_once_and_any_ends_it() {
     }
     let query = team.telegram.press_data(GROUP, card.id, &approve, ANA);
     let told = team.telegram.told(&query).await;
-    assert!(told.text.contains("only a denial counts until /resume"), "{}", told.text);
+    assert!(told.text.contains("only a denial counts until somebody resumes"), "{}", told.text);
     let paused = || {
         let labels = team.telegram.message(GROUP, card.id).buttons.concat();
         (labels == ["Deny", "More…"]).then_some(())

@@ -22,7 +22,7 @@ class Lost(CountersignError):
     """The connection was lost after the request was sent."""
 
     def __init__(self, server: str, why: str) -> None:
-        super().__init__(f"the daemon at {server} went away: {why}")
+        super().__init__(f"no answer from the daemon at {server}: {why}")
         self.server = server
         self.why = why
 

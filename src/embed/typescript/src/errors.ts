@@ -23,7 +23,7 @@ export class Lost extends CountersignError {
   readonly why: string;
 
   constructor(server: string, why: string) {
-    super(`the daemon at ${server} went away: ${why}`);
+    super(`no answer from the daemon at ${server}: ${why}`);
     this.server = server;
     this.why = why;
   }

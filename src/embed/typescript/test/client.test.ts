@@ -143,7 +143,7 @@ test("no garbage is an approval", async () => {
 test("a bad status is an error, whatever its body says", async () => {
   for (const [status, kind, text] of [
     [401, Refused, /^E\.$/], [403, Refused, /^E\.$/], [409, Rejected, /^E\.$/],
-    [301, Rejected, /^E\.$/], [500, Rejected, /^E\.$/], [503, Lost, /went away: E\.$/],
+    [301, Rejected, /^E\.$/], [500, Rejected, /^E\.$/], [503, Lost, /no answer from .*: E\.$/],
   ] as const) {
     await withDaemon(() => [status, { verdict: "allow", error: "E." }], async (client) => {
       const right = (error: unknown): boolean => error instanceof kind && text.test(error.message);

@@ -17,6 +17,8 @@ pub enum OwnCommand {
     TellsWithout(&'static [&'static str]),
     /// Asks the daemon that its config names.
     Asks,
+    /// The same, and starts the program behind `--` before anybody is asked.
+    Hosts,
     /// Has sub-commands, of which only these are harmless; without one it only prints.
     Has(&'static [&'static str]),
     /// Answers, grants, starts, or changes the setup.
@@ -36,10 +38,10 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("run", OwnCommand::Asks),
     ("verify", OwnCommand::Asks),
     ("hook", OwnCommand::Asks),
-    ("host", OwnCommand::Asks),
-    ("acp", OwnCommand::Asks),
+    ("host", OwnCommand::Hosts),
+    ("acp", OwnCommand::Hosts),
     ("mcp", OwnCommand::Asks),
-    ("mcp-proxy", OwnCommand::Asks),
+    ("mcp-proxy", OwnCommand::Hosts),
     ("connect", OwnCommand::Decides),
     ("disconnect", OwnCommand::Decides),
     ("status", OwnCommand::Tells),
@@ -211,6 +213,11 @@ fn judge_words(name: &str, args: &[Word<'_>]) -> Option<GuardrailHit> {
         ))),
         // The words belong to the command that it asks about, or to the question.
         (_, Line::Asks) => None,
+        // By its own name, what it starts is judged as a command too.
+        (_, Line::Hosts) if name == "countersign" => None,
+        (_, Line::Hosts) => Some(GuardrailHit::Asks(format!(
+            "`{name}` is countersign by another name, and starts a program."
+        ))),
         (None, Line::Tells) | (_, Line::Unreadable) => Some(GuardrailHit::Denied(format!(
             "What `{name}` would do here cannot be read; an agent cannot approve itself."
         ))),
@@ -224,6 +231,7 @@ enum Line<'w> {
     Asks,
     /// Asks with a config that the caller chose.
     AsksAnother,
+    Hosts,
     Decides(&'w str),
     Unreadable,
 }
@@ -243,8 +251,9 @@ fn does<'w>(words: &[&'w str]) -> Line<'w> {
             Some(word) => Line::Decides(word),
             None => Line::Tells,
         },
-        Some(OwnCommand::Asks) if configured => Line::AsksAnother,
+        Some(OwnCommand::Asks | OwnCommand::Hosts) if configured => Line::AsksAnother,
         Some(OwnCommand::Asks) => Line::Asks,
+        Some(OwnCommand::Hosts) => Line::Hosts,
         Some(OwnCommand::Has(harmless)) => match self::command(rest) {
             None => Line::Tells,
             Some((inner, ..)) if harmless.contains(&inner) => Line::Tells,

@@ -28,7 +28,7 @@ const FLOOD = 16;
 hangBell(say);
 hangPause(say);
 hangPerson();
-hangFilter(() => change());
+hangFilter(() => release(change));
 hangSeveral(() => change());
 const page = { connected: () => connected, change, open: (id) => open(id) };
 hangList(page);

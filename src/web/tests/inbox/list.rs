@@ -109,6 +109,14 @@ async fn nothing_in_the_list_moves_while_the_pointer_is_on_it() {
     page.click("#news").await;
     page.until(&format!("JSON.stringify({ROWS}) === '[\"danger\",\"one\"]'")).await;
     assert_eq!(page.eval("document.querySelector('#news').hidden").await, true);
+    // Who searches wants to see what fits, wherever the pointer is.
+    page.click(".item[data-ask=one] a").await;
+    desk.post(&of("two", "claude-code · shop on atlas", 0)).await;
+    page.until("!document.querySelector('#news').hidden").await;
+    let search = "const field = document.querySelector('#search'); field.value = 'two'; \
+                  field.dispatchEvent(new Event('input'))";
+    page.eval(search).await;
+    page.until(&format!("JSON.stringify({ROWS}) === '[\"two\"]'")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

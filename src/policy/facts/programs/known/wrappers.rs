@@ -65,7 +65,7 @@ pub(crate) static ALL: &[Program] = &[
         .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
     Program::named("gosu").roles(&[Role::Privilege]).runs(Runs::Anywhere { opens_shell: false }),
-    Program::named("countersign").runs(Runs::Hosted("host mcp-proxy")),
+    Program::named("countersign").runs(Runs::Hosted("acp host mcp-proxy")),
 ];
 
 const PLAIN: Wrapper = Wrapper::new(Passage::Inner);
