@@ -133,6 +133,11 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
     (!unknown.is_empty()).then(|| sentence(call, what, &unknown))
 }
 
+/// Returns true for a call of an editing tool that only views a file.
+pub(crate) fn views(call: &Call) -> bool {
+    call.kind() == Kind::Edit && call.args.get("command").and_then(Value::as_str) == Some(VIEW)
+}
+
 /// Returns the folders that arguments of a shell choose to run in.
 pub(crate) fn folders(call: &Call) -> Vec<&str> {
     let keys = of(call.kind()).map_or("", |keys| keys.folder);
