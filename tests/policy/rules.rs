@@ -328,6 +328,65 @@ fn denies_of_files_hold_for_redirects() {
 }
 
 #[test]
+fn denies_of_reading_hold_for_what_only_reads_and_for_a_view() {
+    let text = r#"{"*": "ask", "shell_exec": {"@reads": "allow"}, "edit_file": {"*": "allow"},
+        "read_file": {"@reads": "allow", "private/**": "deny"}}"#;
+    let at = |call: Call| Call {
+        cwd: Some("/home/u/work".into()),
+        home: Some("/home/u".into()),
+        ..call
+    };
+    for command in [
+        "cat private/a",
+        "head -1 ./private/x/b",
+        "grep x private/a",
+        "cat src/../private/a",
+        "cat /home/u/work/private/a",
+        "cd private && cat a",
+        "ls; timeout 5 cat private/a",
+        "cat private/*.rs",
+    ] {
+        assert_eq!(ruled(&at(Call::shell(command)), text), Ask, "{command}");
+    }
+    for command in ["cat src/a.rs", "grep -rn private src", "cd src && cat a.rs"] {
+        assert_eq!(ruled(&at(Call::shell(command)), text), Allow, "{command}");
+    }
+    let view = |path: &str| {
+        at(Call::new("str_replace_editor", json!({ "command": "view", "path": path })))
+    };
+    assert_eq!(ruled(&view("private/a"), text), Deny);
+    assert_eq!(ruled(&view("src/a.rs"), text), Allow);
+}
+
+#[test]
+fn a_hidden_file_of_the_project_needs_a_rule_that_names_it() {
+    let text = r#"{"*": "ask", "write_file": {"**": "allow", ".storybook/**": "allow"},
+        "shell_exec": {"cp *": "allow", "cd *": "allow"}}"#;
+    let at = |call: Call| Call {
+        cwd: Some("/home/u/.worktrees/w".into()),
+        home: Some("/home/u".into()),
+        ..call
+    };
+    let write = |path: &str| at(Call::new("Write", json!({ "file_path": path })));
+    for path in ["src/a.rs", ".storybook/main.js", ".gitignore", "/home/u/.worktrees/w/b"] {
+        assert_eq!(ruled(&write(path), text), Allow, "{path}");
+    }
+    for path in [".tool/x", "sub/.toolrc", "/home/u/.worktrees/w/.tool/x", ".storybook/.git/x"] {
+        assert_eq!(ruled(&write(path), text), Ask, "{path}");
+    }
+    for (command, verdict) in [
+        ("cp a src/b", Allow),
+        ("cp a .storybook/b", Allow),
+        ("cp a .tool/b", Ask),
+        ("cd sub && cp a .tool/b", Ask),
+        ("cd .github && cp a workflows/b.yml", Ask),
+        ("cd src && cp a b", Allow),
+    ] {
+        assert_eq!(ruled(&at(Call::shell(command)), text), verdict, "{command}");
+    }
+}
+
+#[test]
 fn a_redirect_into_the_workspace_needs_what_writing_needs() {
     let text =
         r#"{ "*": "ask", "shell_exec": { "echo *": "allow" }, "write_file": { "*": "allow" } }"#;

@@ -56,6 +56,8 @@ struct At<'e, 'a> {
     command: &'e Command<'a>,
     depth: u32,
     effort: &'e Effort,
+    /// The directory of the command, where the text has changed it.
+    cwd: Option<&'e WorkingDirectory>,
 }
 
 impl<'r, 'c> Judge<'r, 'c> {
@@ -215,8 +217,8 @@ impl<'r> Judge<'r, '_> {
             };
             (hit, found)
         } else {
-            let at =
-                At { source: Some(source), command, depth, effort: &Effort::of(&command.argv) };
+            let effort = &Effort::of(&command.argv);
+            let at = At { source: Some(source), command, depth, effort, cwd };
             self.argv(&command.argv, behind, false, at)
         };
         if found.verdict == Verdict::Deny {
@@ -235,7 +237,7 @@ impl<'r> Judge<'r, '_> {
         // exactly.
         let found = match found.verdict {
             Verdict::Allow if !hit.allows_exactly() => {
-                found.max(self.obeyed_files(command, behind))
+                found.max(self.obeyed_files(command, behind, cwd))
             }
             _ => found,
         };
@@ -329,20 +331,26 @@ impl<'r> Judge<'r, '_> {
             (None, None, _) if self.changes_directory(argv) => PartDecision::allow(None),
             (_, Some(behind), Some(inner)) => match behind.passage {
                 Passage::Inner => inner.max(given(behind)),
-                Passage::Both => self.plain(hit, argv, open).max(inner),
-                Passage::Outer => self.plain(hit, argv, open),
+                Passage::Both => self.plain(hit, argv, open, at).max(inner),
+                Passage::Outer => self.plain(hit, argv, open, at),
                 Passage::DenyOnly => PartDecision {
                     blind: inner.blind,
                     ..self.ask(|| [&quote(argv), " ", runs_out_of_sight(argv), "."].concat())
                 },
             },
-            _ => self.plain(hit, argv, open),
+            _ => self.plain(hit, argv, open, at),
         };
         (hit, found)
     }
 
     /// Decides by the command's own rule, as far as it goes.
-    fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> PartDecision<'r> {
+    fn plain(
+        &self,
+        hit: Hit<'r>,
+        argv: &[Word<'_>],
+        open: bool,
+        at: At<'_, '_>,
+    ) -> PartDecision<'r> {
         if hit.verdict == Verdict::Allow
             && let Some(why) = self.exceeds(argv, open)
             && !self.named(hit, argv, why)
@@ -358,7 +366,39 @@ impl<'r> Judge<'r, '_> {
         if hit.allows_reading() && inner && programs::obeys_folder(argv) {
             return self.ask(|| [&quote(argv), INNER_REPOSITORY].concat());
         }
+        if hit.allows_reading()
+            && let Some(denied) = self.denied_to_read(argv, at.cwd)
+        {
+            return denied;
+        }
         self.part(hit, || quote(argv))
+    }
+
+    /// Asks where a command that only reads shows a file that a rule for reading files denies: the
+    /// class of such commands does not cover it.
+    fn denied_to_read(
+        &self,
+        argv: &[Word<'_>],
+        cwd: Option<&WorkingDirectory>,
+    ) -> Option<PartDecision<'r>> {
+        if !self.files.may_deny(true) {
+            return None;
+        }
+        let read = access::of_command(argv).into_iter().filter(|(access, word)| {
+            *access == Access::Read && matches!(word.kind, WordKind::Literal | WordKind::Glob)
+        });
+        read.map(|(_, word)| word).find_map(|word| {
+            let text = match cwd {
+                Some(WorkingDirectory::To(directory)) => written_out(&word, directory).text.into(),
+                _ => word.text.to_string(),
+            };
+            let value = Value { text, is_path: true, is_leaf: false, access: None };
+            let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
+            let entry =
+                rule.entry.filter(|it| rule.verdict == Verdict::Deny && !it.pattern.is_all())?;
+            let file = shorten(&word.text, 60);
+            Some(self.ask(|| ["The rule ", &entry.label, " denies reading ", &file, "."].concat()))
+        })
     }
 
     /// Returns why a command goes beyond a plain grant of its name, by our descriptions or the
@@ -618,7 +658,7 @@ impl<'r> Judge<'r, '_> {
             return PartDecision::allow(None);
         }
         // Before the allow for every command below: such a file needs a rule that names it.
-        if !reads && obeyed::is_obeyed(&path) && !rule.names_a_file() {
+        if !reads && rule.leaves_to_a_person(&path, self.dirs) {
             return self.obeyed(&path);
         }
         if hit.allows_all() {
@@ -690,13 +730,24 @@ impl<'r> Judge<'r, '_> {
         &self,
         command: &Command<'_>,
         behind: Option<&Unwrapped<'_, '_>>,
+        cwd: Option<&WorkingDirectory>,
     ) -> PartDecision<'r> {
         let all = std::iter::once(&*command.argv).chain(inner(behind));
-        let mut paths = all.flat_map(written).filter(|path| obeyed::is_obeyed(path));
+        // Behind a `cd .github`, `workflows/x.yml` is another file.
+        let here = |path: String| match cwd {
+            Some(WorkingDirectory::To(directory)) if !path.starts_with(['/', '~', '$']) => {
+                [directory, "/", &path].concat()
+            }
+            _ => path,
+        };
+        let obeyed =
+            |path: &String| obeyed::is_obeyed(path) || obeyed::hidden(path, self.dirs).is_some();
+        let mut paths = all.flat_map(written).map(here).filter(obeyed);
         // A rule that names the file without a wildcard covers it.
         let unnamed = |path: &String| {
             let value = Value { text: path.clone(), is_path: true, is_leaf: false, access: None };
-            !self.files.writes().value(Kind::Write, &value, self.dirs).names_a_file()
+            let rule = self.files.writes().value(Kind::Write, &value, self.dirs);
+            rule.leaves_to_a_person(path, self.dirs)
         };
         match paths.find(unnamed) {
             Some(path) => self.obeyed(&path),

@@ -156,6 +156,13 @@ impl<'c> Subject<'c> {
                 let judge = Judge::new(stack, all, now_ms, self.dirs, &self.call.links);
                 judge.text(text, scan, behind)
             }
+            None if arguments::views(self.call) => {
+                // An editing tool that views a file reads it.
+                let reads = Stack::new("read_file", "read_file", now_ms, all);
+                let read = self.values(&reads);
+                let part = self.values(&stack);
+                if read.verdict == Verdict::Deny && read.rule.is_some() { read } else { part }
+            }
             None => self.values(&stack),
         };
         (part, guarded)

@@ -49,7 +49,7 @@ pub(crate) fn beyond_every_path(
     dirs: Directories<'_>,
 ) -> Option<String> {
     let changes = matches!(kind, Kind::Write | Kind::Edit);
-    if changes && hit.verdict == Verdict::Allow && obeyed::is_obeyed(path) && !hit.names_a_file() {
+    if changes && hit.verdict == Verdict::Allow && hit.leaves_to_a_person(path, dirs) {
         return Some(obeyed::sentence(path));
     }
     let names_the_tool = hit.entry.is_some_and(|entry| entry.rule.tool != "*");

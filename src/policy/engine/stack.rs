@@ -7,10 +7,10 @@ use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
 use crate::facts::programs::{self, listed};
-use crate::facts::reads;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::base;
+use crate::facts::{obeyed, reads};
 use crate::rules::pattern::{Coverage, Head};
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, RuleEntry, Rules};
@@ -54,6 +54,17 @@ impl Hit<'_> {
     pub(crate) fn names_a_file(&self) -> bool {
         let entry = self.entry.filter(|_| self.verdict == Verdict::Allow);
         entry.is_some_and(|entry| entry.pattern.literal().is_some())
+    }
+
+    /// Returns true when this allow does not cover a file because others run or obey it.
+    pub(crate) fn leaves_to_a_person(&self, path: &str, dirs: Directories<'_>) -> bool {
+        let named = |part: &str| {
+            let entry = self.entry.filter(|_| self.verdict == Verdict::Allow);
+            entry.is_some_and(|entry| entry.pattern.names_part(part))
+        };
+        !self.names_a_file()
+            && (obeyed::is_obeyed(path)
+                || obeyed::hidden(path, dirs).is_some_and(|part| !named(&part)))
     }
 
     /// Returns true for a deliberate ask: by a rule that is not for every call.

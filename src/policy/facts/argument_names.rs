@@ -40,13 +40,23 @@ pub const NEW_TEXTS: &[&str] =
 pub const CONTENTS: &[&str] = &["content", "contents", "file_text"];
 
 /// A patch as text. An editing tool may also have one under `command`, or as its only argument.
-pub const PATCHES: &[&str] = &["patch", "patch_text", "patchText", "input", "diff"];
+pub const PATCHES: &[&str] = &["patch", "patch_text", "patchText", "input", "diff", "unified_diff"];
 
 /// Several changes, each with its own names.
 pub const CHANGES: &[&str] = &["changes", "edits"];
 
+/// What else an edit, or one of several changes, comes with: it names no file.
+pub const EDIT_DETAILS: &str = "\
+    old_string new_string replace_all old_str new_str insert_line insert_text oldString newString \
+    replaceAll expected_replacements new_source cell_id cell_number cell_type edit_mode view_range \
+    content description explanation instructions instruction reason old_text new_text oldText \
+    newText find replace";
+
 /// The sub-commands of a tool that can do several things to a file, under `command`.
-pub const VERBS: &[&str] = &["view", "create", "str_replace", "insert", "undo_edit"];
+pub const VERBS: &[&str] = &[VIEW, "create", "str_replace", "insert", "undo_edit"];
+
+/// The one of them that only reads.
+pub const VIEW: &str = "view";
 
 /// The address that a call fetches.
 pub const URLS: &[&str] = &["url", "uri"];

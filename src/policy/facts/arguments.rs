@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use crate::facts::argument_names::{CHANGES, COMMANDS, FILES, PATCHES, URLS, VERBS};
+use crate::facts::argument_names::{
+    CHANGES, COMMANDS, EDIT_DETAILS, FILES, PATCHES, URLS, VERBS, VIEW,
+};
 use crate::facts::call::Call;
 use crate::facts::edited_files::patch_of;
 use crate::facts::paths::{self, Directories};
@@ -48,15 +50,9 @@ fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
                 mode_bits",
             folder: "",
         },
-        Kind::Edit => &ArgumentKeys {
-            subjects: &[FILES, PATCHES, CHANGES],
-            others: "old_string new_string replace_all old_str new_str insert_line \
-                insert_text oldString newString replaceAll expected_replacements new_source \
-                cell_id cell_number cell_type edit_mode view_range content \
-                description explanation instructions instruction reason old_text new_text \
-                oldText newText find replace",
-            folder: "",
-        },
+        Kind::Edit => {
+            &ArgumentKeys { subjects: &[FILES, PATCHES, CHANGES], others: EDIT_DETAILS, folder: "" }
+        }
         Kind::Glob => &ArgumentKeys {
             subjects: &[],
             others: "pattern glob path file_path directory dir_path case_sensitive \
@@ -114,7 +110,10 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
     // `command` is the shell text of one tool, the verb of an edit tool and the patch of another.
     let patch = patch_of(&call.args).filter(|_| call.kind() == Kind::Edit);
     let verb = |key: &str, value: &Value| {
-        let known = value.as_str().is_some_and(|verb| VERBS.contains(&verb));
+        // A tool that reads only looks; `undo_edit` names nothing but the file either.
+        let known = value
+            .as_str()
+            .is_some_and(|verb| verb == VIEW || VERBS.contains(&verb) && call.kind() == Kind::Edit);
         let is_patch = patch
             .is_some_and(|(place, text)| place == Some(key) && !patch::read(text).files.is_empty());
         let edits = matches!(call.kind(), Kind::Edit | Kind::Read);
@@ -132,6 +131,11 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
         .collect();
     let what = "comes with arguments that may change what it does";
     (!unknown.is_empty()).then(|| sentence(call, what, &unknown))
+}
+
+/// Returns true for a call of an editing tool that only views a file.
+pub(crate) fn views(call: &Call) -> bool {
+    call.kind() == Kind::Edit && call.args.get("command").and_then(Value::as_str) == Some(VIEW)
 }
 
 /// Returns the folders that arguments of a shell choose to run in.
@@ -251,6 +255,7 @@ mod tests {
                 }),
             ),
             ("Glob", json!({"pattern": "**/*.rs", "path": "src"})),
+            ("view", json!({"command": "view", "path": "a"})),
             ("edit", json!({"filePath": "a", "oldString": "x", "newString": "y"})),
             ("WebFetch", json!({"url": "https://x", "prompt": "y"})),
             ("Skill", json!({"skill": "x", "args": "y"})),
@@ -288,6 +293,8 @@ mod tests {
                 vec!["command"],
             ),
             ("Edit", json!({"file_path": "a", "command": "rm"}), vec!["command"]),
+            ("view", json!({"path": "a", "command": "undo_edit"}), vec!["command"]),
+            ("read", json!({"path": "a", "command": "create"}), vec!["command"]),
             ("read_many_files", json!({"paths": ["a"], "include": ["/etc/*"]}), vec!["include"]),
             ("WebFetch", json!({"url": "https://x", "uri": "https://y"}), vec!["uri", "url"]),
             ("Grep", json!({"pattern": "x", "pre": "sh"}), vec!["pre"]),

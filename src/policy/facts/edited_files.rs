@@ -1,9 +1,11 @@
 //! The files that an editing tool changes, wherever its arguments name them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::facts::access::Access;
-use crate::facts::argument_names::{CHANGES, COMMANDS, FILES, MOVED_TO, PATCHES, VERBS};
+use crate::facts::argument_names::{
+    CHANGES, COMMANDS, EDIT_DETAILS, FILES, MOVED_TO, PATCHES, VERBS,
+};
 use crate::facts::patch::{self, PatchedFile};
 
 /// The files that patches and lists of changes in a call name.
@@ -62,10 +64,16 @@ impl<'c> EditedFiles<'c> {
             self.is_exact = false;
             return;
         };
-        let kind = map.get("kind").or_else(|| map.get("type"));
-        let kind_name = kind.and_then(|kind| kind.as_str().or_else(|| kind.get("type")?.as_str()));
+        let (kind_name, map) = match named_kind(map) {
+            Some((name, inner)) => (Some(name), inner),
+            None => (kind_of(map), map),
+        };
         let access = if kind_name == Some("delete") { Access::Delete } else { Access::Write };
-        let moved = [Some(map), kind.and_then(Value::as_object)].into_iter().flatten();
+        let details = map.get("kind").and_then(Value::as_object);
+        // FAIL-CLOSED: what is unknown may name another file.
+        self.is_exact &= map.keys().all(|key| is_known(key))
+            && details.is_none_or(|details| details.keys().all(|key| is_known(key)));
+        let moved = [Some(map), details].into_iter().flatten();
         let moved = moved.flat_map(|map| MOVED_TO.iter().filter_map(|key| map.get(*key)));
         let moved: Vec<&str> = moved.filter_map(Value::as_str).collect();
         for value in FILES.iter().filter_map(|key| map.get(*key)) {
@@ -94,6 +102,26 @@ impl<'c> EditedFiles<'c> {
     fn push(&mut self, access: Access, path: &'c str) {
         self.files.push(PatchedFile { access, path });
     }
+}
+
+/// Reads the kind of a change: `"kind": "add"`, `"type": "add"`, `"kind": {"type": "add"}`.
+fn kind_of(map: &Map<String, Value>) -> Option<&str> {
+    let kind = map.get("kind").or_else(|| map.get("type"))?;
+    kind.as_str().or_else(|| kind.get("type")?.as_str())
+}
+
+/// Reads `{"update": CHANGE}`, as in earlier versions of Codex.
+fn named_kind(map: &Map<String, Value>) -> Option<(&str, &Map<String, Value>)> {
+    let (name, inner) = map.iter().next().filter(|_| map.len() == 1)?;
+    matches!(&**name, "add" | "delete" | "update").then_some(())?;
+    Some((name, inner.as_object()?))
+}
+
+/// Returns true for the keys of a change that are looked at, or that name no file.
+fn is_known(key: &str) -> bool {
+    [FILES, MOVED_TO, PATCHES].iter().any(|list| list.contains(&key))
+        || ["kind", "type"].contains(&key)
+        || EDIT_DETAILS.split_whitespace().any(|detail| detail == key)
 }
 
 #[cfg(test)]

@@ -8,17 +8,19 @@ const FOLDERS: &str = "\
     .git .husky .vscode .idea .claude .cursor .codex .gemini .opencode .copilot .omp .pi \
     .clinerules .countersign";
 
-/// More such folders, for [`is_obeyed`] only: continuous integration, editors, agents, tools.
+/// More such folders, for [`is_obeyed`] only: continuous integration, editors, agents, tools, and
+/// packages that are there. Of a project, every hidden folder is one.
 const MORE_FOLDERS: &str = "\
     .circleci .buildkite .gitlab .forgejo .gitea .woodpecker .devcontainer .zed .windsurf \
     .continue .roo .kiro .aider .githooks .lefthook .yarn .mvn .direnv .nvim .fleet .ssh .gnupg \
-    .docker .kube .aws systemd autostart cron.d launchagents launchdaemons git-hooks";
+    .docker .kube .aws systemd autostart cron.d launchagents launchdaemons git-hooks \
+    node_modules site-packages sitecustomize usercustomize gulpfile.js buildsrc";
 
 /// Folders that count inside another folder.
 const NESTED: &str = "\
     .github/workflows .github/actions .github/hooks .config/fish .config/git \
     .config/nvim .config/opencode cline/hooks \
-    .cargo/bin .local/bin gradle/wrapper node_modules/.bin";
+    .cargo/bin .local/bin gradle/wrapper venv/bin vendor/bin";
 
 /// File names.
 const NAMES: &str = "\
@@ -59,19 +61,95 @@ const MORE_NAMES: &str = "\
     pixi.toml .rspec .rubocop.yml guardfile capfile brewfile podfile fastfile dangerfile thorfile \
     config.ru taskfile.dist.yml magefile.go .air.toml bacon.toml devbox.json ansible.cfg \
     terragrunt.hcl serverless.yml mise.local.toml .mise.local.toml .rtx.toml .sdkmanrc \
-    procfile.dev";
+    procfile.dev serverless.yaml samconfig.toml vercel.json fly.toml render.yaml railway.json \
+    railway.toml heroku.yml firebase.json amplify.yml cdk.json pulumi.yaml helmfile.yaml \
+    devspace.yaml codefresh.yml codemagic.yaml screwdriver.yaml bitrise.yml wercker.yml \
+    buildspec.yaml action.yml action.yaml lefthook-local.yml lefthook.toml lefthook.json prek.toml \
+    captainhook.json grumphp.yml simple-git-hooks.js simple-git-hooks.cjs tox.toml pytest.toml \
+    hatch_build.py environment.yaml uwsgi.ini gunicorn.conf.py alembic.ini celeryconfig.py \
+    pavement.py ipython_config.py conf.py mkdocs.yml pip.conf pip.ini distutils.cfg \
+    pydistutils.cfg pyvenv.cfg npmrc pnpmfile.js import_map.json jsr.json npm-shrinkwrap.json \
+    ember-cli-build.js brocfile.js rush.json moon.yml workspace.json go.mod go.sum modules.txt \
+    cross.toml trunk.toml dioxus.toml release.toml cliff.toml rust-project.json gems.rb gems.locked \
+    build.xml ivy.xml build.sc build.mill build.properties local.properties libs.versions.toml \
+    pants.toml cmakepresets.json cmakeuserpresets.json meson.options \
+    meson_options.txt autogen.sh bootstrap.sh aclocal.m4 sconscript xmake.lua premake5.lua \
+    conanfile.py conanfile.txt vcpkg.json compile_commands.json nuget.config dotnet-tools.json \
+    launchsettings.json build.cake paket.dependencies rebar.config.script vm.args project.clj \
+    deps.edn bb.edn build.boot shadow-cljs.edn cabal.project stack.yaml dune dune-project shard.yml \
+    elm.json nim.cfg dub.json dub.sdl v.mod pubspec.yaml package.swift package.resolved \
+    project.toml manifest.toml cpanfile build.pl makefile.pl phpunit.xml phpunit.xml.dist \
+    phpstan.neon phpstan.neon.dist psalm.xml rector.php robofile.php castor.php php.ini web.config \
+    guix.scm manifest.scm channels.scm devenv.yaml dvc.yaml nextflow.config berksfile puppetfile \
+    cheffile foremanfile modelfile docker-bake.hcl docker-bake.json gdbinit _vimrc skill.md \
+    agents.override.md qwen.md crush.md warp.md codex.md copilot.md jules.md conventions.md \
+    replit.md hooks.json marketplace.json mcp_config.json crush.json autorun.inf desktop.ini \
+    applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg \
+    commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive post-receive \
+    post-update push-to-checkout pre-auto-gc post-rewrite reference-transaction post-index-change \
+    sendemail-validate fsmonitor-watchman";
 
-/// Name endings: configurations that are programs, units, and links that start something.
+/// Names that mean something else in lower case: `build` is a folder of results.
+const WRITTEN_SO: &str = "BUILD WORKSPACE BUCK TARGETS";
+
+/// Name endings: configurations that are programs, builds, locks, units, and links that start
+/// something.
 const ENDS: &str = "\
     .config.js .config.mjs .config.cjs .config.ts .config.mts .config.cts .conf.js .conf.ts .gemspec .mk .gyp \
-    .service .timer .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs";
+    .service .timer .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs \
+    .lock .lockb -lock.json -lock.yaml .lockfile .pth .egg-link .gradle .gradle.kts .sbt .bzl .cmake .mak .props \
+    .targets .rsp .sln .slnx .fsproj .vbproj .nix .rake .podspec .cabal .opam .nimble .nims .rockspec .just \
+    .xcconfig .pbxproj .gdb -gdb.py .sublime-project .sublime-build .iml .socket .mount .lnk .scpt \
+    .jenkinsfile .instructions.md .prompt.md .chatmode.md .mdc";
+
+/// Name beginnings, each with an ending.
+const STARTS: &[(&str, &str)] = &[
+    ("dockerfile.", ""),
+    ("containerfile.", ""),
+    ("docker-compose.", ""),
+    ("compose.", ".yml"),
+    ("compose.", ".yaml"),
+    ("makefile.", ""),
+    ("jenkinsfile.", ""),
+    ("snakefile.", ""),
+    ("rakefile.", ""),
+    ("azure-pipelines", ".yml"),
+    (".env.", ""),
+    (".eslintrc", ""),
+    (".babelrc", ""),
+    (".prettierrc", ""),
+    ("requirements", ".txt"),
+    ("requirements", ".in"),
+    ("constraints", ".txt"),
+    ("gulpfile.", ""),
+    ("gruntfile.", ""),
+    ("webpack.", ".js"),
+    ("webpack.", ".ts"),
+    ("gatsby-", ".js"),
+    ("gatsby-", ".ts"),
+    ("knexfile.", ""),
+    ("ormconfig.", ""),
+    ("plopfile.", ""),
+    ("jest.setup.", ""),
+    ("vitest.setup.", ""),
+    ("vitest.workspace.", ""),
+    ("jupyter_", "_config.py"),
+];
+
+/// Hidden files that a tool only reads as a list of names, or that are templates.
+const HARMLESS: &str = "\
+    ignore keep .nojekyll .mailmap .git-blame-ignore-revs .ds_store .example .sample .template .dist";
 
 /// Returns true for files of a workspace that tools run or obey without asking: settings of git, of
 /// editors and of agents, and files that shells load.
 #[must_use]
 pub fn runs_later(path: &str) -> bool {
-    let path = paths::clean(path, Directories::default());
-    let name = path.rsplit('/').next().unwrap_or(&path);
+    named_here(&paths::folded(&paths::clean(path, Directories::default())))
+}
+
+/// Does the same for a path that is cleaned and in lower case.
+fn named_here(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
     let (mut kept, mut git, mut hooks) = (false, false, false);
     for part in path.split('/') {
         git |= part == "git";
@@ -91,12 +169,13 @@ pub fn runs_later(path: &str) -> bool {
 /// grant covers them.
 #[must_use]
 pub fn is_obeyed(path: &str) -> bool {
-    if runs_later(path) {
+    // A file system may ignore case: there `MAKEFILE` is the `makefile` that make reads.
+    let path = paths::clean(path, Directories::default());
+    if lists(WRITTEN_SO, path.rsplit('/').next().unwrap_or(&path)) {
         return true;
     }
-    // A file system may ignore case: there `MAKEFILE` is the `makefile` that make reads.
-    let path = paths::clean(path, Directories::default()).to_lowercase();
-    let name = path.rsplit('/').next().unwrap_or(&path);
+    let path = &*paths::folded(&path);
+    let name = path.rsplit('/').next().unwrap_or(path);
     let nested = |folder: &str| {
         path.match_indices(folder).any(|(at, _)| {
             let before = path.get(..at).unwrap_or_default();
@@ -105,22 +184,32 @@ pub fn is_obeyed(path: &str) -> bool {
                 && (behind.is_empty() || behind.starts_with('/'))
         })
     };
-    path.split('/').any(|part| lists(MORE_FOLDERS, part) || lists(FOLDERS, part))
+    let spans = |(start, end): &(&str, &str)| name.starts_with(start) && name.ends_with(end);
+    named_here(path)
+        || path.split('/').any(|part| lists(MORE_FOLDERS, part))
         || NESTED.split(' ').any(nested)
         || lists(MORE_NAMES, name)
-        || lists(NAMES, name)
         || ENDS.split(' ').any(|end| name.ends_with(end))
-        || [
-            "dockerfile.",
-            "docker-compose.",
-            "makefile.",
-            ".env.",
-            ".eslintrc",
-            ".babelrc",
-            ".prettierrc",
-        ]
-        .iter()
-        .any(|start| name.starts_with(start))
+        || STARTS.iter().any(spans)
+}
+
+/// Returns the hidden part of a path in the project. Nearly every tool keeps what it obeys in files
+/// and folders of which the name begins with a dot, so those that are not listed count as well,
+/// except for what is known to be harmless; a wildcard covers them only if it names that part.
+#[must_use]
+pub fn hidden(path: &str, dirs: Directories<'_>) -> Option<String> {
+    let hides = |part: &&str| part.starts_with('.') && !matches!(*part, "." | "..");
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let harmless = |name: &str| HARMLESS.split(' ').any(|end| name.ends_with(end));
+    if !path.split('/').any(|part| hides(&part))
+        || hides(&name) && harmless(&name.to_ascii_lowercase())
+    {
+        return None;
+    }
+    // The project itself may be in a hidden folder, such as the one for worktrees of an agent.
+    let (project, path) = (paths::workspace(dirs)?, paths::clean(path, dirs));
+    let below = path.strip_prefix(&*project)?.strip_prefix('/')?;
+    below.split('/').find(hides).map(str::to_owned)
 }
 
 fn lists(words: &str, word: &str) -> bool {
@@ -207,16 +296,37 @@ mod tests {
             tests/conftest.py CLAUDE.md AGENTS.md .claude/settings.json .vscode/tasks.json \
             .mcp.json .envrc .npmrc Dockerfile Dockerfile.dev compose.yaml vite.config.ts \
             MAKEFILE a/../Makefile ./package.json evil/HEAD ~/.ssh/config x.service \
-            rust-toolchain.toml"
+            rust-toolchain.toml ma\u{212a}efile make\u{fb01}le pac\u{200b}kage.json .GIT/x \
+            scripts/hooks/pre-push requirements-dev.txt Cargo.lock package-lock.json \
+            app/build.gradle.kts node_modules/x/index.js x.cmake skills/x/SKILL.md"
             .split(' ')
         {
             assert!(is_obeyed(path), "{path}");
         }
         for path in "\
-            src/main.rs README.md docs/makefile-notes.md header.h a.json github/x.yml"
+            src/main.rs README.md docs/makefile-notes.md header.h a.json github/x.yml \
+            src/hooks/useX.ts docs/requirements.md src/lock.rs src/build/mod.rs größe.md"
             .split(' ')
         {
             assert!(!is_obeyed(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_hidden_file_of_the_project_counts_unless_it_is_known_to_be_harmless() {
+        let dirs = Directories { cwd: Some("/home/u/.work/w"), home: Some("/home/u") };
+        for (path, part) in [
+            (".storybook/main.js", Some(".storybook")),
+            ("sub/.toolrc", Some(".toolrc")),
+            ("/home/u/.work/w/.x/y", Some(".x")),
+            ("/home/u/.work/w/src/a.rs", None),
+            ("src/./a.rs", None),
+            (".gitignore", None),
+            ("src/.gitkeep", None),
+            (".env.example", None),
+            ("~/.cache/x", None),
+        ] {
+            assert_eq!(hidden(path, dirs).as_deref(), part, "{path}");
         }
     }
 }

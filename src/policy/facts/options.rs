@@ -2,6 +2,7 @@
 //! grant covers. Sources: the programs' manuals, GTFOBins and published advisories of similar
 //! products.
 
+use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::why;
@@ -61,6 +62,8 @@ fn behind_options(program: &Program, args: Arguments<'_, '_>) -> Option<&'static
 
 const LEAVES: &str = "an option of it names a file outside the project";
 const RUNS: &str = "an option of it runs another program";
+const WRITES: &str = "an option of it writes a file that others run or obey";
+const OUTPUTS: Words = "o out output outfile outdir dest destination save write";
 const RUNNING: Words = "\
     exec execute executable command cmd program shell editor pager viewer browser preload loader \
     launcher interpreter hook hooks rsh plugin plugins compiler linker";
@@ -93,6 +96,9 @@ fn undescribed(
                 Some(option) if !known && !listed(prose, option) && leaves(word, text, dirs) => {
                     return Some(LEAVES);
                 }
+                Some(option) if !known && writes(option.trim_start_matches('-'), text) => {
+                    return Some(WRITES);
+                }
                 Some(_) => {}
                 None => operands.push(text),
             }
@@ -110,6 +116,10 @@ fn undescribed(
         let attached = value.or(short.map(|(_, value)| value)).unwrap_or_default();
         if leaves(word, attached, dirs) {
             return Some(LEAVES);
+        }
+        let written = if value.is_some() { name } else { short.map_or("", |(letter, _)| letter) };
+        if writes(written, attached) {
+            return Some(WRITES);
         }
         before = value.is_none().then_some(text);
     }
@@ -138,6 +148,13 @@ fn leaves(word: &Word<'_>, value: &str, dirs: Directories<'_>) -> bool {
     };
     word.kind == WordKind::Dynamic && begins(&["$HOME", "${HOME}"], value)
         || value.split(',').any(leaves)
+}
+
+/// Returns true for an option that names what the program writes, and a value that others run or
+/// obey.
+fn writes(option: &str, value: &str) -> bool {
+    let is_output = |part: &str| listed(OUTPUTS, &part.to_ascii_lowercase());
+    option.split(['-', '_']).any(is_output) && !value.is_empty() && obeyed::is_obeyed(value)
 }
 
 /// Returns true for a program that opens files only to read them, wherever they are, or whose

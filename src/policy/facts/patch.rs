@@ -160,7 +160,12 @@ fn unified(text: &str) -> Option<Vec<PatchedFile<'_>>> {
             let path = line.strip_prefix(start)?;
             files.push(PatchedFile { access: *access, path });
             is_named = true;
-        } else if !METADATA.iter().any(|start| line.starts_with(start)) && !is_rule(line) {
+        } else if METADATA.iter().any(|start| line.starts_with(start)) {
+            // What is no plain file, such as a link, leads to another one.
+            if line.ends_with(" 120000") || line.ends_with(" 160000") {
+                return None;
+            }
+        } else if !is_rule(line) {
             return None;
         }
         seen |= !is_rule(line);

@@ -6,8 +6,10 @@ mod secrets;
 use std::borrow::Cow;
 
 pub(crate) use crate::facts::paths::readings::{UNKNOWN, braces, readings};
-pub use crate::facts::paths::secrets::{PatternOf, keeps_secrets, may_be_secret, secret};
-use crate::shell::{Word, WordKind};
+pub use crate::facts::paths::secrets::{
+    PatternOf, is_folder_of_secrets, keeps_secrets, may_be_secret, secret,
+};
+use crate::shell::{Word, WordKind, is_visible};
 
 /// The directories of a call.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,6 +94,20 @@ pub fn clean<'p>(path: &'p str, dirs: Directories<'_>) -> Cow<'p, str> {
     }
 }
 
+/// Returns the path as a file system spells it that ignores case and invisible characters: there
+/// `MAKEFILE`, `ma\u{212a}efile` with the sign of Kelvin and `make\u{200b}file` are one file.
+#[must_use]
+pub(crate) fn folded(path: &str) -> Cow<'_, str> {
+    if path.is_ascii() {
+        return match path.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => path.to_ascii_lowercase().into(),
+            false => path.into(),
+        };
+    }
+    let seen = path.chars().filter(|c| c.is_ascii() || is_visible(c.encode_utf8(&mut [0; 4])));
+    seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect::<String>().into()
+}
+
 /// Returns true when the path is clean already, as most are; false also for paths with dot files.
 fn is_plain(path: &str) -> bool {
     let below = path.strip_prefix('/').unwrap_or(path).as_bytes();
@@ -136,8 +152,9 @@ pub fn workspace(dirs: Directories<'_>) -> Option<Cow<'_, str>> {
     let is_none = holds_homes
         || is_root_home
         || of_programs
+        || is_folder_of_secrets(&cwd)
         || SHARED.contains(&&*cwd)
-        || SYSTEM.iter().any(|dir| within(&cwd, dir) && !within(&cwd, "/usr/local/src"));
+        || SYSTEM.iter().any(|dir| is_below(&cwd, dir) && !within(&cwd, "/usr/local/src"));
     (!is_none).then_some(cwd)
 }
 
@@ -175,10 +192,15 @@ const SYSTEM: &[&str] = &[
     "/sys",
     "/proc",
     "/dev",
+    "/run",
+    "/var/run",
+    "/var/spool",
+    "/var/db",
     "/System",
     "/Library",
     "/Applications",
     "/private/etc",
+    "/private/var/db",
     "/nix",
     "/snap",
 ];
@@ -236,7 +258,7 @@ pub fn system(path: &str) -> bool {
         return false;
     }
     let path = clean(path, Directories::default());
-    DIRECTORIES.iter().any(|dir| within(&path, dir))
+    DIRECTORIES.iter().any(|dir| is_below(&path, dir))
         && !scratch(&path)
         && !within(&path, "/usr/local/src")
 }
@@ -247,7 +269,7 @@ pub fn system(path: &str) -> bool {
 #[must_use]
 pub fn in_home<'p>(path: &'p str, dirs: Directories<'_>) -> Option<&'p str> {
     let below = |dir: &str| {
-        let rest = path.strip_prefix(dir)?;
+        let rest = strip_prefix(path, dir)?;
         (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
     };
     // Root's home counts too, whichever home the call names.
@@ -256,13 +278,24 @@ pub fn in_home<'p>(path: &'p str, dirs: Directories<'_>) -> Option<&'p str> {
         return Some(rest);
     }
     for homes in ["/home/", "/Users/", "/export/home/"] {
-        if let Some(rest) = path.strip_prefix(homes).filter(|rest| !rest.is_empty()) {
+        if let Some(rest) = strip_prefix(path, homes).filter(|rest| !rest.is_empty()) {
             return Some(
                 rest.split_once('/').map_or("", |(_, below)| below.trim_start_matches('/')),
             );
         }
     }
     None
+}
+
+/// Strips a folder that the system knows, in whatever case: some file systems ignore it.
+fn strip_prefix<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    let (start, rest) = path.split_at_checked(folder.len())?;
+    start.eq_ignore_ascii_case(folder).then_some(rest)
+}
+
+/// Returns true for such a folder, and for what is below it.
+fn is_below(path: &str, folder: &str) -> bool {
+    strip_prefix(path, folder).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'/', ..]))
 }
 
 /// Returns true for files that a shell, a login, a scheduler or a key check reads. Writing one runs
@@ -272,6 +305,7 @@ pub fn startup(path: &str, dirs: Directories<'_>) -> bool {
     let path = clean(path, dirs);
     let name = path.rsplit('/').next().unwrap_or(&path);
     if let Some(below) = in_home(&path, dirs) {
+        let below = &*folded(below);
         let file = matches!(
             below,
             ".bashrc"
@@ -306,7 +340,7 @@ pub fn startup(path: &str, dirs: Directories<'_>) -> bool {
                 | ".pythonrc"
                 | ".pdbrc"
                 | ".gdbinit"
-                | ".Rprofile"
+                | ".rprofile"
                 | ".irbrc"
                 | ".envrc"
         );
@@ -315,7 +349,7 @@ pub fn startup(path: &str, dirs: Directories<'_>) -> bool {
             ".config/systemd",
             ".config/autostart",
             ".config/fish",
-            "Library/LaunchAgents",
+            "library/launchagents",
             ".config/git",
             ".local/share/systemd",
             ".oh-my-zsh",
@@ -341,7 +375,7 @@ pub fn startup(path: &str, dirs: Directories<'_>) -> bool {
     }
     let cron =
         ["/var/spool/cron", "/etc", "/usr/lib/systemd", "/lib/systemd", "/Library/LaunchDaemons"];
-    cron.iter().any(|dir| within(&path, dir)) || name == "authorized_keys"
+    cron.iter().any(|dir| is_below(&path, dir)) || name.eq_ignore_ascii_case("authorized_keys")
 }
 
 #[cfg(test)]
@@ -396,6 +430,11 @@ mod tests {
             "/home",
             "/home/me/..",
             "/root",
+            "/run/secrets",
+            "/var/run/secrets/x",
+            "/home/me/.ssh",
+            "/home/me/.password-store/x",
+            "/home/me/Library/Keychains",
             "/home/me/.local/bin",
             "/home/me/.cargo/bin",
             "/tmp",
@@ -424,6 +463,9 @@ mod tests {
         }
         for path in ["~/.ssh/id_rsa.pub", ".env.example", "src/main.rs", "~/.ssh/config"] {
             assert!(!secret(path, AT), "{path}");
+        }
+        for path in ["~/.ZSHRC", "/ETC/cron.d/x", "~/.ba\u{17f}hrc"] {
+            assert!(startup(path, AT), "{path}");
         }
         for path in ["~/.bashrc", "/root/.ssh/authorized_keys", "/etc/cron.d/x", "/home/you/.zshrc"]
         {

@@ -86,8 +86,8 @@ pub(crate) fn own(program: &OperatorProgram, argv: &[Word<'_>], dirs: Directorie
 /// Returns true when a file tool only reads what it names, for whatever it takes the name.
 pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
     let readable = |path: &str| match kind {
-        Kind::Read => selects(path, PatternOf::Files, dirs),
-        Kind::Grep => selects(path, PatternOf::Search, dirs),
+        Kind::Read => selects(path, PatternOf::Files, dirs) && !may_climb(path),
+        Kind::Grep => selects(path, PatternOf::Search, dirs) && !may_climb(path),
         Kind::Glob => readable(path, false, dirs) && !may_climb(path),
         _ => false,
     };

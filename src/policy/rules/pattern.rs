@@ -134,6 +134,12 @@ impl Pattern {
         self.literal.as_deref()
     }
 
+    /// Returns true when a part of the path that the pattern stands for is named, without a
+    /// wildcard in it.
+    pub(crate) fn names_part(&self, part: &str) -> bool {
+        self.glob.source().split('/').any(|named| named == part)
+    }
+
     /// Matches a value other than a command, as allow rules do.
     pub(crate) fn matches(&self, value: &str) -> bool {
         if self.is_reads() {

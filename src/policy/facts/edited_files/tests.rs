@@ -44,6 +44,11 @@ fn edits_of_every_agent_name_the_files_that_rules_match() {
             {"path": "src/b.rs", "kind": {"type": "add"}, "diff": "*** Delete File: /etc/x\n"}]}),
         ),
         ("edit_file", json!({"changes": {"src/a.rs": {"add": {"content": "x"}}}})),
+        (
+            "edit_file",
+            json!({"changes": {"src/a.rs": {"update": {"unified_diff": "@@ -1 +1 @@\n-x\n+y\n",
+            "move_path": null}}}}),
+        ),
         ("edit_file", json!({"changes": [{"path": "src/a.rs", "oldText": "x", "newText": "y"}]})),
     ] {
         let decided = decision(tool, args.clone());
@@ -97,6 +102,29 @@ fn every_file_counts_and_the_strictest_verdict_wins() {
             "edit_file",
             json!({"changes": [{"path": "src/a.rs", "diff": DIFF.replace("src/a", "src/no")}]}),
             Verdict::Deny,
+        ),
+        (
+            "edit_file",
+            json!({"changes": {"src/a.rs": {"update": {"unified_diff": "@@ -1 +1 @@\n",
+            "move_path": "src/no.rs"}}}}),
+            Verdict::Deny,
+        ),
+        (
+            "edit_file",
+            json!({"changes": [{"path": "src/a.rs", "renamed_to": "../x"}]}),
+            Verdict::Ask,
+        ),
+        (
+            "edit_file",
+            json!({"changes": [{"path": "src/a.rs", "kind": {"type": "update", "to": "x"}}]}),
+            Verdict::Ask,
+        ),
+        ("MultiEdit", json!({"file_path": "src/a.rs", "edits": [{"target": "x"}]}), Verdict::Ask),
+        (
+            "apply_patch",
+            json!({"input": "diff --git a/src/a.rs b/src/a.rs\nnew file mode 120000\n\
+            --- /dev/null\n+++ b/src/a.rs\n@@ -0,0 +1 @@\n+/etc/passwd\n"}),
+            Verdict::Ask,
         ),
         ("edit_file", json!({"changes": ["src/a.rs"]}), Verdict::Ask),
         ("edit_file", json!({"changes": "src/a.rs"}), Verdict::Ask),

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::facts::paths::readings::{UNKNOWN, braces};
-use crate::facts::paths::{Directories, clean};
+use crate::facts::paths::{Directories, clean, folded};
 
 /// Names of files; `*` stands for any text, and case does not matter.
 const NAMES: &[&str] = &[
@@ -34,7 +34,30 @@ const NAMES: &[&str] = &[
     // `token` alone is common in source code (`tokenizer.rs`).
     ".*token*",
     "*_history",
+    "*_rsa",
+    "*_dsa",
+    "*_ecdsa",
+    "*_ed25519",
+    "*_key",
+    "privatekey",
+    "*.p8",
+    "*.pkcs12",
+    "*.keytab",
+    "krb5cc*",
+    ".dev.vars*",
     "auth.json",
+    "token.json",
+    "tokens.json",
+    "oauth_creds.json",
+    "logins.json",
+    "*adminsdk*.json",
+    "key4.db",
+    "local.settings.json",
+    "wp-config.php",
+    "*vault_pass",
+    "*vault_pass.txt",
+    "*vault-pass",
+    "*vault-pass.txt",
     "service-account*.json",
     "service_account*.json",
     "kubeconfig",
@@ -46,26 +69,40 @@ const NAMES: &[&str] = &[
     ".npmrc",
     ".yarnrc.yml",
     ".pypirc",
-    ".htpasswd",
+    "*.htpasswd",
+    "*.passwd",
+    ".passwd*",
     ".my.cnf",
+    ".curlrc",
+    ".wgetrc",
+    ".authinfo*",
+    ".msmtprc",
+    ".fetchmailrc",
+    ".muttrc",
+    ".ftpconfig",
+    ".zhistory",
+    ".histfile",
+    ".viminfo",
     ".dockercfg",
     ".dockerconfigjson",
     ".boto",
     ".s3cfg",
     ".terraformrc",
-    "rclone.conf",
+    "*rclone.conf",
     "shadow",
     "gshadow",
     "sudoers",
 ];
 
 /// Folders in which every file counts.
-const FOLDERS: &[&str] = &[".gnupg", ".aws", ".azure", ".ssh", "gcloud"];
+const FOLDERS: &[&str] =
+    &[".gnupg", ".aws", ".azure", ".ssh", "gcloud", ".password-store", ".subversion", "keychains"];
 
 /// Files in a folder, at any depth below it. An address in git's settings may contain a token.
 const FILES: &[(&str, &str)] = &[
     (".kube", "config"),
     (".docker", "config.json"),
+    (".m2", "settings.xml"),
     ("gh", "hosts.yml"),
     (".git", "config"),
     (".git", "config.worktree"),
@@ -91,6 +128,7 @@ const DATA: &str = "json jsonl yaml yml toml xml txt csv ini cfg conf";
 #[must_use]
 pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
     let path = clean(path, dirs);
+    let path = if path.is_ascii() { path } else { folded(&path).into_owned().into() };
     let name = path.rsplit('/').next().unwrap_or(&path);
     let below = |folder: &str| path.split('/').any(|part| part.eq_ignore_ascii_case(folder));
     is_named(name)
@@ -98,6 +136,13 @@ pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
             && !(below(".ssh") && matches!(name, "config" | "known_hosts"))
             && !is_template(name)
         || FILES.iter().any(|(folder, file)| name.eq_ignore_ascii_case(file) && below(folder))
+}
+
+/// Returns true for a folder in which every file counts, and for what is below it.
+#[must_use]
+pub fn is_folder_of_secrets(folder: &str) -> bool {
+    let is = |name: &&str| folder.split('/').any(|part| part.eq_ignore_ascii_case(name));
+    FOLDERS.iter().any(is)
 }
 
 /// Returns true for a folder in which some file counts only because it is there: a path relative to
@@ -300,6 +345,14 @@ mod tests {
             ".git/modules/x/config",
             "SECRETS.yml",
             "src/../.env",
+            "deploy_rsa",
+            "keys/AuthKey_1.p8",
+            ".dev.vars",
+            ".vault_pass",
+            "token.json",
+            ".password-store/x.gpg",
+            "server.\u{212a}ey",
+            ".\u{17f}sh/x",
             ".ssh/id_x",
             ".ssh",
             "x/.AWS",
@@ -316,6 +369,9 @@ mod tests {
             "src/auth.rs",
             "package.json",
             "tokenizer.rs",
+            "crypto_rsa.rs",
+            "private_key.rs",
+            "größe.md",
             ".git/HEAD",
             "config",
             "config.json",

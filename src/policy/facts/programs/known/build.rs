@@ -4,7 +4,7 @@ use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
     All, Any, Has, Holds, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb,
 };
-use crate::facts::programs::condition::{Case, case, drops, options};
+use crate::facts::programs::condition::{Case, case, destroys, drops, options};
 use crate::facts::programs::description::{AlwaysRule, Operands, Program, Role, reading};
 use crate::facts::programs::known::{
     FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES, names_outside,
@@ -95,13 +95,18 @@ pub(crate) static ALL: &[Program] = &[
         .grant(AlwaysRule::words(2)),
     Program::named("rails")
         .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))]),
-    Program::named("mix").critical(&[drops(Operand("ecto.drop ecto.reset"))]),
+    Program::named("mix").critical(&[
+        drops(Operand("ecto.drop ecto.reset")),
+        destroys(All(&[Operand("hex.publish"), Has("--revert")])),
+    ]),
     Program::named("prisma").critical(&[drops(Any(&[
         All(&[Nth(0, "migrate"), Nth(1, "reset")]),
         Has("--force-reset --accept-data-loss"),
     ]))]),
-    Program::named("sequelize sequelize-cli typeorm knex drizzle-kit")
-        .critical(&[drops(Operand("db:drop schema:drop drop db:migrate:undo:all"))]),
+    Program::named("sequelize sequelize-cli typeorm knex drizzle-kit").critical(&[drops(Any(&[
+        Operand("db:drop schema:drop drop db:migrate:undo:all"),
+        All(&[Operand("migrate:rollback"), Has("--all")]),
+    ]))]),
     Program::named("flask").critical(&[drops(All(&[
         Nth(0, "db"),
         Nth(1, "downgrade"),

@@ -138,6 +138,12 @@ pub(crate) static ALL: &[Program] = &[
         .prose(FORGE_PROSE)
         .reaches(&[TO_THE_FORGE])
         .changes(FORGE_CHANGES),
+    Program::named("restic")
+        .critical(&[destroys(Any(&[Nth(0, "prune"), All(&[Nth(0, "forget"), Has("--prune")])]))]),
+    Program::named("borg").critical(&[destroys(Nth(0, "delete prune"))]),
+    Program::named("tarsnap").critical(&[destroys(Has("--nuke -d"))]),
+    Program::named("velero").critical(&[DELETES]),
+    Program::named("duplicity").critical(&[destroys(NthStarts(0, "remove-"))]),
     Program::named("ansible ansible-playbook ansible-console").beyond(&[RUNS_ANYTHING]),
 ];
 

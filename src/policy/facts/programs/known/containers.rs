@@ -62,9 +62,14 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("kind").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
     Program::named("minikube").critical(&[DELETES]).grant(AlwaysRule::words(2)),
     Program::named("vagrant virsh multipass")
-        .critical(&[destroys(Operand("destroy undefine delete"))]),
+        .critical(&[destroys(Operand("destroy undefine delete purge"))]),
+    Program::named("qm pct").critical(&[destroys(Nth(0, "destroy"))]),
+    Program::named("VBoxManage vboxmanage")
+        .critical(&[destroys(All(&[Nth(0, "unregistervm"), Has("--delete --delete-all")]))]),
     Program::named("kustomize skaffold crictl").grant(AlwaysRule::words(2)),
-    Program::named("lxc").runs(Runs::Elsewhere("exec run")),
+    Program::named("lxc incus")
+        .critical(&[destroys(Nth(0, "delete rm"))])
+        .runs(Runs::Elsewhere("exec run")),
     Program::named("eksctl").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
     Program::named("kops k3d argocd").critical(&[DELETES]),
     Program::named("flux istioctl").critical(&[destroys(Operand("uninstall delete"))]),

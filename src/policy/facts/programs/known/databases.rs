@@ -3,7 +3,7 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{deletes, says};
 use crate::facts::programs::condition::When::{
-    All, Always, Any, Has, Nth, Operand, Says, Starts, Test,
+    All, Always, Any, Has, Nth, NthStarts, Operand, Says, Starts, Test,
 };
 use crate::facts::programs::condition::{Case, case, destroys, drops, options};
 use crate::facts::programs::description::{AlwaysRule, Program, Role};
@@ -71,11 +71,23 @@ pub(super) static ALL: &[Program] = &[
     Program::named("pg_restore").critical(&[drops(options("--clean", "c", "dfFhIjLnNpPSTtU"))]),
     Program::named("flyway").critical(&[drops(Operand("clean"))]),
     Program::named("liquibase").critical(&[drops(Operand("drop-all dropAll"))]),
-    Program::named("dotnet").critical(&[drops(All(&[
-        Nth(0, "ef"),
-        Nth(1, "database"),
-        Nth(2, "drop"),
+    Program::named("dotnet").critical(&[
+        drops(All(&[Nth(0, "ef"), Nth(1, "database"), Nth(2, "drop")])),
+        destroys(All(&[Nth(0, "nuget"), Nth(1, "delete")])),
+    ]),
+    Program::named("diesel sqlx")
+        .critical(&[drops(All(&[Nth(0, "database db"), Nth(1, "reset drop")]))]),
+    Program::named("sea-orm-cli")
+        .critical(&[drops(All(&[Nth(0, "migrate"), Nth(1, "fresh refresh reset")]))]),
+    Program::named("dbmate goose migrate").critical(&[drops(Operand("drop reset"))]),
+    Program::named("pg_dropcluster").critical(&[drops(Always)]),
+    Program::named("influx").critical(&[drops(Any(&[
+        Test(runs_such),
+        Nth(0, "delete"),
+        Nth(1, "delete"),
     ]))]),
+    Program::named("rabbitmqctl rabbitmqadmin")
+        .critical(&[drops(NthStarts(0, "reset force_reset delete purge"))]),
     Program::named("kafka-topics kafka-topics.sh").critical(&[drops(Has("--delete"))]),
     Program::named("supabase")
         .critical(&[drops(All(&[Nth(0, "db"), Nth(1, "reset")])), DELETES])
@@ -142,7 +154,7 @@ const SQLITE_RUNS: &[&str] = &[
     "\n.",
 ];
 const DATABASES_NAMES: Words = "\
-    sqlite sqlcmd clickhouse-client clickhouse usql mycli snowsql cockroach influx";
+    sqlite sqlcmd clickhouse-client clickhouse usql mycli snowsql cockroach";
 const REDIS_FILES: Words = "--rdb --pipe --eval --functions-rdb";
 const REDIS_RULES: Words = "\
     CONFIG MODULE EVAL EVALSHA SCRIPT FUNCTION FCALL ACL DEBUG SLAVEOF REPLICAOF MIGRATE RESTORE \

@@ -3,7 +3,7 @@
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{Always, Any, Bare, Device, Not, Test, Uncertain};
-use crate::facts::programs::condition::{case, critical, judge, options};
+use crate::facts::programs::condition::{Case, case, critical, judge, options};
 use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Role};
 use crate::facts::programs::known::{RAW, RUNS, TEXT_VALUES, WRITE_VALUES, WRITES};
 use crate::facts::programs::known::{network, syntax, system};
@@ -29,7 +29,7 @@ pub(super) static ALL: &[Program] = &[
     Program::named("shred")
         .options(syntax::SHRED)
         .beyond(&[judge(overwrites).values("-n -s")])
-        .critical(&[critical(Device, RAW)])
+        .critical(&[critical(Device, RAW), OVERWRITES_ALL])
         .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
     Program::named("srm trash")
         .roles(&[Role::OnlyFiles])
@@ -84,7 +84,11 @@ pub(super) static ALL: &[Program] = &[
     Program::named("truncate")
         .options(syntax::TRUNCATE)
         .beyond(&[judge(overwrites).values("-s -r")])
+        .critical(&[OVERWRITES_ALL])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
+        .depth(Depth::Opens),
+    Program::named("sponge")
+        .files(Files::Each { access: Access::Write, skip: 0, values: "" })
         .depth(Depth::Opens),
     Program::named("tee")
         .options(syntax::TEE)
@@ -226,6 +230,14 @@ fn removes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     // A name that is known only at run time stays in the list: it may be anything.
     operands.retain(|word| word.kind == WordKind::Dynamic || !paths::scratch(&word.text));
     into_a_folder(args).or_else(|| known(args, &operands))
+}
+
+const OVERWRITES_ALL: Case =
+    critical(Test(names_everything), "deletes the content of everything here");
+
+/// Returns true for `*` and the like among the operands.
+fn names_everything(args: &Arguments<'_, '_>) -> bool {
+    args.operands("-s -r -n").iter().any(|word| everything(word))
 }
 
 /// Checks tee, truncate and shred.

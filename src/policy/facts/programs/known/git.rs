@@ -1,5 +1,6 @@
 //! git: one name, many programs.
 
+use crate::facts::obeyed;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
     self, All, Always, Any, AtLeast, Bare, First, Has, Not, Nth, Outside, Says, Starts, Sub,
@@ -146,6 +147,7 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
         sub("rebase", options("", "x", "sX"), GIT_RUNS),
         sub("merge pull rebase cherry-pick revert", Test(names_a_strategy), GIT_RUNS),
         sub("bisect", Has("run visualize view"), GIT_RUNS),
+        sub("mv", Test(moves_what_others_obey), "it moves a file that others run or obey"),
         // `submodule foreach` runs a command; only the listing forms run nothing.
         sub("submodule", Not(&Any(&[First("status summary"), Bare])), GIT_RUNS),
         // `--remote` with `--exec` runs a program on the other side.
@@ -447,6 +449,11 @@ fn is_internal(args: &Arguments<'_, '_>) -> bool {
 fn names_a_strategy(args: &Arguments<'_, '_>) -> bool {
     let own = |name: &str| listed("ort recursive resolve octopus ours subtree", name);
     !args.values("-s --strategy").into_iter().all(own)
+}
+
+/// Returns true when a file that others run or obey moves, or another file becomes one.
+fn moves_what_others_obey(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| obeyed::is_obeyed(&word.text))
 }
 
 /// Returns true when a ref is overwritten (`+main`) or deleted (`:main`).

@@ -5,7 +5,7 @@ use crate::facts::programs::condition::When::{self, All, Any, Nth, Operand, Oper
 use crate::facts::programs::condition::{Case, case, drops, judge};
 use crate::facts::programs::description::{Access, AlwaysRule, Files, Program, Role, Runs};
 use crate::facts::programs::known::{RUNS_A_FETCH, RUNS_ANYTHING};
-use crate::facts::programs::{FETCHED, REMOTE, Words};
+use crate::facts::programs::{FETCHED, REMOTE, Words, listed};
 use crate::shell::WordKind;
 
 pub(super) static ALL: &[Program] = &[
@@ -89,7 +89,13 @@ pub(super) static SHELLS: &[Program] = &[
         .critical(&[RUNS_A_FETCH])
         .runs(Runs::Shell)
         .grant(AlwaysRule::NEVER),
-    Program::named("zsh ksh fish csh tcsh pwsh mksh powershell nu xonsh")
+    Program::named("pwsh powershell pwsh.exe powershell.exe")
+        .roles(&[Role::Shell])
+        .critical(&[RUNS_A_FETCH, judge(powershell)])
+        .runs(Runs::OtherShell)
+        .grant(AlwaysRule::NEVER),
+    Program::named("cmd cmd.exe").critical(&[judge(command_prompt)]),
+    Program::named("zsh ksh fish csh tcsh mksh nu xonsh")
         .roles(&[Role::Shell])
         .critical(&[RUNS_A_FETCH])
         // The scanner does not know their grammar.
@@ -142,8 +148,63 @@ fn code(args: &Arguments<'_, '_>) -> Option<&'static str> {
             "rm -rf ~",
         ];
         if removes.iter().any(|w| code.contains(w)) {
-            return Some("deletes a root, a home, a system directory or everything here");
+            return Some(DELETES_ALL);
         }
     }
     None
 }
+
+// The shells of Windows, for the plainest patterns only.
+
+/// Roots and homes, as these shells write them.
+const VAST: Words = "/ /* ~ ~/ ~/* c: c:/ c:/* $home $env:userprofile %userprofile% * . ./*";
+
+/// Splits what is said to such a shell into words in lower case, with `/` between folders.
+fn said(args: &Arguments<'_, '_>) -> Vec<String> {
+    let said = args.texts().collect::<Vec<_>>().join(" ").to_ascii_lowercase().replace('\\', "/");
+    let ends = |c: char| c.is_whitespace() || "\"';|&(){},".contains(c);
+    said.split(ends).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn names(said: &[String], list: Words) -> bool {
+    said.iter().any(|word| listed(list, word))
+}
+
+/// Checks what PowerShell is told to run.
+fn powershell(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let said = &said(args)[..];
+    let encoded = |word: &String| {
+        let option = word.strip_prefix('-').unwrap_or_default();
+        option == "ec" || option.len() > 1 && "encodedcommand".starts_with(option)
+    };
+    let fetches = "iwr irm curl wget invoke-webrequest invoke-restmethod start-bitstransfer";
+    if names(said, "iex invoke-expression")
+        && (names(said, fetches) || said.iter().any(|word| word.contains("download")))
+    {
+        return Some(FETCHED);
+    }
+    if said.iter().any(encoded) {
+        return Some("runs a text that is encoded");
+    }
+    if names(said, "clear-disk format-volume initialize-disk remove-partition") {
+        return Some("erases a disk");
+    }
+    if names(said, "stop-computer restart-computer") {
+        return Some("stops the machine or everything on it");
+    }
+    let recursive = said.iter().any(|word| word.len() > 1 && "-recurse".starts_with(&**word));
+    (names(said, "remove-item ri rm del erase rd rmdir") && recursive && names(said, VAST))
+        .then_some(DELETES_ALL)
+}
+
+/// Checks what the prompt of Windows is told to run.
+fn command_prompt(args: &Arguments<'_, '_>) -> Option<&'static str> {
+    let said = &said(args)[..];
+    if names(said, "format format.com") && said.iter().any(|word| word.ends_with(':')) {
+        return Some("erases a disk");
+    }
+    (names(said, "del erase rd rmdir") && names(said, "/s") && names(said, VAST))
+        .then_some(DELETES_ALL)
+}
+
+const DELETES_ALL: &str = "deletes a root, a home, a system directory or everything here";

@@ -163,8 +163,13 @@ pub(crate) fn finds_everything(args: &Arguments<'_, '_>) -> bool {
         let before = at.checked_sub(1).and_then(|at| args.words.get(at));
         before.is_some_and(|word| matches!(&*word.text, "!" | "-not"))
     };
+    // `-name '*'` is no test.
+    let narrows = |at: usize| {
+        let pattern = args.words.get(at + 1);
+        pattern.is_none_or(|pattern| pattern.text.contains(|c: char| !"*?./".contains(c)))
+    };
     let mut words = args.words.iter().enumerate();
-    let tests = words.any(|(at, word)| listed(TESTS, &word.text) && !negated(at));
+    let tests = words.any(|(at, word)| listed(TESTS, &word.text) && !negated(at) && narrows(at));
     let starts = starts(args.words);
     let known = |word: &Word<'_>| word.kind != WordKind::Dynamic;
     // `find . -name x -delete` is ordinary; without a test it deletes everything here.

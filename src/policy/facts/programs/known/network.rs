@@ -1,6 +1,5 @@
 //! Programs that contact other hosts.
 
-use crate::facts::paths;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{self, Any, Has, Holds, Not, Starts, Test};
 use crate::facts::programs::condition::{Case, case, judge, options};
@@ -10,7 +9,8 @@ use crate::facts::programs::description::{
 use crate::facts::programs::known::{RUNS, WRITES};
 use crate::facts::programs::sensitive::{expand, guarded, secret_word};
 use crate::facts::programs::{LEAKS, REMOTE, Words};
-use crate::shell::WordKind;
+use crate::facts::{obeyed, paths};
+use crate::shell::{Word, WordKind};
 
 pub(super) static ALL: &[Program] = &[
     // `-d @-` and `-T -` send what comes down the pipe.
@@ -196,7 +196,14 @@ fn wget(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if !output.iter().all(|file| *file == "-" || paths::sink(file)) {
         return Some("it writes what it fetched to a named file");
     }
-    if args.short("eiPI", "tTUwQYBDlAROoa")
+    let named_so = |word: &&Word<'_>| {
+        let file = word.text.split(['?', '#']).next().unwrap_or_default();
+        obeyed::is_obeyed(file.rsplit('/').next().unwrap_or_default())
+    };
+    if args.operands("-O --output-document").iter().any(named_so) && output.is_empty() {
+        return Some("it writes a file that others run or obey");
+    }
+    if args.short("eiPIrm", "tTUwQYBDlAROoa")
         || args.long(
             "\
             --execute --input-file --config --directory-prefix --use-askpass --post-file \

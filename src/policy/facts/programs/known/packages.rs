@@ -139,6 +139,7 @@ pub(super) static ALL: &[Program] = &[
         .grant(AlwaysRule::ONE_WORD.never_subs("run")),
     Program::named("pipx").runs(Runs::Elsewhere("run")).grant(AlwaysRule::NEVER),
     Program::named("vsce ovsx").critical(&[destroys(Nth(0, "unpublish"))]),
+    Program::named("pod").critical(&[destroys(All(&[Nth(0, "trunk"), Nth(1, "delete")]))]),
     Program::named("gem")
         .beyond(&[INSTALLS])
         .critical(&[destroys(Nth(0, "yank"))])

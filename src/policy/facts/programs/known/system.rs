@@ -2,8 +2,8 @@
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
-    All, Always, Any, Bare, Device, Flag, Has, Holds, Not, Nth, NthStarts, Operand, Starts, Surely,
-    Test,
+    All, Always, Any, Bare, Device, Flag, Has, Holds, Not, Nth, NthEnds, NthStarts, Operand,
+    Starts, Surely, Test,
 };
 use crate::facts::programs::condition::{Case, case, critical, destroys, options};
 use crate::facts::programs::description::{
@@ -178,6 +178,15 @@ pub(super) static DISKS: &[Program] = &[
     Program::named("diskutil").critical(&[critical(
         Any(&[NthStarts(0, "erase partition"), Nth(0, "apfs zeroDisk secureErase reformat")]),
         ERASES,
+    )]),
+    Program::named("asr").critical(&[critical(Nth(0, "restore"), ERASES)]),
+    Program::named("fastboot")
+        .critical(&[critical(Operand("erase flash flashall format flashing"), ERASES)]),
+    Program::named("format format.com").critical(&[critical(NthEnds(0, ":"), ERASES)]),
+    Program::named("diskpart diskpart.exe").critical(&[critical(Not(&Bare), ERASES)]),
+    Program::named("vssadmin wmic vssadmin.exe wmic.exe tmutil").critical(&[critical(
+        Operand("delete Delete DELETE"),
+        "deletes the copies from which files come back",
     )]),
     // `remount` and `--bind` change what existing paths mean.
     Program::named("mount").beyond(&[case(Not(&Bare), "it changes mounts")]).critical(&[critical(
