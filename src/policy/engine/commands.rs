@@ -749,7 +749,7 @@ impl<'r> Judge<'r, '_> {
             let rule = self.files.writes().value(Kind::Write, &value, self.dirs);
             rule.leaves_to_a_person(path, self.dirs)
         };
-        match paths.find(unnamed) {
+        match paths.find(unnamed).or_else(|| pattern_of_obeyed(command, behind)) {
             Some(path) => self.obeyed(&path),
             None => PartDecision::allow(None),
         }
@@ -758,6 +758,17 @@ impl<'r> Judge<'r, '_> {
     fn obeyed(&self, path: &str) -> PartDecision<'r> {
         self.ask(|| obeyed::sentence(path))
     }
+}
+
+/// Returns a pattern among the words of files to write that may stand for one that others obey.
+fn pattern_of_obeyed(command: &Command<'_>, behind: Option<&Unwrapped<'_, '_>>) -> Option<String> {
+    let all = std::iter::once(&*command.argv).chain(inner(behind));
+    let written = all.flat_map(access::of_command).filter(|(access, word)| {
+        let braces = word.kind == WordKind::Dynamic && word.text.contains('{');
+        *access == Access::Write && (word.kind == WordKind::Glob || braces)
+    });
+    let mut patterns = written.map(|(_, word)| word.text.to_string());
+    patterns.find(|pattern| obeyed::may_be_obeyed(pattern))
 }
 
 /// Returns the paths that a command writes or gives permissions to. A file copied into a folder

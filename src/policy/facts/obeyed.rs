@@ -2,6 +2,7 @@
 
 use crate::facts::paths::{self, Directories};
 use crate::facts::shorten;
+use crate::glob::Glob;
 
 /// Folders in which every file counts.
 const FOLDERS: &str = "\
@@ -193,6 +194,22 @@ pub fn is_obeyed(path: &str) -> bool {
         || STARTS.iter().any(spans)
 }
 
+/// Returns true for a pattern that may stand for such a file: `Makefil?`, `{package,x}.json`.
+#[must_use]
+pub(crate) fn may_be_obeyed(pattern: &str) -> bool {
+    paths::braces(pattern).iter().any(|one| {
+        // A range of braces may be anything.
+        let one = one.replace(paths::UNKNOWN, "*");
+        let name = paths::folded(one.rsplit('/').next().unwrap_or(&one)).into_owned();
+        let wild = name.contains(['*', '?', '[']);
+        // FAIL-CLOSED: a pattern that cannot be read may stand for any file.
+        let stands_for =
+            |listed: &str| Glob::parse(&name).map_or(true, |name| name.matches(listed));
+        is_obeyed(&one)
+            || wild && [NAMES, MORE_NAMES].iter().any(|names| names.split(' ').any(stands_for))
+    })
+}
+
 /// Returns the hidden part of a path in the project. Nearly every tool keeps what it obeys in files
 /// and folders of which the name begins with a dot, so those that are not listed count as well,
 /// except for what is known to be harmless; a wildcard covers them only if it names that part.
@@ -309,6 +326,16 @@ mod tests {
             .split(' ')
         {
             assert!(!is_obeyed(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_may_stand_for_such_a_file() {
+        for pattern in ["Makefil?", "sub/M*", "*", "{package,x}.json", "[Mm]akefile", "x{1..9}"] {
+            assert!(may_be_obeyed(pattern), "{pattern}");
+        }
+        for pattern in ["src/a*.rs", "*.log", "{a,b}.txt", "src/a.rs", "out/*.o"] {
+            assert!(!may_be_obeyed(pattern), "{pattern}");
         }
     }
 
