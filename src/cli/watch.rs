@@ -37,7 +37,8 @@ const PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Keys: j and k choose, a approves, w approves always, d denies, 1-9 choose an option, u undoes,
-p pauses and resumes everything, ? shows all keys, q ends. A critical request needs a second key.")]
+p pauses and resumes everything, space scrolls, ? shows all keys, q ends. A critical request needs a
+second key, and a long one is approved only after its end was shown.")]
 pub(super) struct WatchArgs {}
 
 pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {

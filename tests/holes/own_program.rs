@@ -55,7 +55,15 @@ async fn row_3_no_words_of_our_program_let_an_agent_answer() {
     if daemon.dir.path().join("shop/hard").exists() {
         assert_eq!(shell(&daemon, "./hard approve x").await, "deny");
     }
-    for command in ["countersign --version", "countersign grants", "countersign policy check"] {
+    for command in [
+        "countersign --version",
+        "countersign grants",
+        "countersign policy check",
+        "ccache countersign pending",
+        "git add countersign docs",
+        "echo countersign approve x",
+        "grep -rn 'countersign approve' docs",
+    ] {
         assert_eq!(shell(&daemon, command).await, "allow", "{command} in {}", home(&daemon));
     }
     for command in [
@@ -63,6 +71,13 @@ async fn row_3_no_words_of_our_program_let_an_agent_answer() {
         "countersign --config evil.toml acp -- ls",
         "./tool acp -- ./tool approve x",
         "~/bin/cs host wcore -- ls",
+        "ccache countersign approve x",
+        "xterm -e countersign --config y deny x",
+        "cpulimit -l 5 -- countersign token add x",
+        "tar -I 'countersign approve x' -cf x y",
+        "rg --pre 'countersign approve x' y",
+        "rsync -e 'countersign approve x' a b",
+        "GIT_EDITOR='countersign approve x' git commit",
     ] {
         assert_eq!(shell(&daemon, command).await, "ask", "{command}");
     }

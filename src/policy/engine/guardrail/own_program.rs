@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::engine::guardrail::GuardrailHit;
-use crate::facts::programs::input::{Texts, is_interpreter, texts};
+use crate::facts::programs::input::{Texts, is_interpreter, may_run_words, texts};
 use crate::facts::wrappers::{base, unwrap};
 use crate::shell::{Word, WordKind};
 
@@ -127,8 +127,21 @@ impl OwnProgram {
             {
                 self.in_texts(name, args)
             }
-            _ => None,
+            name => self.behind(name, argv),
         }
+    }
+
+    /// Checks the words of a program that may run them: `ccache countersign approve ID`.
+    fn behind(&self, name: &str, argv: &[Word<'_>]) -> Option<GuardrailHit> {
+        if !may_run_words(argv) {
+            return None;
+        }
+        let words: Vec<&str> = argv.iter().skip(1).map_while(Word::literal).collect();
+        let decides = |(at, word): (usize, &&str)| {
+            let behind = words.get(at + 1..).unwrap_or_default();
+            self.is_named(word) && matches!(does(behind), Line::Decides(_))
+        };
+        words.iter().enumerate().any(decides).then(|| GuardrailHit::Asks(may_run(name)))
     }
 
     /// Checks `cargo run -- approve ID`.
@@ -166,9 +179,7 @@ impl OwnProgram {
         let command = answering(text).filter(|_| does != Texts::Keeps && self.is_in(text))?;
         Some(match does {
             Texts::Runs => GuardrailHit::Denied(decides(name, command)),
-            Texts::MayRun | Texts::Keeps => {
-                GuardrailHit::Asks(format!("{name} may run countersign itself."))
-            }
+            Texts::MayRun | Texts::Keeps => GuardrailHit::Asks(may_run(name)),
         })
     }
 
@@ -298,6 +309,12 @@ fn has_word(text: &str, word: &str) -> bool {
         let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
         !part(before) && !part(text.as_bytes().get(at + found.len()))
     })
+}
+
+fn may_run(name: &str) -> String {
+    // A variable's value has no program.
+    let name = if name.is_empty() { "It" } else { name };
+    format!("{name} may run countersign itself.")
 }
 
 fn decides(name: &str, command: &str) -> String {

@@ -15,7 +15,7 @@ use crate::facts::paths::{self, Directories, UNKNOWN, readings};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::{Depth, Program, Role};
 use crate::facts::programs::input::{
-    Texts, has_role, is_interpreter, makes_program, reads_program, texts,
+    Texts, has_role, is_interpreter, makes_program, may_run_words, reads_program, texts,
 };
 use crate::facts::programs::{self, listed};
 use crate::facts::tools::Kind;
@@ -303,14 +303,20 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let Some(name) = argv.first().and_then(Word::literal).map(base) else { return };
         let assigns = behind.into_iter().flat_map(|behind| &behind.assigns);
         assigns.for_each(|word| self.sink.given("", &word.text));
-        if texts(name) == Texts::Keeps || is_transparent(behind) {
+        if is_transparent(behind) {
             return;
         }
-        for (at, word) in argv.iter().enumerate().skip(1) {
-            if word.text.contains(char::is_whitespace) && !is_prose(argv, at) {
-                self.sink.given(name, &word.text);
-            }
-        }
+        let is_text = |at: usize, word: &Word<'_>| {
+            word.text.contains(char::is_whitespace) && !is_prose(argv, at)
+        };
+        let all = || argv.iter().enumerate().skip(1).filter(|(at, word)| is_text(*at, word));
+        let name = match texts(name) {
+            Texts::Keeps if all().next().is_none() || !may_run_words(argv) => return,
+            // Of an option, and not of the program.
+            Texts::Keeps => "",
+            Texts::Runs | Texts::MayRun => name,
+        };
+        all().for_each(|(_, word)| self.sink.given(name, &word.text));
     }
 
     /// Checks the texts in an interpreter's program that runs commands: `awk 'BEGIN

@@ -1,5 +1,7 @@
 //! Programs that run what they are given: as a text among their words, or as their input.
 
+use crate::facts::options::exceeds;
+use crate::facts::paths::Directories;
 use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::{Role, Runs};
@@ -42,6 +44,13 @@ pub(crate) fn texts(name: &str) -> Texts {
         | Runs::Hosted(_) => Texts::MayRun,
         _ => Texts::Runs,
     }
+}
+
+/// Returns true when a command may run some of its words, as far as its program is not described or
+/// an option goes beyond that: `tar -I CMD`.
+pub(crate) fn may_run_words(argv: &[Word<'_>]) -> bool {
+    let Some(name) = argv.first().and_then(Word::literal).map(programs::base) else { return true };
+    programs::of(name).is_none() || exceeds(argv, false, Directories::default()).is_some()
 }
 
 /// Editors and debuggers, and `alias`.
