@@ -828,3 +828,28 @@ async fn an_ask_keeps_its_time_and_one_that_nobody_was_shown_says_so() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn what_was_approved_ahead_does_not_run_after_a_denial_nor_in_a_pause() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let approved = async |text: &str| {
+            let late = expired(&gate, command(text)).await;
+            let open = submitted(&gate, command(text)).await.unwrap();
+            assert_eq!(gate.answer(late, ana(), Action::ApproveNext).await.told, Told::Applied);
+            assert!(ahead(&gate, command(text), Take::Look).await);
+            read(&store, &open).await
+        };
+        let open = approved("make a").await;
+        let no = Action::Deny { reason: None, then: None };
+        assert_eq!(gate.answer(open, ana(), no).await.told, Told::Applied);
+        assert!(!ahead(&gate, command("make a"), Take::Spend).await, "denied a moment ago");
+
+        approved("make b").await;
+        let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
+        let pause = Pause { mode: PauseMode::Hold, by, since: clock::now_ms() };
+        store.set_pause(&pause).await.unwrap();
+        assert!(!ahead(&gate, command("make b"), Take::Spend).await, "everything is paused");
+    })
+    .await;
+}
