@@ -619,7 +619,12 @@ fn undo_sentence(ask: &Ask, kept: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_domain::{Answer, Body, State, call::Call};
+    use countersign_domain::{
+        Answer, Body, State,
+        budget::{Budget, BudgetCall},
+        call::{Appeal, Call},
+    };
+    use countersign_policy::Rule;
 
     fn ended(decision: Decision, by: By, reason: Option<&str>) -> Ask {
         let call = Call::new("a", "s", "shell_exec", serde_json::json!({"command": "rm x"}));
@@ -659,5 +664,158 @@ mod tests {
         assert_eq!(denials.recall(&ask.digest).as_deref(), Some("Denied a moment ago by Ana"));
         denials.note(&ended(Decision::Approve, ana(), None));
         assert_eq!(denials.recall(&ask.digest), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_where_many_are_remembered_those_that_are_over_make_room() {
+        let denials = RecentDenials::default();
+        let denied = |n: usize| {
+            let ask = Ask { digest: n.to_string(), ..ended(Decision::Deny, ana(), None) };
+            denials.note(&ask);
+            denials.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        };
+        assert_eq!(denied(0), 1);
+        tokio::time::advance(MOMENT).await;
+        assert_eq!(denied(1), 2, "few are not looked through");
+        assert_eq!((2..MANY).map(denied).last(), Some(MANY));
+        assert_eq!(denied(MANY), MANY, "the first is over");
+        tokio::time::advance(MOMENT - Duration::from_secs(1)).await;
+        assert_eq!(denied(MANY + 1), MANY + 1, "the others are not");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(denied(MANY + 2), 2);
+    }
+
+    /// An ask that ended so, with this about its body.
+    fn told(change: impl Fn(&mut Body), answer: Answer) -> (String, String) {
+        let call = Call::new("a", "s", "shell_exec", json!({"command": "make"}));
+        let rules = |pattern: &str| vec![Rule::allow("shell_exec", pattern)];
+        let (always, exact) = (rules("make *"), rules("make"));
+        let mut body = Body { always, exact, prefix: rules("make"), ..Body::new(call, "no rule") };
+        change(&mut body);
+        let opened = Ask::opened("one", "digest", body, 0);
+        let ask = Ask { state: State::Answered(answer.clone()), ..opened };
+        (applied_sentence(&ask, &answer), undo_sentence(&ask, None))
+    }
+
+    #[test]
+    fn what_an_answer_did_is_told_as_it_was_answered() {
+        let said = |decision, scope| Answer { scope, ..Answer::new(decision, ana(), 1) };
+        let no = said(Decision::Deny, None);
+        let yes = said(Decision::Approve, Some(Scope::Once));
+        let words = Some("later".to_owned());
+        let with_words = |answer: &Answer| Answer { reason: words.clone(), ..answer.clone() };
+        let then = |then| Answer { then, ..with_words(&no) };
+        let lasting = |scope| said(Decision::Approve, Some(scope));
+        let plain = |answer| told(|_| {}, answer).0;
+        for (answer, sentence) in [
+            (no.clone(), "Denied."),
+            (with_words(&no), "Denied; the agent reads your words."),
+            (then(OnDeny::Stop), "Denied; the agent must stop."),
+            (then(OnDeny::Explain), "Denied; the agent must explain itself."),
+            (said(Decision::Answer, None), "Answered."),
+            (said(Decision::Edit, None), "Approved with the change."),
+            (yes.clone(), "Approved once."),
+            (with_words(&yes), "Approved once, with your note."),
+            (lasting(Scope::Always), "Approved, and always from now on: shell: make *."),
+            (lasting(Scope::Exact), "Approved, and always from now on: shell: make."),
+            (
+                lasting(Scope::Prefix),
+                "Approved, and always from now on: commands that begin with `make`.",
+            ),
+            (lasting(Scope::Session), "Approved, and for the rest of this session: shell: make *."),
+            (lasting(Scope::Timed(600)), "Approved, and for 10 min in this session: shell: make."),
+        ] {
+            assert_eq!(plain(answer), sentence);
+        }
+        let short = |body: &mut Body| body.lasts = GrantLifetime::Session;
+        let session = "Approved, and for the rest of this session: shell: make *.";
+        assert_eq!(told(short, lasting(Scope::Always)).0, session);
+
+        let questions = json!([{"question": "Which?", "options": []}]);
+        let asks = |body: &mut Body| {
+            body.call.questions = serde_json::from_value(questions.clone()).unwrap_or_default();
+        };
+        assert_eq!(told(asks, no.clone()).0, "Declined.");
+
+        let resumes = |body: &mut Body| body.resumes = Some("token".to_owned());
+        assert_eq!(told(resumes, yes.clone()).0, "Resumed: its calls are accepted again.");
+        assert_eq!(
+            told(resumes, no.clone()).0,
+            "It stays paused. `countersign token resume a` resumes it."
+        );
+
+        let calls = [BudgetCall { tool: "t".to_owned(), args: json!({}), cwd: None }; 1];
+        let budget = Budget { for_s: 600, calls: calls.into() };
+        let budget = |body: &mut Body| body.call.budget = Some(budget.clone());
+        assert_eq!(
+            told(budget, yes.clone()).0,
+            "Approved: each of these 1 may run once, for 10 minutes."
+        );
+        assert_eq!(told(budget, no.clone()).0, "Denied.");
+
+        let appeal = Appeal { against: "it".to_owned(), reason: String::new() };
+        let appeal = |body: &mut Body| body.call.appeal = Some(appeal.clone());
+        assert_eq!(
+            told(appeal, yes.clone()).0,
+            "Approved: the agent may try exactly this once more."
+        );
+        assert_eq!(told(appeal, no).0, "Denied.");
+
+        let undone = [
+            told(budget, yes.clone()).1,
+            told(appeal, yes).1,
+            told(|_| {}, lasting(Scope::Exact)).1,
+            told(|body| body.always.push(Rule::allow("Bash", "ls")), lasting(Scope::Always)).1,
+        ];
+        assert_eq!(
+            undone,
+            [
+                "Undone: what is left of the budget asks again.",
+                "Undone: unless it ran already, it stays blocked.",
+                "Undone: shell: make no longer holds. A call that already runs is not stopped.",
+                "Undone: shell: make *, Bash: ls no longer hold. A call that already runs is not \
+                 stopped.",
+            ]
+        );
+    }
+
+    #[test]
+    fn who_comes_too_late_is_told_how_the_ask_ended() {
+        let end = |state: fn(Answer) -> State| {
+            let answer = Answer::new(Decision::Deny, By::Caller, 1);
+            Ask { state: state(answer), ..ended(Decision::Deny, ana(), None) }
+        };
+        let words = || "words".to_owned();
+        for (state, refusal, told, sentence) in [
+            (State::Answered as fn(_) -> _, Refusal::Closed(words()), Told::Already, "words"),
+            (State::Expired, Refusal::Closed(words()), Told::Expired, "words"),
+            (State::Cancelled, Refusal::Closed(words()), Told::Cancelled, "words"),
+            (State::Answered, Refusal::Over(words()), Told::Expired, "words"),
+            (State::Expired, Refusal::Unfit(words()), Told::Unfit, "words"),
+            (
+                State::Cancelled,
+                Refusal::Late("12:00".to_owned()),
+                Told::Expired,
+                "Too late: the deadline passed at 12:00, and the agent has its answer.",
+            ),
+        ] {
+            let ask = end(state);
+            assert_eq!(refuse(ask.clone(), &refusal), reply(told, sentence, Some(ask)));
+        }
+    }
+
+    #[test]
+    fn that_nothing_changed_is_said_only_where_it_is_certain() {
+        let damaged = StoreError::DamagedAsk { ask: "one".to_owned(), why: "cut".to_owned() };
+        let lost = StoreError::Uncertain("lost".to_owned());
+        let errors = [lost, damaged, StoreError::Late, StoreError::Closed];
+        let nothing = "This could not be recorded; nothing changed. Try again.";
+        let told = [
+            "Connection to the database lost. Press again to see whether your answer was recorded.",
+            "This ask is damaged in the store, so nobody can answer it.",
+            nothing,
+            nothing,
+        ];
+        assert_eq!(errors.map(|error| fault_sentence(&error)), told);
     }
 }

@@ -589,6 +589,7 @@ mod tests {
     use countersign_domain::{Body, Owner};
     use countersign_policy::Guardrail;
     use countersign_profiles::Profile;
+    use countersign_store::testkit::engines::on_both;
 
     #[test]
     fn grants_are_read_back_in_the_form_they_were_kept_in() {
@@ -760,5 +761,60 @@ mod tests {
         ] {
             assert_eq!(given(scope, policy), grants, "{scope:?}");
         }
+    }
+
+    fn used(rule: Rule) -> UsedRule {
+        UsedRule { rule, agent: "a".to_owned(), session: "s".to_owned(), owner: None }
+    }
+
+    #[tokio::test]
+    async fn uses_are_counted_together_and_written_to_the_grant_behind_them() {
+        on_both(async |store| {
+            let grant = Grant::new(shell("make"), GrantScope::Always, By::Timeout, 1);
+            assert!(store.save_grant(&grant).await.unwrap());
+            let uses = GrantUses::new(store.clone());
+            let before = clock::now_ms();
+            uses.count(&here(), Some(&shell("make")));
+            uses.count(&here(), Some(&shell("make")));
+            uses.count(&here(), Some(&shell("git push")));
+            uses.count(&here(), None);
+            for _ in 0..2 {
+                uses.write().await.unwrap();
+                let mut written = store.grant_uses().await.unwrap();
+                let GrantUse { used, last_at, last_call } = written.remove(&grant.id).unwrap();
+                assert_eq!((used, last_call.as_str(), written.len()), (2, "make", 0));
+                assert!((before..=clock::now_ms()).contains(&last_at), "{last_at}");
+            }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn of_uses_the_latest_is_kept_and_what_is_new_beyond_the_most_is_not_counted() {
+        on_both(async |store| {
+            let uses = GrantUses::new(store);
+            let add = |pattern: &str, at: i64| {
+                let once = GrantUse { used: 1, last_at: at, last_call: at.to_string() };
+                uses.add(used(shell(pattern)), once);
+            };
+            let counted = |pattern: &str| {
+                let counted = uses.counted.lock().unwrap();
+                let it = counted.get(&used(shell(pattern)))?;
+                Some((it.used, it.last_at, it.last_call.clone()))
+            };
+            for at in [20, 30, 10] {
+                add("make", at);
+            }
+            assert_eq!(counted("make"), Some((3, 30, "30".to_owned())));
+            for n in 1..MOST {
+                add(&n.to_string(), 1);
+            }
+            add("one more", 1);
+            add("make", 40);
+            assert_eq!(counted("one more"), None);
+            assert_eq!(counted(&(MOST - 1).to_string()), Some((1, 1, "1".to_owned())));
+            assert_eq!(counted("make"), Some((4, 40, "40".to_owned())));
+        })
+        .await;
     }
 }

@@ -657,3 +657,199 @@ async fn what_no_rule_asks_for_is_left_to_the_callers_other_judge_unless_people_
     })
     .await;
 }
+
+/// What a call that nobody is asked about comes to.
+async fn ruled(gate: &Arc<Gate>, call: Call) -> countersign_policy::Decision {
+    match gate.submit(call, false).await.unwrap() {
+        SubmitOutcome::Ruled(ruling) => *ruling,
+        SubmitOutcome::Asked(ask, _) => panic!("asked: {ask:?}"),
+    }
+}
+
+/// A file of rules by which everything asks.
+fn all_ask(folder: &std::path::Path) -> std::path::PathBuf {
+    let rules = folder.join("rules.jsonc");
+    std::fs::write(&rules, r#"{"*": "ask"}"#).unwrap();
+    rules
+}
+
+#[tokio::test]
+async fn what_people_said_of_the_same_call_is_a_verdict_of_no_rule_and_noted_as_one() {
+    on_both(async |store| {
+        let folder = tempfile::TempDir::new().unwrap();
+        let gate = gate_with(&store, "one", 5 * MINUTES, Some(&all_ask(folder.path())));
+        let said = |ruling: countersign_policy::Decision| {
+            (ruling.verdict, ruling.rule.is_none(), ruling.reason)
+        };
+        let id = submitted(&gate, command("make a")).await.unwrap();
+        let ask = read(&store, &id).await;
+        assert!(ask.body.rule.is_some());
+        let no = Action::Deny { reason: Some("not now".into()), then: None };
+        assert_eq!(gate.answer(ask, ana(), no).await.told, Told::Applied);
+        let denied = "Denied a moment ago by Ana: not now".to_owned();
+        let verdict = countersign_policy::Verdict::Deny;
+        assert_eq!(said(ruled(&gate, command("make a")).await), (verdict, true, denied));
+
+        let first = submitted(&gate, appeal("make b")).await.unwrap();
+        let again = format!("a person is asked about it already ({first})");
+        assert_eq!(said(ruled(&gate, appeal("make b")).await), (verdict, true, again));
+
+        let late = expired(&gate, command("make c")).await;
+        assert_eq!(gate.answer(late, ana(), Action::ApproveNext).await.told, Told::Applied);
+        let (verdict, ruleless, why) = said(ruled(&gate, command("make c")).await);
+        assert_eq!((verdict, ruleless), (countersign_policy::Verdict::Allow, true));
+        assert!(why.starts_with("approved ahead by Ana, once (grant "), "{why}");
+
+        let stop = CancellationToken::new();
+        stop.cancel();
+        gate.allowed.keep_written(stop).await;
+        let events = store.events_after(0, 99).await.unwrap();
+        let noted = events.iter().filter(|it| ["allowed", "ruled"].contains(&it.kind.as_str()));
+        let noted: Vec<_> = noted.map(|it| (it.kind.as_str(), it.data.get("verdict"))).collect();
+        let deny = json!("deny");
+        assert_eq!(noted, [("ruled", Some(&deny)), ("ruled", Some(&deny)), ("allowed", None)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_names_one_call_and_its_caller_comes_back_to_its_ask_whatever_was_said_since() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let keyed = |key: &str, text: &str| Call { key: Some(key.into()), ..command(text) };
+        let id = submitted(&gate, keyed("k", "make a")).await.unwrap();
+        assert_eq!(submitted(&gate, keyed("k", "make a")).await, Ok(id.clone()));
+        let other = gate.submit(keyed("k", "make b"), false).await.unwrap_err();
+        assert_eq!(
+            other.to_string(),
+            "the key `k` was used in this session for another call; a key names exactly one call"
+        );
+        let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
+        let pause = Pause { mode: PauseMode::Deny, by, since: clock::now_ms() };
+        store.set_pause(&pause).await.unwrap();
+        assert_eq!(submitted(&gate, keyed("k", "make a")).await, Ok(id.clone()));
+        let new = ruled(&gate, keyed("l", "make a")).await;
+        assert_eq!((new.verdict, new.rule), (countersign_policy::Verdict::Deny, None));
+        assert!(new.reason.ends_with(": nothing runs until it is resumed"), "{}", new.reason);
+        assert_eq!(ruled(&gate, command("make a")).await.verdict, new.verdict);
+
+        let no = Action::Deny { reason: None, then: None };
+        assert_eq!(gate.answer(read(&store, &id).await, ana(), no).await.told, Told::Applied);
+        assert_eq!(submitted(&gate, keyed("k", "make a")).await, Ok(id), "though it was denied");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn only_a_call_whose_agent_can_be_stopped_offers_that() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let stops = async |call: Call| {
+            let ask = read(&store, &submitted(&gate, call).await.unwrap()).await;
+            ask.body.choices.contains(&countersign_profiles::PromptChoice::DenyAndStop)
+        };
+        let accepts = vec![countersign_domain::call::Accepts::Stop];
+        let stoppable = |call: Call| Call { accepts: accepts.clone(), ..call };
+        let questions = json!([{"question": "Which?", "options": []}]);
+        let questions = serde_json::from_value(questions).unwrap();
+        assert!(stops(stoppable(command("make a"))).await);
+        assert!(!stops(command("make b")).await);
+        let question = Call { questions, ..Call::new("a", "s", "ask_user", json!({})) };
+        assert!(!stops(stoppable(question)).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_approved_ahead_does_not_run_while_its_agent_is_paused() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let new = countersign_store::NewAgentToken {
+            id: "t".into(),
+            name: "a".into(),
+            hash: countersign_tokens::secret::TokenHash::of("secret"),
+            reads: countersign_store::Reads::Own,
+            by: By::Caller,
+            expires_at: None,
+            limits: countersign_store::AgentLimits::default(),
+            scope: countersign_store::AgentScope::default(),
+        };
+        let token = store.add_agent_token(new, clock::now_ms()).await.unwrap().unwrap();
+        let owner = Some(countersign_domain::Owner::by_token("t"));
+        let owned = || Call { owner: owner.clone(), ..command("make a") };
+        let late = expired(&gate, owned()).await;
+        assert_eq!(gate.answer(late, ana(), Action::ApproveNext).await.told, Told::Applied);
+        assert!(ahead(&gate, owned(), Take::Look).await);
+        let limit = countersign_store::AgentLimit::Open(1);
+        let denial = gate.over_limit(&owned(), &token, limit).await.unwrap();
+        assert_eq!(denial.verdict, countersign_policy::Verdict::Deny);
+        assert!(!ahead(&gate, owned(), Take::Spend).await);
+        assert!(store.resume_agent("a", &By::Caller, clock::now_ms()).await.unwrap());
+        assert!(ahead(&gate, owned(), Take::Spend).await, "it was not spent");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn silence_approves_only_where_the_card_said_so_and_the_operator_still_does() {
+    on_both(async |store| {
+        let (patient, hasty) = (gate(&store, "one", 10 * MINUTES), gate(&store, "one", MINUTES));
+        let minute = || {
+            let call = Call::new("a", "s", "notify", json!({}));
+            Call { expires_in_s: Some(60), ..call }
+        };
+        for (opens, looks, said) in
+            [(&hasty, &patient, Silence::Approve), (&patient, &hasty, Silence::Deny)]
+        {
+            let id = submitted(opens, minute()).await.unwrap();
+            assert_eq!(read(&store, &id).await.body.silence, said);
+            store.shift(&id, 2 * MINUTES).await;
+            assert_eq!(looked_at(looks, &id).await, Expiry::Settled);
+            let ask = read(&store, &id).await;
+            assert!(matches!(ask.state, State::Expired(_)), "{ask:?}");
+            assert_eq!(ask.answer().unwrap().decision, Decision::Deny);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_ask_keeps_its_time_and_one_that_nobody_was_shown_says_so() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", MINUTES);
+        let id = submitted(&gate, command("make a")).await.unwrap();
+        let open = read(&store, &id).await;
+        assert_eq!(looked_at(&gate, &id).await, Expiry::Settled);
+        assert_eq!(read(&store, &id).await, open);
+        let ask = expired(&gate, command("make b")).await;
+        let answer = ask.answer().unwrap();
+        let reason = "No approver was reachable for 60 min: not approved".to_owned();
+        assert_eq!((&answer.by, answer.reason.clone()), (&By::NoApprover, Some(reason)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_approved_ahead_does_not_run_after_a_denial_nor_in_a_pause() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let approved = async |text: &str| {
+            let late = expired(&gate, command(text)).await;
+            let open = submitted(&gate, command(text)).await.unwrap();
+            assert_eq!(gate.answer(late, ana(), Action::ApproveNext).await.told, Told::Applied);
+            assert!(ahead(&gate, command(text), Take::Look).await);
+            read(&store, &open).await
+        };
+        let open = approved("make a").await;
+        let no = Action::Deny { reason: None, then: None };
+        assert_eq!(gate.answer(open, ana(), no).await.told, Told::Applied);
+        assert!(!ahead(&gate, command("make a"), Take::Spend).await, "denied a moment ago");
+
+        approved("make b").await;
+        let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
+        let pause = Pause { mode: PauseMode::Hold, by, since: clock::now_ms() };
+        store.set_pause(&pause).await.unwrap();
+        assert!(!ahead(&gate, command("make b"), Take::Spend).await, "everything is paused");
+    })
+    .await;
+}

@@ -207,10 +207,44 @@ async fn who_comes_waits_for_detachments_from_that_ask_only_and_nothing_is_left_
     assert!(detachments.0.is_empty());
 
     let one = detachments.begin("one").await;
+    detachments.tidy();
+    assert!(detachments.are_over("one").now_or_never().is_none(), "it is under way");
     let mut given_up = Box::pin(detachments.begin("one"));
     assert!((&mut given_up).now_or_never().is_none());
     drop(one);
     drop(given_up);
     detachments.tidy();
     assert!(detachments.0.is_empty());
+}
+
+#[test]
+fn who_left_is_forgotten_and_who_waits_is_not() {
+    let waiters = Waiters::default();
+    let waiting = |id: &str| waiters.pending.get(id).map(|waiting| waiting.len());
+    drop(waiters.register("one"));
+    let mut stays = waiters.register("one");
+    assert_eq!(waiting("one"), Some(1), "the one before has left");
+    let left = waiters.register("one");
+    drop((left, waiters.register("two")));
+    assert_eq!((waiting("one"), waiting("two")), (Some(2), Some(1)));
+    waiters.tidy();
+    assert_eq!((waiting("one"), waiting("two")), (Some(1), None));
+    waiters.wake("one");
+    assert!(matches!(stays.try_recv(), Ok(Wakeup::Look)));
+    assert_eq!(waiting("one"), None);
+}
+
+#[tokio::test]
+async fn every_caller_is_counted_while_it_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    let gate = gate(&store, folder.path(), "one");
+    assert_eq!(gate.callers(), 0);
+    let callers = ["one", "one", "two"].map(|id| gate.attach(id));
+    assert_eq!(gate.callers(), 3);
+    let [first, second, other] = callers;
+    drop(first);
+    assert_eq!(gate.callers(), 2);
+    drop((second, other));
+    assert_eq!(gate.callers(), 0);
 }
