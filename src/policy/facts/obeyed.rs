@@ -1,5 +1,8 @@
 //! Files that other programs run or obey without asking; all of them are listed here.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::facts::paths::{self, Directories};
 use crate::facts::shorten;
 use crate::glob::Glob;
@@ -96,10 +99,11 @@ const WRITTEN_SO: &str = "BUILD WORKSPACE BUCK TARGETS";
 /// Name endings: configurations that are programs, builds, locks, units, and links that start
 /// something.
 const ENDS: &str = "\
-    .config.js .config.mjs .config.cjs .config.ts .config.mts .config.cts .conf.js .conf.ts .gemspec .mk .gyp \
-    .service .timer .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs \
-    .lock .lockb -lock.json -lock.yaml .lockfile .pth .egg-link .gradle .gradle.kts .sbt .bzl .cmake .mak .props \
-    .targets .rsp .sln .slnx .fsproj .vbproj .nix .rake .podspec .cabal .opam .nimble .nims .rockspec .just \
+    .config.js .config.mjs .config.cjs .config.ts .config.mts .config.cts .conf.js .conf.ts \
+    .gemspec .mk .gyp .service .timer .desktop .plist .code-workspace .dockerfile .csproj .vcxproj \
+    .cron rc.js rc.cjs rc.mjs .lock .lockb -lock.json -lock.yaml .lockfile .pth .egg-link .gradle \
+    .gradle.kts .sbt .bzl .cmake .mak .props .targets .rsp .sln .slnx .fsproj .vbproj .nix .rake \
+    .podspec .cabal .opam .nimble .nims .rockspec .just \
     .xcconfig .pbxproj .gdb -gdb.py .sublime-project .sublime-build .iml .socket .mount .lnk .scpt \
     .jenkinsfile .instructions.md .prompt.md .chatmode.md .mdc";
 
@@ -189,7 +193,7 @@ pub fn is_obeyed(path: &str) -> bool {
     named_here(path)
         || path.split('/').any(|part| lists(MORE_FOLDERS, part))
         || NESTED.split(' ').any(nested)
-        || lists(MORE_NAMES, name)
+        || more_names().contains(name)
         || ENDS.split(' ').any(|end| name.ends_with(end))
         || STARTS.iter().any(spans)
 }
@@ -227,6 +231,12 @@ pub fn hidden(path: &str, dirs: Directories<'_>) -> Option<String> {
     let (project, path) = (paths::workspace(dirs)?, paths::clean(path, dirs));
     let below = path.strip_prefix(&*project)?.strip_prefix('/')?;
     below.split('/').find(hides).map(str::to_owned)
+}
+
+/// The longest list, which each written path is looked up in.
+fn more_names() -> &'static HashSet<&'static str> {
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MORE_NAMES.split(' ').collect());
+    &NAMES
 }
 
 fn lists(words: &str, word: &str) -> bool {

@@ -295,7 +295,9 @@ fn strip_prefix<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
 
 /// Returns true for such a folder, and for what is below it.
 fn is_below(path: &str, folder: &str) -> bool {
-    strip_prefix(path, folder).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'/', ..]))
+    // Most folders are no such one by their length.
+    matches!(path.as_bytes().get(folder.len()), None | Some(b'/'))
+        && strip_prefix(path, folder).is_some()
 }
 
 /// Returns true for files that a shell, a login, a scheduler or a key check reads. Writing one runs

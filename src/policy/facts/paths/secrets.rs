@@ -141,8 +141,8 @@ pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
 /// Returns true for a folder in which every file counts, and for what is below it.
 #[must_use]
 pub fn is_folder_of_secrets(folder: &str) -> bool {
-    let is = |name: &&str| folder.split('/').any(|part| part.eq_ignore_ascii_case(name));
-    FOLDERS.iter().any(is)
+    let is = |part: &str| FOLDERS.iter().any(|name| part.eq_ignore_ascii_case(name));
+    folder.split('/').any(is)
 }
 
 /// Returns true for a folder in which some file counts only because it is there: a path relative to
