@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 use unicode_width::UnicodeWidthChar;
 
-/// How wide the terminal behind this stream is; `None` where there is none.
+/// How wide the terminal behind this stream is; `None` without one.
 pub(super) fn of(stream: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     // Some terminals do not know their size.

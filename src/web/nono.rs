@@ -160,7 +160,8 @@ fn reply(ask: &Ask) -> NonoReply {
 /// A sentence, which denies it.
 fn read(body: &[u8]) -> Result<Call, String> {
     let unreadable = |error: serde_json::Error| format!("nono's request cannot be read: {error}");
-    let NonoBody { backend, mut request } = exact_json::from_slice(body).map_err(unreadable)?;
+    let NonoBody { backend, mut request } =
+        exact_json::object_from_slice(body).map_err(unreadable)?;
     let common: Map<_, _> = COMMON.iter().filter_map(|key| request.remove_entry(*key)).collect();
     let origin = NonoOrigin::deserialize(Value::from(common)).map_err(unreadable)?;
     let capability = Capability::deserialize(Value::from(request)).map_err(unreadable)?;
@@ -297,6 +298,7 @@ mod tests {
             b"{}".to_vec(),
             b"[]".to_vec(),
             json!({"backend": "b", "request": network()}).to_string().into_bytes(),
+            json!(["b", network()]).to_string().into_bytes(),
             with("also", json!("everything")),
             with("port", json!("443")),
             with("port", json!(70_000)),

@@ -8,6 +8,7 @@ use rustix::{
 use std::{
     fs::{File, OpenOptions},
     io::{Read, Write},
+    num::NonZero,
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -26,7 +27,7 @@ pub struct Terminal {
     /// The person's side; it keeps the terminal open.
     ours: File,
     drawn: UnboundedReceiver<Vec<u8>>,
-    columns: u16,
+    screen: vt100::Parser,
     pub text: String,
     /// How long it is waited for what it shows.
     pub patience: Duration,
@@ -50,17 +51,19 @@ impl Terminal {
         command.stdin(end()).stdout(end()).stderr(end());
         let child = command.spawn().unwrap();
         let ours = File::from(ours);
-        let (mut screen, (send, drawn)) = (ours.try_clone().unwrap(), unbounded_channel());
+        let (mut shown, (send, drawn)) = (ours.try_clone().unwrap(), unbounded_channel());
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             // Reading fails once the command has ended and nothing else has the terminal open.
-            while let Ok(count @ 1..) = screen.read(&mut bytes) {
+            while let Ok(count @ 1..) = shown.read(&mut bytes) {
                 if send.send(bytes[..count].to_vec()).is_err() {
                     return;
                 }
             }
         });
-        Self { child, ours, drawn, columns, text: String::new(), patience: LONG }
+        let size = |length: u16| NonZero::new(length).unwrap();
+        let screen = vt100::Parser::new(size(ROWS), size(columns), 0);
+        Self { child, ours, drawn, screen, text: String::new(), patience: LONG }
     }
 
     /// Types this.
@@ -82,7 +85,7 @@ impl Terminal {
             let Ok(Some(bytes)) = timeout(left, self.drawn.recv()).await else {
                 panic!("no {wanted:?} in {:?}", self.text);
             };
-            self.text.push_str(&String::from_utf8_lossy(&bytes));
+            self.receive(&bytes);
         }
         &self.text
     }
@@ -91,7 +94,7 @@ impl Terminal {
     pub async fn shows(&mut self, wanted: &str) -> String {
         let since = Instant::now();
         loop {
-            let screen = self.screen();
+            let screen = self.screen.screen().contents();
             if screen.contains(wanted) {
                 return screen;
             }
@@ -99,22 +102,22 @@ impl Terminal {
             let Ok(Some(bytes)) = timeout(left, self.drawn.recv()).await else {
                 panic!("no {wanted:?} on the screen:\n{screen}");
             };
-            self.text.push_str(&String::from_utf8_lossy(&bytes));
+            self.receive(&bytes);
         }
     }
 
-    /// Reads what is drawn next.
+    /// Reads what is drawn next, and all that has come with it.
     pub async fn next(&mut self) {
-        let bytes = timeout(LONG, self.drawn.recv()).await.unwrap().expect("it draws on");
-        self.text.push_str(&String::from_utf8_lossy(&bytes));
+        let mut bytes = timeout(LONG, self.drawn.recv()).await.unwrap().expect("it draws on");
+        while let Ok(more) = self.drawn.try_recv() {
+            bytes.extend(more);
+        }
+        self.receive(&bytes);
     }
 
-    /// What a person sees now.
-    fn screen(&self) -> String {
-        let size = |length: u16| std::num::NonZero::new(length).unwrap();
-        let mut terminal = vt100::Parser::new(size(ROWS), size(self.columns), 0);
-        terminal.process(self.text.as_bytes());
-        terminal.screen().contents()
+    fn receive(&mut self, bytes: &[u8]) {
+        self.text.push_str(&String::from_utf8_lossy(bytes));
+        self.screen.process(bytes);
     }
 
     /// The exit code.

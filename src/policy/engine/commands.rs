@@ -331,14 +331,14 @@ impl<'r> Judge<'r, '_> {
             (None, None, _) if self.changes_directory(argv) => PartDecision::allow(None),
             (_, Some(behind), Some(inner)) => match behind.passage {
                 Passage::Inner => inner.max(given(behind)),
-                Passage::Both => self.plain(hit, argv, open, at).max(inner),
-                Passage::Outer => self.plain(hit, argv, open, at),
+                Passage::Both => self.plain(hit, argv, open, at.cwd).max(inner),
+                Passage::Outer => self.plain(hit, argv, open, at.cwd),
                 Passage::DenyOnly => PartDecision {
                     blind: inner.blind,
                     ..self.ask(|| [&quote(argv), " ", runs_out_of_sight(argv), "."].concat())
                 },
             },
-            _ => self.plain(hit, argv, open, at),
+            _ => self.plain(hit, argv, open, at.cwd),
         };
         (hit, found)
     }
@@ -349,7 +349,7 @@ impl<'r> Judge<'r, '_> {
         hit: Hit<'r>,
         argv: &[Word<'_>],
         open: bool,
-        at: At<'_, '_>,
+        cwd: Option<&WorkingDirectory>,
     ) -> PartDecision<'r> {
         if hit.verdict == Verdict::Allow
             && let Some(why) = self.exceeds(argv, open)
@@ -367,7 +367,7 @@ impl<'r> Judge<'r, '_> {
             return self.ask(|| [&quote(argv), INNER_REPOSITORY].concat());
         }
         if hit.allows_reading()
-            && let Some(denied) = self.denied_to_read(argv, at.cwd)
+            && let Some(denied) = self.denied_to_read(argv, cwd)
         {
             return denied;
         }

@@ -98,7 +98,6 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
         .collect();
     // Sorted, so that the same call always gets the same sentence.
     given.sort_unstable_by_key(|(key, _)| *key);
-    let is = |list: &str, key: &str| list.split_whitespace().any(|one| one == key);
     for subject in keys.subjects {
         let named = given.iter().map(|(key, _)| *key).filter(|key| subject.contains(key));
         let named: Vec<&str> = named.collect();
@@ -106,7 +105,7 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
             return Some(sentence(call, "comes with competing arguments", &named));
         }
     }
-    let elsewhere = |key: &str, value: &Value| is(keys.folder, key) && leads_away(call, value);
+    let elsewhere = |key: &str, value: &Value| listed(keys.folder, key) && leads_away(call, value);
     // `command` is the shell text of one tool, the verb of an edit tool and the patch of another.
     let patch = patch_of(&call.args).filter(|_| call.kind() == Kind::Edit);
     let verb = |key: &str, value: &Value| {
@@ -123,8 +122,8 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
     let unknown: Vec<&str> = given
         .iter()
         .filter(|(key, value)| {
-            let known = subject(key) || is(keys.others, key) || verb(key, value);
-            let odd = !known && (!is(keys.folder, key) || elsewhere(key, value));
+            let known = subject(key) || listed(keys.others, key) || verb(key, value);
+            let odd = !known && (!listed(keys.folder, key) || elsewhere(key, value));
             odd && !says_nothing(key, value) || acts_as_option(call, key, value)
         })
         .map(|(key, _)| *key)
@@ -152,9 +151,7 @@ pub(crate) fn changes_what_runs(call: &Call) -> bool {
     let mut inside = Call { tool: call.tool.clone(), args: call.args.clone(), ..Call::default() };
     if let Some(args) = inside.args.as_object_mut() {
         let keys = of(call.kind()).map_or("", |keys| keys.folder);
-        args.retain(|key, value| {
-            !(value.is_string() && keys.split_whitespace().any(|it| it == key))
-        });
+        args.retain(|key, value| !(value.is_string() && listed(keys, key)));
     }
     odd(&inside).is_some()
 }
@@ -169,7 +166,7 @@ fn acts_as_option(call: &Call, key: &str, value: &Value) -> bool {
         value => dashed(value),
     };
     let searches = matches!(call.kind(), Kind::Grep | Kind::Glob);
-    searches && dashed && !TEXTS.split(' ').any(|text| text == key)
+    searches && dashed && !listed(TEXTS, key)
 }
 
 /// Returns true for settings of a shell that leave it as it is.
@@ -187,7 +184,7 @@ fn says_nothing(key: &str, value: &Value) -> bool {
         with_escalated_permissions additional_permissions";
     // A login shell reads the same start-up files as every other shell of the user.
     let usual = matches!(key, "login" | "tty") && value.is_boolean();
-    settings.split_whitespace().any(|one| one == key) && (plain || usual)
+    listed(settings, key) && (plain || usual)
 }
 
 /// Returns true when a shell would run in a folder other than the call's.

@@ -7,6 +7,7 @@ use crate::facts::argument_names::{
     CHANGES, COMMANDS, EDIT_DETAILS, FILES, MOVED_TO, PATCHES, VERBS,
 };
 use crate::facts::patch::{self, PatchedFile};
+use crate::facts::programs::listed;
 
 /// The files that patches and lists of changes in a call name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +122,7 @@ fn named_kind(map: &Map<String, Value>) -> Option<(&str, &Map<String, Value>)> {
 fn is_known(key: &str) -> bool {
     [FILES, MOVED_TO, PATCHES].iter().any(|list| list.contains(&key))
         || ["kind", "type"].contains(&key)
-        || EDIT_DETAILS.split_whitespace().any(|detail| detail == key)
+        || listed(EDIT_DETAILS, key)
 }
 
 #[cfg(test)]

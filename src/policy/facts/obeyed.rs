@@ -1,9 +1,7 @@
 //! Files that other programs run or obey without asking; all of them are listed here.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs::{ends, listed};
 use crate::facts::shorten;
 use crate::glob::Glob;
 
@@ -159,14 +157,14 @@ fn named_here(path: &str) -> bool {
     for part in path.split('/') {
         git |= part == "git";
         hooks |= part == "hooks";
-        kept |= lists(FOLDERS, part);
+        kept |= listed(FOLDERS, part);
     }
     // Hooks may be outside of a `.git` folder: `~/.config/git/hooks`.
     kept || git && hooks
         || path.ends_with(".cargo/config.toml")
         || path.ends_with(".cargo/config")
         || path.ends_with(".pth")
-        || lists(NAMES, name)
+        || listed(NAMES, name)
 }
 
 /// Returns true for files that others run or obey: those of [`runs_later`], and the files that
@@ -176,7 +174,7 @@ fn named_here(path: &str) -> bool {
 pub fn is_obeyed(path: &str) -> bool {
     // A file system may ignore case: there `MAKEFILE` is the `makefile` that make reads.
     let path = paths::clean(path, Directories::default());
-    if lists(WRITTEN_SO, path.rsplit('/').next().unwrap_or(&path)) {
+    if listed(WRITTEN_SO, path.rsplit('/').next().unwrap_or(&path)) {
         return true;
     }
     let path = &*paths::folded(&path);
@@ -191,10 +189,10 @@ pub fn is_obeyed(path: &str) -> bool {
     };
     let spans = |(start, end): &(&str, &str)| name.starts_with(start) && name.ends_with(end);
     named_here(path)
-        || path.split('/').any(|part| lists(MORE_FOLDERS, part))
+        || path.split('/').any(|part| listed(MORE_FOLDERS, part))
         || NESTED.split(' ').any(nested)
-        || more_names().contains(name)
-        || ENDS.split(' ').any(|end| name.ends_with(end))
+        || listed(MORE_NAMES, name)
+        || ends(ENDS, name)
         || STARTS.iter().any(spans)
 }
 
@@ -221,9 +219,8 @@ pub(crate) fn may_be_obeyed(pattern: &str) -> bool {
 pub fn hidden(path: &str, dirs: Directories<'_>) -> Option<String> {
     let hides = |part: &&str| part.starts_with('.') && !matches!(*part, "." | "..");
     let name = path.rsplit('/').next().unwrap_or(path);
-    let harmless = |name: &str| HARMLESS.split(' ').any(|end| name.ends_with(end));
     if !path.split('/').any(|part| hides(&part))
-        || hides(&name) && harmless(&name.to_ascii_lowercase())
+        || hides(&name) && ends(HARMLESS, &name.to_ascii_lowercase())
     {
         return None;
     }
@@ -231,16 +228,6 @@ pub fn hidden(path: &str, dirs: Directories<'_>) -> Option<String> {
     let (project, path) = (paths::workspace(dirs)?, paths::clean(path, dirs));
     let below = path.strip_prefix(&*project)?.strip_prefix('/')?;
     below.split('/').find(hides).map(str::to_owned)
-}
-
-/// The longest list, which each written path is looked up in.
-fn more_names() -> &'static HashSet<&'static str> {
-    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MORE_NAMES.split(' ').collect());
-    &NAMES
-}
-
-fn lists(words: &str, word: &str) -> bool {
-    words.split(' ').any(|one| one == word)
 }
 
 // The programs that run or follow such a file without asking.

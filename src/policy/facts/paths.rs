@@ -99,10 +99,8 @@ pub fn clean<'p>(path: &'p str, dirs: Directories<'_>) -> Cow<'p, str> {
 #[must_use]
 pub(crate) fn folded(path: &str) -> Cow<'_, str> {
     if path.is_ascii() {
-        return match path.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => path.to_ascii_lowercase().into(),
-            false => path.into(),
-        };
+        let is_folded = !path.bytes().any(|byte| byte.is_ascii_uppercase());
+        return if is_folded { path.into() } else { path.to_ascii_lowercase().into() };
     }
     let seen = path.chars().filter(|c| c.is_ascii() || is_visible(c.encode_utf8(&mut [0; 4])));
     seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect::<String>().into()

@@ -151,7 +151,7 @@ pub(crate) fn begins(list: &str, text: &str) -> bool {
 }
 
 /// Returns true when a text ends with a word of the list.
-fn ends(list: &str, text: &str) -> bool {
+pub(crate) fn ends(list: &str, text: &str) -> bool {
     each(list).any(|one| text.as_bytes().ends_with(one))
 }
 

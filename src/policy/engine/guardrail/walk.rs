@@ -224,14 +224,8 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             (Some(rest), Some(home)) => [home, rest].concat(),
             _ => directory.to_owned(),
         };
-        let joined = bases.sure.iter().map(|base| {
-            if directory.starts_with('/') {
-                directory.clone()
-            } else {
-                [base, "/", &directory].concat()
-            }
-        });
-        let mut all: Vec<Cow<'b, str>> = joined.map(Cow::Owned).collect();
+        let there = bases.sure.iter().map(|base| joined(base, &directory).into());
+        let mut all: Vec<Cow<'b, str>> = there.collect();
         all.extend(bases.sure.iter().cloned());
         // Each `cd` doubles the list. Beyond the limit, `is_loose` still covers every folder above
         // ours.
