@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use countersign_bridge as bridge;
 use countersign_gate::Gate;
 use countersign_port::CancellationToken;
-use countersign_store::{CLOCK_MS, LogSealer, Tail, private};
+use countersign_store::{CLOCK_MS, LogSealer, Store, Tail, private};
 use countersign_tokens::{ids, sha256_hex};
 use countersign_web::{Api, Keys, connections};
 use futures::FutureExt as _;
@@ -67,38 +67,15 @@ pub async fn run(
     private::own_folder(state).map_err(anyhow::Error::msg)?;
     // Bound before the store is opened: a second daemon must fail here, not at the store of the
     // first.
-    let passed = inherited.unix(&config.daemon.socket)?;
-    let socket_is_passed = passed.is_some();
-    let socket = match passed {
-        Some(socket) => socket,
-        None => listen::unix(&config.daemon.socket).await?,
-    };
-    let passed = inherited.tcp(config.daemon.listen)?;
-    let port_is_held = passed.is_some();
-    let tcp = match passed {
-        Some(tcp) => tcp,
-        None => listen::tcp(config.daemon.listen).await?,
-    };
-    let address = tcp.local_addr().context("the HTTP listener has no address")?;
+    let socket = inherited.unix_or_bind(&config.daemon.socket).await?;
+    let tcp = inherited.tcp_or_bind(config.daemon.listen).await?;
+    let address = tcp.listener.local_addr().context("the HTTP listener has no address")?;
     let started = config.clone();
     // Port 0 took a free port; the guardrail protects the actual address.
     config.daemon.listen = address;
 
-    let store = store::open(&config, options.new_store).await?;
-    if let Ok(ahead) = store.clock_ahead().await
-        && ahead.abs() > CLOCK_MS
-        && store.is_shared()
-    {
-        tracing::warn!(
-            ahead_ms = ahead,
-            "this machine's clock is wrong or the database's is; \
-            deadlines go by the database's"
-        );
-    }
-    let log = Arc::new(LogSealer::open(store.clone(), &config.daemon.state_dir)?);
-    log.check_known().await?;
-    log.check_key().await?;
-    let local = listen::InboxAddress::new(&config.daemon, &tcp, port_is_held)?;
+    let (store, log) = open_store(&config, options.new_store).await?;
+    let local = listen::InboxAddress::new(&config.daemon, &tcp)?;
     let daemon = name(&config);
     let accounts = Accounts::new(
         &local,
@@ -142,48 +119,23 @@ pub async fn run(
     };
 
     let mut tasks = JoinSet::new();
+    keep_gate(&mut tasks, &gate, tail, &stop);
+    keep_store(&mut tasks, &store, &log, &gate, &stop);
     let told = bridge::tell_notices(all.clone(), gate.clone(), store.clone());
-    let stops = stop.clone();
-    tasks.spawn(async move {
-        let _ = stops.run_until_cancelled(told).await;
-    });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.take_steps(stop).await });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
-        gate.end_undo_windows(stop).await;
-    });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.forget(stop).await });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
-        gate.make_digests(bridge::card::title, stop).await;
-    });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.cancel_ended(stop).await });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
-        gate.uses.keep_written(stop).await;
-    });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
-        gate.allowed.keep_written(stop).await;
-    });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.show_reviews(stop).await });
+    tasks.spawn(stop.clone().run_until_cancelled_owned(told).map(|_| ()));
     let in_force =
         InForceLog { store: store.clone(), gate: gate.clone(), reloader: reloader.clone() };
     tasks.spawn(in_force.keep(stop.clone()));
     let (settings, to_send) = (config.log.clone(), store.clone());
     tasks.spawn(log_delivery::deliver(settings, to_send, daemon.clone(), stop.clone()));
-    let (sealer, keeps, stops) = (log.clone(), gate.clone(), stop.clone());
-    tasks
-        .spawn(async move { sealer.keep_sealed(|| keeps.choices().settings.keep_ms, stops).await });
-    tasks.spawn(store.clone().watch_tables(stop.clone()));
-    tasks.spawn(store.clone().keep_time(stop.clone()));
-    spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });
-    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
     let on_socket = countersign_web::on_socket(api.clone());
     let on_tcp = countersign_web::on_tcp(api, &inbox);
     // Each listener has its own limits, so that requests on one cannot exhaust the other.
     let limits = connections::as_far_as_files_reach(config.limits.connections);
-    servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));
-    servers.spawn(connections::serve(tcp, on_tcp, limits, drain.clone()));
+    servers.spawn(connections::serve(socket.listener, on_socket, limits, drain.clone()));
+    servers.spawn(connections::serve(tcp.listener, on_tcp, limits, drain.clone()));
 
     // Registered before "ready" is printed: a script may send SIGTERM as soon as it reads that
     // line.
@@ -222,10 +174,59 @@ pub async fn run(
     store.close().await;
     // A passed socket belongs to the service manager, which keeps listening on it for the next
     // start.
-    if !socket_is_passed {
+    if !socket.is_passed {
         let _ = fs::remove_file(&config.daemon.socket);
     }
     Ok(())
+}
+
+async fn open_store(config: &Config, anew: bool) -> Result<(Store, Arc<LogSealer>)> {
+    let store = store::open(config, anew).await?;
+    if let Ok(ahead) = store.clock_ahead().await
+        && ahead.abs() > CLOCK_MS
+        && store.is_shared()
+    {
+        tracing::warn!(
+            ahead_ms = ahead,
+            "this machine's clock is wrong or the database's is; \
+            deadlines go by the database's"
+        );
+    }
+    let log = Arc::new(LogSealer::open(store.clone(), &config.daemon.state_dir)?);
+    log.check_known().await?;
+    log.check_key().await?;
+    Ok((store, log))
+}
+
+/// Starts what the gate does without being asked.
+fn keep_gate(tasks: &mut JoinSet<()>, gate: &Arc<Gate>, tail: Tail, stop: &CancellationToken) {
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.reap(stop).await });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.take_steps(stop).await });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.end_undo_windows(stop).await });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.forget(stop).await });
+    spawn(tasks, gate, stop, |gate, stop| async move {
+        gate.make_digests(bridge::card::title, stop).await;
+    });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.cancel_ended(stop).await });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.uses.keep_written(stop).await });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.allowed.keep_written(stop).await });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.show_reviews(stop).await });
+    spawn(tasks, gate, stop, |gate, _| async move { gate.cancel_orphans().await });
+    spawn(tasks, gate, stop, |gate, stop| async move { gate.follow(tail, stop).await });
+}
+
+/// Starts what keeps the store and its log as they should be.
+fn keep_store(
+    tasks: &mut JoinSet<()>,
+    store: &Store,
+    log: &Arc<LogSealer>,
+    gate: &Arc<Gate>,
+    stop: &CancellationToken,
+) {
+    let (log, gate, stops) = (log.clone(), gate.clone(), stop.clone());
+    tasks.spawn(async move { log.keep_sealed(|| gate.choices().settings.keep_ms, stops).await });
+    tasks.spawn(store.clone().watch_tables(stop.clone()));
+    tasks.spawn(store.clone().keep_time(stop.clone()));
 }
 
 /// This daemon's name, for people and to distinguish processes: its host, a hash of its state

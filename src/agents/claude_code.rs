@@ -19,6 +19,7 @@ use super::agent::{
     AgentStart, AgentTitle, Attendance, HookAgent, HookEvent, HookLimit, HookMode, HookReply,
     Hooks, Overdue, Retry, RetryStep, TRIAL, TRIAL_SAYS,
 };
+use crate::hook_call;
 use countersign_domain::exact_json;
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
@@ -212,7 +213,7 @@ fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
 
 /// An event that asks this hook for a decision it cannot make.
 fn misplaced(event: &str) -> HookEvent {
-    HookEvent::Misplaced { event: event.to_owned(), message: events::misplaced(event) }
+    hook_call::misplaced(event, "", NAME, "PermissionRequest")
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ use crate::{
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
 use countersign_domain::exact_json;
-use countersign_port::line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -242,16 +241,14 @@ fn encode_gate(decision: &ToolDecision) -> HookReply {
 
 /// An event that asks this hook for a decision it cannot make.
 fn misplaced(event: &str, mode: HookMode) -> HookEvent {
-    let (with, belongs, option) = match mode {
-        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => ("", PROMPT, ""),
-        HookMode::EveryCall | HookMode::RuledCalls => (" with --gate", GATE, " --gate"),
-    };
-    let message = format!(
-        "countersign cannot decide under {}{with}, so this is blocked. That hook belongs under \
-         {belongs}: `countersign connect {NAME}{option}` puts it there.",
-        line(&event.chars().take(60).collect::<String>())
-    );
-    HookEvent::Misplaced { event: event.to_owned(), message }
+    match mode {
+        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => {
+            hook_call::misplaced(event, "", NAME, PROMPT)
+        }
+        HookMode::EveryCall | HookMode::RuledCalls => {
+            hook_call::misplaced(event, " --gate", NAME, GATE)
+        }
+    }
 }
 
 // Whether Codex runs our hooks: a person has to trust each of them first.

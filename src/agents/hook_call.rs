@@ -8,10 +8,9 @@ use crate::{
 use countersign_client::{Decided, Ending};
 use countersign_domain::{
     Decision,
-    call::{Accepts, Call},
+    call::{Accepts, Call, excerpt},
     exact_json,
 };
-use countersign_port::line;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{fmt, path::PathBuf};
@@ -200,17 +199,19 @@ impl EventNames {
             }
             None => name.unwrap_or("an event without a name"),
         };
-        let message = misplaced_message(event, self.agent, &self.events.join(" and "));
-        Ok(HookEventRead::Other(HookEvent::Misplaced { event: event.to_owned(), message }))
+        let event = misplaced(event, "", self.agent, &self.events.join(" and "));
+        Ok(HookEventRead::Other(event))
     }
 }
 
-/// The message for the model, and the person at the terminal: where this agent's hook belongs.
-pub(super) fn misplaced_message(event: &str, agent: &str, belongs: &str) -> String {
-    format!(
-        "countersign cannot decide under {}, so this is blocked. Its hook belongs under {belongs}: \
-         `countersign connect {agent}` puts it there.",
-        // The name comes from stdin and is printed on a terminal.
-        line(&event.chars().take(60).collect::<String>())
-    )
+/// An event that asks this hook, with its option (` --gate`), for a decision it cannot make. The
+/// message is for the model, and the person at the terminal: where the hook belongs.
+pub(super) fn misplaced(event: &str, option: &str, agent: &str, belongs: &str) -> HookEvent {
+    let with = if option.is_empty() { "" } else { " with" };
+    let message = format!(
+        "countersign cannot decide under {}{with}{option}, so this is blocked. That hook belongs \
+         under {belongs}: `countersign connect {agent}{option}` puts it there.",
+        excerpt(event)
+    );
+    HookEvent::Misplaced { event: event.to_owned(), message }
 }

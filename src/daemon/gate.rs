@@ -2,7 +2,7 @@
 
 use super::{guardrail::guardrail, listen};
 use crate::config::{self, ApproverSettings, Config, Profile};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use countersign_domain::LATE_YES_S;
 use countersign_gate::{Audience, Choices, Gate, GateSettings, OnTimeout, Policy};
 use countersign_people::approvers::{Approvers, Local};
@@ -102,10 +102,9 @@ fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy>
     let guardrail = guardrail(config, rules);
     let policy = Policy::open(wanted.profile, file, home, guardrail, wanted.compat);
     let policy = policy.map_err(anyhow::Error::msg)?;
-    if let Some(mode) = &wanted.mode
-        && !policy.system().has_mode(mode)
-    {
-        bail!("[policy] `mode` \"{mode}\" is not a mode of the profile {}", wanted.profile);
+    if let Some(mode) = &wanted.mode {
+        let checked = policy.system().check_mode(mode);
+        checked.map_err(|why| anyhow!("[policy] `mode`: {why} (profile {})", wanted.profile))?;
     }
     if wanted.compat {
         tracing::warn!(profile = %wanted.profile, "compat is on: the profile answers as its system \

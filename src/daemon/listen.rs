@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 ///
 /// # Errors
 /// A sentence that names the address and the fix.
-pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener> {
+async fn tcp(address: SocketAddr) -> Result<TcpListener> {
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(listener),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => bail!(
@@ -34,7 +34,7 @@ pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener> {
 ///
 /// # Errors
 /// A sentence that names the socket and the fix.
-pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
+async fn unix(path: &Path) -> Result<UnixListener> {
     if let Some(folder) = path.parent() {
         private_folder(folder)?;
     }
@@ -82,11 +82,11 @@ impl InboxAddress {
     /// When the state folder cannot be written.
     // SECURITY: a page may have sent its token to another program that answered on the port while
     // the daemon was stopped. That token is from an earlier start and is useless.
-    pub(super) fn new(daemon: &DaemonSettings, tcp: &TcpListener, passed: bool) -> Result<Self> {
+    pub(super) fn new(daemon: &DaemonSettings, tcp: &Bound<TcpListener>) -> Result<Self> {
         let state = &daemon.state_dir;
         let (file, held_file) = (token_file(state), state.join("inbox.socket"));
         let sign_ins = state.join("inbox.sign-ins");
-        let held = passed.then(|| identity(tcp)).flatten();
+        let held = tcp.is_passed.then(|| identity(&tcp.listener)).flatten();
         let kept = held.as_ref().and_then(|held| kept_token(&file, &held_file, held));
         let token = kept.clone().unwrap_or_else(ids::token);
         if kept.is_none() {
@@ -95,7 +95,7 @@ impl InboxAddress {
             write(&held_file, held.as_deref().unwrap_or_default())?;
         }
         Ok(Self {
-            address: tcp.local_addr().context("the HTTP listener has no address")?,
+            address: tcp.listener.local_addr().context("the HTTP listener has no address")?,
             token: Secret::new(token),
             sign_ins: held.map(|_| sign_ins),
             public: daemon.public_url.clone(),
@@ -181,6 +181,13 @@ fn private_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("cannot make the folder {}", path.display()))
 }
 
+/// A listener.
+pub(super) struct Bound<L> {
+    pub(super) listener: L,
+    /// The service manager passed it on, and keeps it for the next start.
+    pub(super) is_passed: bool,
+}
+
 /// The listeners that `countersign.socket` passed on, if any.
 #[derive(Debug, Default)]
 pub struct Inherited {
@@ -215,11 +222,29 @@ impl Inherited {
         Ok(taken)
     }
 
-    /// The listener for this address, if one was passed on.
+    /// The listener for this address: the one passed on, or a new one.
     ///
     /// # Errors
-    /// When the one passed on has another address.
-    pub(super) fn tcp(&mut self, wanted: SocketAddr) -> Result<Option<TcpListener>> {
+    /// When the one passed on has another address, or none can be bound.
+    pub(super) async fn tcp_or_bind(&mut self, wanted: SocketAddr) -> Result<Bound<TcpListener>> {
+        Ok(match self.tcp(wanted)? {
+            Some(listener) => Bound { listener, is_passed: true },
+            None => Bound { listener: tcp(wanted).await?, is_passed: false },
+        })
+    }
+
+    /// The same for the unix socket.
+    ///
+    /// # Errors
+    /// When the one passed on has another path, or none can be bound.
+    pub(super) async fn unix_or_bind(&mut self, wanted: &Path) -> Result<Bound<UnixListener>> {
+        Ok(match self.unix(wanted)? {
+            Some(listener) => Bound { listener, is_passed: true },
+            None => Bound { listener: unix(wanted).await?, is_passed: false },
+        })
+    }
+
+    fn tcp(&mut self, wanted: SocketAddr) -> Result<Option<TcpListener>> {
         let Some(tcp) = self.tcp.take() else { return Ok(None) };
         let address = tcp.local_addr().context("the passed listener has no address")?;
         // FAIL-CLOSED: clients and the guardrail use the address in the config.
@@ -234,11 +259,7 @@ impl Inherited {
         Ok(Some(TcpListener::from_std(tcp)?))
     }
 
-    /// The listener at this path, if one was passed on.
-    ///
-    /// # Errors
-    /// When the one passed on has another path.
-    pub(super) fn unix(&mut self, wanted: &Path) -> Result<Option<UnixListener>> {
+    fn unix(&mut self, wanted: &Path) -> Result<Option<UnixListener>> {
         let Some(unix) = self.unix.take() else { return Ok(None) };
         let address = unix.local_addr().context("the passed socket has no address")?;
         let path = address.as_pathname().unwrap_or(Path::new("(without a path)"));

@@ -464,6 +464,12 @@ pub(super) fn is_no_longer(field: &str, text: &str, most: usize) -> Result<(), M
     }
 }
 
+/// The beginning of a text from outside, for a sentence about it: one line, nothing invisible.
+#[must_use]
+pub fn excerpt(text: &str) -> String {
+    line(&text.chars().take(60).collect::<String>())
+}
+
 /// Checks a name: visible text on one line, of at most `most` characters.
 ///
 /// # Errors

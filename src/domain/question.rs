@@ -1,10 +1,9 @@
 //! Questions to a person, and their answers so far. Pure.
 
 use super::{
-    call::{Malformed, is_no_longer},
+    call::{Malformed, excerpt, is_no_longer},
     edit::ProposedEdit,
 };
-use countersign_port::line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -81,7 +80,7 @@ pub fn check(questions: &[Question]) -> Result<(), Malformed> {
     }
     // Answers refer to questions by text and to options by label, so each must be unique.
     if let Some(twice) = twice(questions.iter().map(|question| &*question.question)) {
-        let twice = shortened(twice);
+        let twice = excerpt(twice);
         return Err(Malformed(format!("`questions` asks `{twice}` twice; answers go by its text")));
     }
     questions.iter().try_for_each(Question::check)
@@ -114,7 +113,7 @@ impl Question {
             Some(label) => Err(Malformed(format!(
                 "`questions[].options` holds the label `{}` twice; nobody could tell which was \
                  meant",
-                shortened(label)
+                excerpt(label)
             ))),
         }
     }
@@ -124,10 +123,6 @@ impl Question {
 fn twice<'t>(texts: impl Iterator<Item = &'t str>) -> Option<&'t str> {
     let mut seen = HashSet::new();
     texts.into_iter().find(|text| !seen.insert(*text))
-}
-
-fn shortened(text: &str) -> String {
-    line(&text.chars().take(60).collect::<String>())
 }
 
 impl Progress {

@@ -77,8 +77,8 @@ pub enum ModeSet {
 /// Why a session's mode was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ModeError {
-    /// The profile has no such mode.
-    #[error("`{0}` is not a mode of this profile")]
+    /// The profile has no such mode; the sentence names those that it has.
+    #[error("{0}")]
     Unknown(String),
     /// The store failed.
     #[error(transparent)]
@@ -361,9 +361,7 @@ impl Gate {
         who: Option<Who>,
     ) -> Result<ModeSet, ModeError> {
         let choices = self.choices();
-        if !choices.policy.system().has_mode(mode) {
-            return Err(ModeError::Unknown(mode.to_owned()));
-        }
+        choices.policy.system().check_mode(mode).map_err(ModeError::Unknown)?;
         let configured = choices.settings.mode.as_deref().unwrap_or("default");
         match who.map(|who| choices.approvers.admit(who)) {
             Some(Ok(_)) => {}

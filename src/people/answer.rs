@@ -143,6 +143,7 @@ pub enum Change {
 }
 
 const NO_APPROVAL: &str = "This is a question: choose an answer, or decline to answer.";
+const NO_RULE: &str = "No rule can be stored for this call: approve it once, or deny it.";
 /// How a person is asked for words.
 const REASON: &str = "Reason, sent to the agent word for word:";
 const EDIT: &str = "New text (replaces all of it). You confirm the diff next.";
@@ -154,197 +155,252 @@ const NOTE: &str = "What should the agent know? Your text approves the call, onc
 /// # Errors
 /// [`Refusal`], with words for the presser.
 pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Change, Refusal> {
-    if action == Action::Undo {
-        return undo(ask, by, now).map(Change::Undo);
+    let open = || Attempt::at_open(ask, by, now);
+    match action {
+        Action::Approve { scope } => open()?.approve(scope),
+        Action::ApproveParts(parts) => open()?.approve_parts(parts),
+        Action::Deny { reason, then } => open()?.deny(reason, then),
+        Action::Words { wanted, text } => open()?.words(wanted, text),
+        Action::Propose(edit) => open()?.propose(*edit),
+        Action::Edit { nth, step } => open()?.edit(nth, step),
+        Action::Answers(answers) => open()?.answer_all(&answers),
+        Action::Choose { question, option } => open()?.choose(question, option),
+        Action::Submit { question } => open()?.submit(question, ask.progress.chosen.iter()),
+        Action::SubmitOptions { question, options } => open()?.submit_options(question, &options),
+        Action::Text { question, text } => open()?.text(question, text),
+        Action::Look => open().map(|_| Change::Nothing),
+        Action::Undo => undo(ask, by, now).map(Change::Undo),
+        Action::ApproveNext => next_try(ask, by, now).map(Change::Next),
     }
-    if action == Action::ApproveNext {
-        return next_try(ask, by, now).map(Change::Next);
+}
+
+/// An attempt at an ask that is open.
+struct Attempt<'a> {
+    ask: &'a Ask,
+    by: &'a Approver,
+    now: i64,
+}
+
+impl<'a> Attempt<'a> {
+    fn at_open(ask: &'a Ask, by: &'a Approver, now: i64) -> Result<Self, Refusal> {
+        if let Some(answer) = ask.answer() {
+            let closed = match ask.body.review {
+                Some(_) => reviewed_already(answer),
+                None => already(answer),
+            };
+            return Err(Refusal::Closed(closed));
+        }
+        match ask.deadline_at {
+            Some(deadline) if deadline <= now => Err(Refusal::Late(clock::short(deadline))),
+            _ => Ok(Self { ask, by, now }),
+        }
     }
-    if let Some(answer) = ask.answer() {
-        let closed = match ask.body.review {
-            Some(_) => reviewed_already(answer),
-            None => already(answer),
+
+    fn new_answer(&self, decision: Decision) -> Answer {
+        Answer::new(decision, person(self.by), self.now)
+    }
+
+    fn approval(&self, scope: Scope) -> Answer {
+        Answer { scope: Some(scope), ..self.new_answer(Decision::Approve) }
+    }
+
+    fn denial(&self, reason: Option<String>, then: OnDeny) -> Result<Change, Refusal> {
+        close(Answer { reason, then, ..self.new_answer(Decision::Deny) })
+    }
+
+    // Permissions.
+
+    fn takes_approval(&self) -> Result<(), Refusal> {
+        // FAIL-CLOSED: a person who approves while a change is proposed may mean the change.
+        if self.ask.progress.edit.is_some() {
+            return unfit(
+                "A change is proposed: approve that, or drop it first. The card shows it.",
+            );
+        }
+        // FAIL-CLOSED: approving a question would make up an answer to it.
+        if self.ask.is_question() {
+            return unfit(NO_APPROVAL);
+        }
+        Ok(())
+    }
+
+    fn approve(&self, scope: Scope) -> Result<Change, Refusal> {
+        self.takes_approval()?;
+        if !self.ask.body.offers(scope) {
+            return unfit(NO_RULE);
+        }
+        close(self.approval(scope))
+    }
+
+    /// Approves with the chosen ones of the rules that Always offers; with none of them, once.
+    // FAIL-CLOSED: a part that does not exist is refused, never left out.
+    fn approve_parts(&self, mut parts: Vec<usize>) -> Result<Change, Refusal> {
+        self.takes_approval()?;
+        let body = &self.ask.body;
+        if !body.offers(Scope::Always) {
+            return unfit(NO_RULE);
+        }
+        if let Some(wrong) = parts.iter().find(|at| **at >= body.always.len()) {
+            let (wrong, count) = (wrong.saturating_add(1), body.always.len());
+            return unfit(&format!("There is no rule {wrong}: this call has {count}."));
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        let scope = if parts.is_empty() { Scope::Once } else { Scope::Always };
+        let parts = Some(parts).filter(|parts| (1..body.always.len()).contains(&parts.len()));
+        let stored = StoredRules { parts, ..StoredRules::default() };
+        close(Answer { stored, ..self.approval(scope) })
+    }
+
+    fn deny(&self, reason: Option<String>, then: Option<OnDeny>) -> Result<Change, Refusal> {
+        self.denial(reason, then.unwrap_or(self.ask.body.deny))
+    }
+
+    /// Text of a person, or the wish to type it.
+    fn words(&self, wanted: TextPurpose, text: Option<String>) -> Result<Change, Refusal> {
+        if wanted == TextPurpose::Note {
+            self.takes_approval()?;
+        }
+        let Some(text) = text else {
+            return match wanted {
+                TextPurpose::Reason => Ok(Change::WantText(REASON.to_owned())),
+                TextPurpose::Note => Ok(Change::WantText(NOTE.to_owned())),
+                TextPurpose::Edit if editable(&self.ask.body.call).is_none() => unfit(NO_EDIT),
+                TextPurpose::Edit => Ok(Change::WantText(EDIT.to_owned())),
+            };
         };
-        return Err(Refusal::Closed(closed));
+        if text.trim().is_empty() {
+            return unfit("The text is empty; nothing was changed.");
+        }
+        match wanted {
+            TextPurpose::Reason => self.denial(Some(text), self.ask.body.deny),
+            TextPurpose::Note => close(Answer { reason: Some(text), ..self.approval(Scope::Once) }),
+            // FAIL-CLOSED: an edit counts only once policy has looked at it.
+            TextPurpose::Edit => unfit(NO_EDIT),
+        }
     }
-    if let Some(deadline) = ask.deadline_at.filter(|deadline| *deadline <= now) {
-        return Err(Refusal::Late(clock::short(deadline)));
+
+    // Edits.
+
+    fn propose(&self, edit: ProposedEdit) -> Result<Change, Refusal> {
+        let edits = self.ask.progress.edits + 1;
+        let edit = Some(ProposedEdit { nth: edits, reviewed: false, ..edit });
+        Ok(Change::Go(Progress { edit, edits, ..self.ask.progress.clone() }))
     }
-    let new = |decision| Answer::new(decision, person(by), now);
-    let approve = |scope| Answer { scope: Some(scope), ..new(Decision::Approve) };
-    let questions = &ask.body.call.questions;
-    let step = |progress: Progress| {
+
+    fn edit(&self, nth: usize, step: EditStep) -> Result<Change, Refusal> {
+        let proposed = self.ask.progress.edit.as_ref().filter(|edit| edit.nth == nth);
+        let Some(edit) = proposed else {
+            return unfit("That change is not proposed any more; look at the card.");
+        };
+        let go = |edit| Ok(Change::Go(Progress { edit, ..self.ask.progress.clone() }));
+        match step {
+            EditStep::Drop => go(None),
+            EditStep::Review => go(Some(ProposedEdit { reviewed: true, ..edit.clone() })),
+            EditStep::Approve if edit.critical && !edit.reviewed => {
+                unfit("The changed call is critical: review it first.")
+            }
+            EditStep::Approve | EditStep::Confirm => close(self.edited(edit.clone())),
+        }
+    }
+
+    /// The answer that an approved edit is.
+    // FAIL-CLOSED: an agent that does not say that it takes changed input is told no, with the text
+    // as the reason; the others get a decision of its own, which nobody can take for a plain yes.
+    fn edited(&self, ProposedEdit { args, digest, .. }: ProposedEdit) -> Answer {
+        let call = &self.ask.body.call;
+        if call.accepts.contains(&Accepts::UpdatedInput) {
+            let updated = Some(UpdatedInput { args, digest });
+            let answer = self.new_answer(Decision::Edit);
+            return Answer { scope: Some(Scope::Once), updated, ..answer };
+        }
+        let text = edited_text(call, &args);
+        let reason = format!("not like this; do this instead:\n{text}");
+        Answer { reason: Some(reason), ..self.new_answer(Decision::Deny) }
+    }
+
+    // Questions.
+
+    fn answer_all(&self, answers: &Map<String, Value>) -> Result<Change, Refusal> {
+        if !self.ask.is_question() {
+            return unfit("This is not a question: approve or deny it.");
+        }
+        match all_at_once(&self.ask.body.call.questions, answers) {
+            Ok(progress) => self.go_on(progress),
+            Err(malformed) => unfit(&malformed.0),
+        }
+    }
+
+    fn choose(&self, question: usize, option: usize) -> Result<Change, Refusal> {
+        let asked = self.current(question)?;
+        let Some(choice) = asked.options.get(option) else {
+            return unfit("There is no such option.");
+        };
+        let progress = self.ask.progress.clone();
+        if asked.multi_select {
+            return Ok(Change::Go(progress.toggle(option)));
+        }
+        self.go_on(progress.answer(QuestionAnswer::Labels(vec![choice.label.clone()])))
+    }
+
+    fn submit_options(
+        &self,
+        question: usize,
+        options: &BTreeSet<usize>,
+    ) -> Result<Change, Refusal> {
+        let asked = self.current(question)?;
+        // FAIL-CLOSED: one option that is none spoils the answer; it is not left out.
+        if !asked.multi_select || options.iter().any(|at| *at >= asked.options.len()) {
+            return unfit("There is no such option.");
+        }
+        self.submit(question, options.iter())
+    }
+
+    fn submit<'o>(
+        &self,
+        question: usize,
+        chosen: impl Iterator<Item = &'o usize>,
+    ) -> Result<Change, Refusal> {
+        let asked = self.current(question)?;
+        let options = chosen.filter_map(|at| asked.options.get(*at));
+        let labels: Vec<_> = options.map(|option| option.label.clone()).collect();
+        if labels.is_empty() {
+            return unfit("Nothing is chosen yet: press one or more options, then Submit.");
+        }
+        self.go_on(self.ask.progress.clone().answer(QuestionAnswer::Labels(labels)))
+    }
+
+    fn text(&self, question: usize, text: Option<String>) -> Result<Change, Refusal> {
+        let asked = self.current(question)?;
+        let Some(text) = text else {
+            return Ok(Change::WantText(asked.question.clone()));
+        };
+        if text.trim().is_empty() {
+            return unfit("The answer is empty; nothing was changed.");
+        }
+        self.go_on(self.ask.progress.clone().answer(QuestionAnswer::Text(text)))
+    }
+
+    /// The question, if it is the one that waits.
+    fn current(&self, question: usize) -> Result<&'a Question, Refusal> {
+        let Some(asked) = self.ask.body.call.questions.get(question) else {
+            return unfit("There is no such question.");
+        };
+        if self.ask.progress.current() != question {
+            return unfit("That question has been answered already; the card shows the next one.");
+        }
+        Ok(asked)
+    }
+
+    /// The next question, or the answer to all.
+    fn go_on(&self, progress: Progress) -> Result<Change, Refusal> {
+        let questions = &self.ask.body.call.questions;
         if progress.current() < questions.len() {
             return Ok(Change::Go(progress));
         }
         let answers = Some(progress.answers(questions));
-        close(Answer { answers, ..new(Decision::Answer) })
-    };
-    match action {
-        Action::Deny { reason, then } => {
-            let then = then.unwrap_or(ask.body.deny);
-            close(Answer { reason, then, ..new(Decision::Deny) })
-        }
-        // FAIL-CLOSED: a person who approves while a change is proposed may mean the change.
-        Action::Approve { .. }
-        | Action::ApproveParts(_)
-        | Action::Words { wanted: TextPurpose::Note, .. }
-            if ask.progress.edit.is_some() =>
-        {
-            unfit("A change is proposed: approve that, or drop it first. The card shows it.")
-        }
-        // FAIL-CLOSED: approving a question would make up an answer to it.
-        Action::Approve { .. } | Action::ApproveParts(_) if ask.is_question() => unfit(NO_APPROVAL),
-        Action::Approve { scope } if !ask.body.offers(scope) => {
-            unfit("No rule can be stored for this call: approve it once, or deny it.")
-        }
-        Action::Approve { scope } => close(approve(scope)),
-        Action::Words { wanted, text: None } => match wanted {
-            TextPurpose::Note if ask.is_question() => unfit(NO_APPROVAL),
-            TextPurpose::Reason => Ok(Change::WantText(REASON.to_owned())),
-            TextPurpose::Note => Ok(Change::WantText(NOTE.to_owned())),
-            TextPurpose::Edit if editable(&ask.body.call).is_none() => unfit(NO_EDIT),
-            TextPurpose::Edit => Ok(Change::WantText(EDIT.to_owned())),
-        },
-        Action::Words { text: Some(text), .. } if text.trim().is_empty() => {
-            unfit("The text is empty; nothing was changed.")
-        }
-        Action::Words { wanted: TextPurpose::Reason, text } => {
-            close(Answer { reason: text, then: ask.body.deny, ..new(Decision::Deny) })
-        }
-        Action::Words { wanted: TextPurpose::Note, .. } if ask.is_question() => unfit(NO_APPROVAL),
-        // FAIL-CLOSED: an edit counts only once policy has looked at it.
-        Action::Words { wanted: TextPurpose::Edit, .. } => unfit(NO_EDIT),
-        Action::Propose(edit) => {
-            let edits = ask.progress.edits + 1;
-            let edit = Some(ProposedEdit { nth: edits, reviewed: false, ..*edit });
-            Ok(Change::Go(Progress { edit, edits, ..ask.progress.clone() }))
-        }
-        Action::Edit { nth, step } => {
-            let Some(edit) = ask.progress.edit.as_ref().filter(|edit| edit.nth == nth) else {
-                return unfit("That change is not proposed any more; look at the card.");
-            };
-            edit_step(ask, edit, step, new)
-        }
-        Action::Words { wanted: TextPurpose::Note, text } => {
-            close(Answer { reason: text, ..approve(Scope::Once) })
-        }
-        Action::ApproveParts(parts) => store_parts(ask, parts, new(Decision::Approve)),
-        Action::Look => Ok(Change::Nothing),
-        Action::Undo | Action::ApproveNext => {
-            unfit("It is not answered yet: approve it or deny it.")
-        }
-        Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
-            Ok(progress) => step(progress),
-            Err(malformed) => unfit(&malformed.0),
-        },
-        Action::Answers(_) => unfit("This is not a question: approve or deny it."),
-        Action::Choose { question, option } => {
-            let asked = current(ask, question)?;
-            let Some(choice) = asked.options.get(option) else {
-                return unfit("There is no such option.");
-            };
-            let progress = ask.progress.clone();
-            if asked.multi_select {
-                return Ok(Change::Go(progress.toggle(option)));
-            }
-            step(progress.answer(QuestionAnswer::Labels(vec![choice.label.clone()])))
-        }
-        Action::Submit { question } => {
-            step(submitted(ask, current(ask, question)?, ask.progress.chosen.iter())?)
-        }
-        Action::SubmitOptions { question, options } => {
-            let asked = current(ask, question)?;
-            // FAIL-CLOSED: one option that is none spoils the answer; it is not left out.
-            if !asked.multi_select || options.iter().any(|at| *at >= asked.options.len()) {
-                return unfit("There is no such option.");
-            }
-            step(submitted(ask, asked, options.iter())?)
-        }
-        Action::Text { question, text: None } => {
-            Ok(Change::WantText(current(ask, question)?.question.clone()))
-        }
-        Action::Text { question, text: Some(text) } => {
-            current(ask, question)?;
-            if text.trim().is_empty() {
-                return unfit("The answer is empty; nothing was changed.");
-            }
-            step(ask.progress.clone().answer(QuestionAnswer::Text(text)))
-        }
+        close(Answer { answers, ..self.new_answer(Decision::Answer) })
     }
-}
-
-/// The progress once these options answer a question.
-fn submitted<'a>(
-    ask: &Ask,
-    asked: &Question,
-    chosen: impl Iterator<Item = &'a usize>,
-) -> Result<Progress, Refusal> {
-    let options = chosen.filter_map(|at| asked.options.get(*at));
-    let labels: Vec<_> = options.map(|option| option.label.clone()).collect();
-    if labels.is_empty() {
-        return unfit("Nothing is chosen yet: press one or more options, then Submit.");
-    }
-    Ok(ask.progress.clone().answer(QuestionAnswer::Labels(labels)))
-}
-
-/// What a person's step with the proposed edit comes to.
-fn edit_step(
-    ask: &Ask,
-    edit: &ProposedEdit,
-    step: EditStep,
-    new: impl Fn(Decision) -> Answer,
-) -> Result<Change, Refusal> {
-    let go = |edit| Ok(Change::Go(Progress { edit, ..ask.progress.clone() }));
-    match step {
-        EditStep::Drop => go(None),
-        EditStep::Review => go(Some(ProposedEdit { reviewed: true, ..edit.clone() })),
-        EditStep::Approve if edit.critical && !edit.reviewed => {
-            unfit("The changed call is critical: review it first.")
-        }
-        EditStep::Approve | EditStep::Confirm => close(as_edited(ask, edit, new)),
-    }
-}
-
-/// The answer that an approved edit is.
-// FAIL-CLOSED: an agent that does not say that it takes changed input is told no, with the text as
-// the reason; the others get a decision of its own, which nobody can take for a plain yes.
-fn as_edited(ask: &Ask, edit: &ProposedEdit, new: impl Fn(Decision) -> Answer) -> Answer {
-    let ProposedEdit { args, digest, .. } = edit.clone();
-    let accepts = ask.body.call.accepts.contains(&Accepts::UpdatedInput);
-    let text = edited_text(&ask.body.call, &args);
-    let (decision, updated) = if accepts {
-        (Decision::Edit, Some(UpdatedInput { args, digest }))
-    } else {
-        (Decision::Deny, None)
-    };
-    Answer {
-        scope: accepts.then_some(Scope::Once),
-        reason: (!accepts).then(|| format!("not like this; do this instead:\n{text}")),
-        updated,
-        ..new(decision)
-    }
-}
-
-/// Approves with the chosen ones of the rules that Always offers; with none of them, once.
-// FAIL-CLOSED: a part that does not exist is refused, never left out.
-fn store_parts(ask: &Ask, mut parts: Vec<usize>, approval: Answer) -> Result<Change, Refusal> {
-    if !ask.body.offers(Scope::Always) {
-        return unfit("No rule can be stored for this call: approve it once, or deny it.");
-    }
-    if let Some(wrong) = parts.iter().find(|at| **at >= ask.body.always.len()) {
-        return Err(Refusal::Unfit(format!(
-            "There is no rule {}: this call has {}.",
-            wrong.saturating_add(1),
-            ask.body.always.len()
-        )));
-    }
-    parts.sort_unstable();
-    parts.dedup();
-    let scope = if parts.is_empty() { Scope::Once } else { Scope::Always };
-    let parts = Some(parts).filter(|parts| (1..ask.body.always.len()).contains(&parts.len()));
-    let stored = StoredRules { parts, ..StoredRules::default() };
-    close(Answer { scope: Some(scope), stored, ..approval })
 }
 
 /// The sentence for somebody who presses after the end.
@@ -375,16 +431,6 @@ fn reviewed_already(answer: &Answer) -> String {
         (by, Decision::Deny) => format!("Already reviewed by {by} at {at}: should have asked."),
         (by, _) => format!("Already reviewed by {by} at {at}: fine."),
     }
-}
-
-fn current(ask: &Ask, question: usize) -> Result<&Question, Refusal> {
-    let Some(asked) = ask.body.call.questions.get(question) else {
-        return unfit("There is no such question.");
-    };
-    if ask.progress.current() != question {
-        return unfit("That question has been answered already; the card shows the next one.");
-    }
-    Ok(asked)
 }
 
 fn close(answer: Answer) -> Result<Change, Refusal> {

@@ -123,8 +123,8 @@ impl System for ConnectOnion {
         answer::told(call, end)
     }
 
-    fn has_mode(&self, word: &str) -> bool {
-        PermissionMode::parse(word).is_ok()
+    fn check_mode(&self, word: &str) -> Result<(), String> {
+        PermissionMode::parse(word).map(|_| ())
     }
 
     fn turn(&self, mode: &str) -> Option<ModeTurn> {

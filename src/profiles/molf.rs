@@ -79,20 +79,13 @@ impl System for Molf {
         // molf reads every command as bash's grammar says.
         let call = &Call { agent: Some("molf".to_owned()), ..call.clone() };
         let pieces = commands::pieces_of_call(call);
-        let on = match context.mode {
-            None | Some("on" | "default") => true,
-            // molf's `approval: false` allows every call, even denied reads.
-            Some("off") => false,
-            Some(other) => {
-                return Err(format!("there is no mode {other:?}; the modes are on and off"));
-            }
-        };
+        let gate = approval(context.mode.unwrap_or("on"))?;
         let mut decision = match &self.rules {
             PermissionsFile::Strict(rules) => self.strict(rules, call, &pieces, context)?,
             PermissionsFile::Compat(rules) => self.literal(rules, call, &pieces, context)?,
         };
         // The switch lifts everything except a deny of the agent's own rules.
-        if !on && !self.vetoed(call, &pieces, context)? {
+        if gate == Approval::Off && !self.vetoed(call, &pieces, context)? {
             decision.verdict = Verdict::Allow;
             (decision.rule, decision.deciding_rule) = (None, None);
             decision.reason = "The approval gate is off.".to_owned();
@@ -118,8 +111,24 @@ impl System for Molf {
         texts::told(call, end)
     }
 
-    fn has_mode(&self, word: &str) -> bool {
-        matches!(word, "on" | "default" | "off")
+    fn check_mode(&self, word: &str) -> Result<(), String> {
+        approval(word).map(|_| ())
+    }
+}
+
+/// molf's switch `approval`.
+#[derive(PartialEq, Eq)]
+enum Approval {
+    On,
+    /// Allows every call, even denied reads.
+    Off,
+}
+
+fn approval(word: &str) -> Result<Approval, String> {
+    match word {
+        "on" | "default" => Ok(Approval::On),
+        "off" => Ok(Approval::Off),
+        _ => Err(format!("there is no mode {word:?}; the modes are on and off")),
     }
 }
 

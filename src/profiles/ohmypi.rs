@@ -104,8 +104,8 @@ impl System for Ohmypi {
         Some(text)
     }
 
-    fn has_mode(&self, word: &str) -> bool {
-        word.parse::<ApprovalMode>().is_ok()
+    fn check_mode(&self, word: &str) -> Result<(), String> {
+        word.parse::<ApprovalMode>().map(|_| ())
     }
 }
 

@@ -35,13 +35,7 @@ pub fn open(
 
 impl System for Standard {
     fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
-        let mode = match context.mode {
-            None | Some("default" | "ask" | "standard") => Mode::Default,
-            Some("yolo") => Mode::Yolo,
-            Some(other) => {
-                return Err(format!("there is no mode {other:?}; the modes are default and yolo"));
-            }
-        };
+        let mode = mode(context.mode.unwrap_or("default"))?;
         let layers = context.layers(&self.rules);
         Ok(decision::decide(call, &layers, mode))
     }
@@ -66,7 +60,15 @@ impl System for Standard {
         None
     }
 
-    fn has_mode(&self, word: &str) -> bool {
-        matches!(word, "default" | "ask" | "standard" | "yolo")
+    fn check_mode(&self, word: &str) -> Result<(), String> {
+        mode(word).map(|_| ())
+    }
+}
+
+fn mode(word: &str) -> Result<Mode, String> {
+    match word {
+        "default" | "ask" | "standard" => Ok(Mode::Default),
+        "yolo" => Ok(Mode::Yolo),
+        _ => Err(format!("there is no mode {word:?}; the modes are default and yolo")),
     }
 }

@@ -33,8 +33,11 @@ pub trait System: fmt::Debug + Send + Sync {
     /// simply runs.
     fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String>;
 
-    /// Returns true when a word names one of its session modes.
-    fn has_mode(&self, word: &str) -> bool;
+    /// Finds the session mode that a word names.
+    ///
+    /// # Errors
+    /// A sentence that names the modes.
+    fn check_mode(&self, word: &str) -> Result<(), String>;
 
     /// Returns what one more call costs in a mode that lasts for a number of turns; `None` for all
     /// others.

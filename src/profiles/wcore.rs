@@ -122,7 +122,7 @@ impl System for Wcore {
         reason(end).map(|reason| denied(&reason))
     }
 
-    fn has_mode(&self, word: &str) -> bool {
-        word.parse::<SessionMode>().is_ok()
+    fn check_mode(&self, word: &str) -> Result<(), String> {
+        word.parse::<SessionMode>().map(|_| ())
     }
 }

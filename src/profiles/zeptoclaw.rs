@@ -134,7 +134,7 @@ impl System for Zeptoclaw {
         }
     }
 
-    fn has_mode(&self, word: &str) -> bool {
-        word.parse::<AgentMode>().is_ok()
+    fn check_mode(&self, word: &str) -> Result<(), String> {
+        word.parse::<AgentMode>().map(|_| ())
     }
 }

@@ -191,90 +191,94 @@ pub(super) async fn cancel(
 
 /// The action that an answer requests.
 fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, ApiError> {
-    if given.decision != Decision::Edit && (given.edit.is_some() || given.digest.is_some()) {
-        return Err(ApiError::bad_request("`edit` and `digest` belong to the decision `edit`"));
-    }
-    if given.next_try && given.decision != Decision::Approve {
-        return Err(ApiError::bad_request("`next_try` belongs to an approval"));
-    }
-    match (given.decision, given.answers) {
-        (Decision::Deny | Decision::Answer | Decision::Edit, _) if given.rules.is_some() => {
-            Err(ApiError::bad_request("`rules` belongs to an approval of a call"))
-        }
-        (Decision::Approve, Some(_)) if given.rules.is_some() => {
-            Err(ApiError::bad_request("`rules` belongs to an approval of a call"))
-        }
-        (Decision::Edit, Some(_)) => Err(ApiError::bad_request("`answers` belongs to a question")),
-        (Decision::Edit, None) => match (given.edit, given.digest) {
-            (Some(text), None) => Ok(Action::Words { wanted: TextPurpose::Edit, text: Some(text) }),
-            (None, Some(digest)) => {
-                let edit = ask.progress.edit.as_ref().filter(|edit| edit.digest == digest);
-                // Naming the digest of a critical one is the second step.
-                let step = EditStep::Confirm;
-                let nth = edit.map_or(0, |edit| edit.nth);
-                Ok(Action::Edit { nth, step })
-            }
-            _ => Err(ApiError::bad_request(
-                "`edit` proposes a text, and then `digest` approves it; give one of them",
-            )),
-        },
-        (Decision::Deny, Some(_)) => {
-            Err(ApiError::bad_request("`answers` belongs to an approval; a denial gives none"))
-        }
-        // A denial with a scope would look like a rule for later calls, which only the rules file
-        // can hold.
-        (Decision::Deny, None) if given.scope.is_some_and(|scope| scope != Scope::Once) => {
-            Err(ApiError::bad_request("a denial has no scope; it is for this call only"))
-        }
-        (Decision::Deny, None) => {
-            let then = match (given.stop, given.explain, given.skip) {
-                (false, false, false) => None,
-                (true, false, false) => Some(OnDeny::Stop),
-                (false, true, false) => Some(OnDeny::Explain),
-                (false, false, true) => Some(OnDeny::GoOn),
-                _ => {
-                    let why = "`stop`, `explain` and `skip` exclude each other";
-                    return Err(ApiError::bad_request(why));
-                }
-            };
-            Ok(Action::Deny { reason: given.reason, then })
-        }
-        (Decision::Approve | Decision::Answer, _) if given.stop || given.explain || given.skip => {
-            Err(ApiError::bad_request("`stop`, `explain` and `skip` belong to a denial"))
-        }
+    belongs_together(&given).map_err(ApiError::bad_request)?;
+    let action = match (given.decision, given.answers) {
+        (Decision::Deny, _) => denial(given.stop, given.explain, given.skip)
+            .map(|then| Action::Deny { reason: given.reason, then }),
+        (Decision::Edit, _) => edit(given.edit, given.digest, ask),
         (Decision::Approve | Decision::Answer, Some(answers)) => Ok(Action::Answers(answers)),
-        (Decision::Answer, None) => {
-            Err(ApiError::bad_request("`answer` needs `answers`, by the questions' texts"))
-        }
-        (Decision::Approve, None) if given.next_try => {
-            if given.rules.is_some() || given.reason.is_some() || lasts(given.scope) {
-                let why = "`next_try` approves one try, without `scope`, `rules` or `reason`";
-                return Err(ApiError::bad_request(why));
-            }
-            Ok(Action::ApproveNext)
-        }
-        (Decision::Approve, None) if given.rules.is_some() => {
-            if given.scope != Some(Scope::Always) || given.reason.is_some() {
-                return Err(ApiError::bad_request("`rules` belongs to the scope `always`, alone"));
-            }
-            let places = given.rules.unwrap_or_default();
-            let places: Option<Vec<_>> = places.iter().map(|at| at.checked_sub(1)).collect();
-            places
-                .map(Action::ApproveParts)
-                .ok_or_else(|| ApiError::bad_request("the places of `rules` are counted from 1"))
-        }
+        (Decision::Answer, None) => Err("`answer` needs `answers`, by the questions' texts"),
         (Decision::Approve, None) => {
             let scope = given.scope.unwrap_or(Scope::Once);
-            match given.reason.filter(|note| !note.trim().is_empty()) {
-                None => Ok(Action::Approve { scope }),
-                note if scope == Scope::Once => {
-                    Ok(Action::Words { wanted: TextPurpose::Note, text: note })
-                }
-                Some(_) => Err(ApiError::bad_request(
-                    "a note (`reason`) goes with an approval of this call alone",
-                )),
-            }
+            approval(scope, given.next_try, given.rules, given.reason)
         }
+    };
+    action.map_err(ApiError::bad_request)
+}
+
+/// Refuses fields that say nothing beside the decision.
+fn belongs_together(given: &AnswerRequest) -> Result<(), &'static str> {
+    let decision = given.decision;
+    let of_edit = given.edit.is_some() || given.digest.is_some();
+    let of_denial = given.stop || given.explain || given.skip;
+    let approves_call = decision == Decision::Approve && given.answers.is_none();
+    let pairs = [
+        (of_edit, decision == Decision::Edit, "`edit` and `digest` belong to the decision `edit`"),
+        (given.next_try, approves_call, "`next_try` belongs to an approval of a call"),
+        (given.rules.is_some(), approves_call, "`rules` belongs to an approval of a call"),
+        (of_denial, decision == Decision::Deny, "`stop`, `explain` and `skip` belong to a denial"),
+        (
+            given.answers.is_some(),
+            matches!(decision, Decision::Approve | Decision::Answer),
+            "`answers` belongs to an approval of a question",
+        ),
+        // It would look like a rule for later calls, which only the rules file can hold.
+        (
+            lasts(given.scope),
+            decision != Decision::Deny,
+            "a denial has no scope; it is for this call only",
+        ),
+    ];
+    let misplaced = pairs.into_iter().find(|(is_given, belongs, _)| *is_given && !belongs);
+    misplaced.map_or(Ok(()), |(_, _, why)| Err(why))
+}
+
+fn denial(stop: bool, explain: bool, skip: bool) -> Result<Option<OnDeny>, &'static str> {
+    match (stop, explain, skip) {
+        (false, false, false) => Ok(None),
+        (true, false, false) => Ok(Some(OnDeny::Stop)),
+        (false, true, false) => Ok(Some(OnDeny::Explain)),
+        (false, false, true) => Ok(Some(OnDeny::GoOn)),
+        _ => Err("`stop`, `explain` and `skip` exclude each other"),
+    }
+}
+
+fn edit(text: Option<String>, digest: Option<String>, ask: &Ask) -> Result<Action, &'static str> {
+    match (text, digest) {
+        (Some(text), None) => Ok(Action::Words { wanted: TextPurpose::Edit, text: Some(text) }),
+        (None, Some(digest)) => {
+            let edit = ask.progress.edit.as_ref().filter(|edit| edit.digest == digest);
+            // Naming the digest of a critical one is the second step.
+            Ok(Action::Edit { nth: edit.map_or(0, |edit| edit.nth), step: EditStep::Confirm })
+        }
+        _ => Err("`edit` proposes a text, and then `digest` approves it; give one of them"),
+    }
+}
+
+fn approval(
+    scope: Scope,
+    next_try: bool,
+    rules: Option<Vec<usize>>,
+    reason: Option<String>,
+) -> Result<Action, &'static str> {
+    if next_try {
+        let alone = scope == Scope::Once && rules.is_none() && reason.is_none();
+        let why = "`next_try` approves one try, without `scope`, `rules` or `reason`";
+        return if alone { Ok(Action::ApproveNext) } else { Err(why) };
+    }
+    if let Some(places) = rules {
+        if scope != Scope::Always || reason.is_some() {
+            return Err("`rules` belongs to the scope `always`, alone");
+        }
+        let places: Option<Vec<_>> = places.iter().map(|at| at.checked_sub(1)).collect();
+        return places.map(Action::ApproveParts).ok_or("the places of `rules` are counted from 1");
+    }
+    match reason.filter(|note| !note.trim().is_empty()) {
+        None => Ok(Action::Approve { scope }),
+        Some(_) if scope != Scope::Once => {
+            Err("a note (`reason`) goes with an approval of this call alone")
+        }
+        note => Ok(Action::Words { wanted: TextPurpose::Note, text: note }),
     }
 }
 
@@ -566,4 +570,74 @@ const LONGEST_WAIT: u64 = 60;
 /// The wait that a request asks for, limited.
 pub(super) fn longest(query: &WaitQuery) -> Duration {
     Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_says_nothing_beside_the_decision_is_refused() {
+        let answers = json!({"Which store?": "SQLite"});
+        for (given, refused) in [
+            (json!({"decision": "approve"}), None),
+            (json!({"decision": "approve", "scope": "always", "rules": [1]}), None),
+            (json!({"decision": "approve", "next_try": true}), None),
+            (json!({"decision": "approve", "answers": answers}), None),
+            (json!({"decision": "answer", "answers": answers}), None),
+            (json!({"decision": "edit", "edit": "ls"}), None),
+            (json!({"decision": "deny", "reason": "no", "stop": true}), None),
+            (json!({"decision": "deny", "scope": "once"}), None),
+            (json!({"decision": "approve", "edit": "ls"}), Some("belong to the decision `edit`")),
+            (json!({"decision": "deny", "digest": "00"}), Some("belong to the decision `edit`")),
+            (
+                json!({"decision": "deny", "next_try": true}),
+                Some("belongs to an approval of a call"),
+            ),
+            (json!({"decision": "deny", "rules": []}), Some("belongs to an approval of a call")),
+            (
+                json!({"decision": "approve", "answers": answers, "rules": [1]}),
+                Some("belongs to an approval of a call"),
+            ),
+            (json!({"decision": "approve", "stop": true}), Some("belong to a denial")),
+            (json!({"decision": "edit", "edit": "ls", "skip": true}), Some("belong to a denial")),
+            (json!({"decision": "deny", "answers": answers}), Some("an approval of a question")),
+            (json!({"decision": "edit", "answers": answers}), Some("an approval of a question")),
+            (json!({"decision": "deny", "scope": "always"}), Some("a denial has no scope")),
+        ] {
+            let said = belongs_together(&serde_json::from_value(given.clone()).unwrap()).err();
+            let as_wanted = match (said, refused) {
+                (Some(said), Some(refused)) => said.contains(refused),
+                (said, refused) => said == refused,
+            };
+            assert!(as_wanted, "{given}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn an_approval_takes_one_of_a_scope_rules_a_note_and_the_next_try() {
+        let note = || Some("use the cache".to_owned());
+        let once = Ok(Action::Approve { scope: Scope::Once });
+        assert_eq!(approval(Scope::Once, false, None, Some(" ".to_owned())), once);
+        let noted = Ok(Action::Words { wanted: TextPurpose::Note, text: note() });
+        assert_eq!(approval(Scope::Once, false, None, note()), noted);
+        let parts = Ok(Action::ApproveParts(vec![0, 2]));
+        assert_eq!(approval(Scope::Always, false, Some(vec![1, 3]), None), parts);
+        assert_eq!(approval(Scope::Once, true, None, None), Ok(Action::ApproveNext));
+        for (scope, next_try, rules, reason) in [
+            (Scope::Always, false, None, note()),
+            (Scope::Once, false, Some(vec![1]), None),
+            (Scope::Always, false, Some(vec![1]), note()),
+            (Scope::Always, false, Some(vec![0]), None),
+            (Scope::Always, true, None, None),
+            (Scope::Once, true, Some(vec![1]), None),
+            (Scope::Once, true, None, note()),
+        ] {
+            let given = format!("{scope:?} {next_try} {rules:?} {reason:?}");
+            assert!(approval(scope, next_try, rules, reason).is_err(), "{given}");
+        }
+    }
 }

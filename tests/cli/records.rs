@@ -218,7 +218,7 @@ async fn doctor_says_what_keeps_the_daemon_from_starting() {
         (
             "[policy]\nmode = \"yol\"\n",
             "{}",
-            "`mode` \"yol\" is not a mode of the profile standard",
+            "[policy] `mode`: there is no mode \"yol\"; the modes are default and yolo (profile standard)",
         ),
         ("[policy]\nrules = \"none.jsonc\"\n", "{}", "none.jsonc, which does not exist"),
         ("", "{ \"*\": \"alow\" }", "\"alow\" is not a valid action"),

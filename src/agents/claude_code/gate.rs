@@ -1,13 +1,11 @@
 //! The hook of every call: PreToolUse, which comes before Claude Code's own rules and prompts, in
 //! every mode.
 
-use super::{
-    events,
-    request::{NAME, PLAN, PermissionRequest, QUESTIONS},
-};
+use super::request::{NAME, PLAN, PermissionRequest, QUESTIONS};
 use crate::{
     agent::{Attendance, HookEvent, HookMode, HookReply, HookRequest},
     event::PutOff,
+    hook_call,
 };
 use countersign_client::{Decided, Ending};
 use countersign_domain::{call::Call, exact_json};
@@ -41,9 +39,8 @@ pub(super) fn read(
     match whole.get("hook_event_name").and_then(Value::as_str) {
         Some(EVENT) => {}
         other => {
-            let event = other.unwrap_or("an event without a name").to_owned();
-            let message = events::misplaced_gate(&event);
-            return Ok(HookEvent::Misplaced { event, message });
+            let event = other.unwrap_or("an event without a name");
+            return Ok(hook_call::misplaced(event, " --gate", NAME, EVENT));
         }
     }
     let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;

@@ -7,7 +7,6 @@ use crate::codex::{
 };
 use anyhow::{Result, bail};
 use countersign_client::Client;
-use countersign_port::CancellationToken;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::Value;
 use std::{
@@ -25,6 +24,7 @@ use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
     tungstenite::{Message, protocol::WebSocketConfig},
 };
+use tokio_util::sync::CancellationToken;
 
 /// Between two looks for an app-server, which nobody announces.
 const LOOK: Duration = Duration::from_secs(2);

@@ -9,6 +9,7 @@ use crate::facts::argument_names::{
 use crate::facts::call::Call;
 use crate::facts::edited_files::patch_of;
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs::listed;
 use crate::facts::tools::Kind;
 use crate::facts::{patch, shorten};
 

@@ -65,7 +65,9 @@ async fn only_an_approver_changes_the_profile_and_full_access_ends() {
 
     let mut client = Wire::connect(&daemon, APPROVER, "agent=shop-bot&session=seven").await;
     client.send(&json!({ "type": "mode_change", "mode": "wild" })).await;
-    assert_eq!(client.next().await["message"], "`wild` is not a mode of this profile");
+    let refused = "there is no mode \"wild\"; the modes are :read-only, :workspace, \
+        :danger-full-access with its turns (`:danger-full-access 0/5`) and remote-exec";
+    assert_eq!(client.next().await["message"], refused);
     client.send(&json!({ "type": "mode_change", "mode": ":danger-full-access", "turns": 2 })).await;
     let changed = client.next().await;
     let said = (&changed["type"], &changed["mode"]);

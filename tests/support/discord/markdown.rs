@@ -3,17 +3,13 @@
 /// The text that Discord shows. A mention, link or emoji is put in «…», and formatting marks
 /// vanish, so that a text that is not shown literally is not found.
 pub fn read(content: &str) -> String {
-    let chars: Vec<char> = content.chars().collect();
-    let (mut out, mut at) = (String::new(), 0);
-    while at < chars.len() {
-        // Enough for a whole message, which has 2000 characters at most.
-        let rest: String = chars[at..].iter().take(4_000).collect();
-        let line_start = at == 0 || chars[at - 1] == '\n';
-        if line_start && let Some(mark) = line_mark(&rest) {
-            at += mark;
-            continue;
-        }
-        at += span(&rest, &mut out);
+    let (mut out, mut rest, mut line_start) = (String::new(), content, true);
+    while !rest.is_empty() {
+        let mark = if line_start { line_mark(rest) } else { None };
+        let read = mark.unwrap_or_else(|| span(rest, &mut out));
+        let end = rest.char_indices().nth(read).map_or(rest.len(), |(at, _)| at);
+        line_start = rest[..end].ends_with('\n');
+        rest = &rest[end..];
     }
     out
 }
