@@ -1,7 +1,8 @@
 //! Sends the rows of the log to a file, a syslog receiver and a web address.
 //!
 //! Rows are read from the store once they are signed, so nothing here can delay a call: a
-//! destination that is down gets them later. Each row is sent at least once, in order.
+//! destination that is down gets them later. Each row is sent at least once, in order; a daemon that
+//! is told to stop repeats nothing in a file.
 
 use crate::config::{LogSettings, LogWebhook, SyslogAddress};
 use countersign_domain::log::{LogLine, LogRow};
@@ -55,9 +56,9 @@ pub(super) async fn deliver(
     ];
     let mut tasks = JoinSet::new();
     for destination in destinations.into_iter().flatten() {
-        let delivery = LogDelivery { destination, store: store.clone(), daemon: daemon.clone() };
-        let stop = stop.clone();
-        tasks.spawn(async move { stop.run_until_cancelled(delivery.keep()).await });
+        let (store, daemon, stop) = (store.clone(), daemon.clone(), stop.clone());
+        let delivery = LogDelivery { destination, store, daemon, stop };
+        tasks.spawn(async move { delivery.keep().await });
     }
     while tasks.join_next().await.is_some() {}
 }
@@ -67,15 +68,16 @@ struct LogDelivery {
     destination: LogDestination,
     store: Store,
     daemon: String,
+    stop: CancellationToken,
 }
 
 impl LogDelivery {
-    /// Sends new rows for as long as it is polled.
+    /// Sends new rows until told to stop.
     async fn keep(&self) {
         let (name, mut pause) = (self.destination.name(), LOOK);
         // Before anything is sent: what a slow destination has not taken is kept meanwhile.
         let mut wanted = self.store.note_log_tried(&name, None).await.ok().map(|()| Instant::now());
-        loop {
+        while !self.stop.is_cancelled() {
             let failed = self.send_all(&name).await.err();
             pause = if failed.is_some() { (pause * 2).min(LONGEST) } else { LOOK };
             // What it has not taken is kept, as long as it is wanted.
@@ -89,7 +91,7 @@ impl LogDelivery {
             if let Some(why) = failed {
                 tracing::warn!(destination = name, why, "the log is sent there later");
             }
-            tokio::time::sleep(pause).await;
+            self.stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         }
     }
 
@@ -113,17 +115,27 @@ impl LogDelivery {
 
     // INVARIANT: rows count as sent only once the destination has taken them.
     async fn send_pages(&self, name: &str) -> Result<(), String> {
-        while let Some(page) = self.unsent(name).await? {
+        while !self.stop.is_cancelled()
+            && let Some(page) = self.unsent(name).await?
+        {
             let rows = page.lines.iter().filter_map(|line| match line {
                 LogLine::Row(row, _) => Some(row.seq),
                 LogLine::Checkpoint(_) => None,
             });
             let Some(last) = rows.max() else { return Ok(()) };
-            match &self.destination {
-                LogDestination::File(path) => append(path.clone(), &page.lines).await?,
-                LogDestination::Syslog(address) => send_to_syslog(address, &page.lines).await?,
-                LogDestination::Webhook(webhook) => post(webhook, &page.lines).await?,
-            }
+            let lines = &page.lines;
+            let taken = match &self.destination {
+                // Short, and never given up in the middle: what the file has is noted.
+                LogDestination::File(path) => Some(append(path.clone(), lines).await),
+                LogDestination::Syslog(address) => {
+                    self.stop.run_until_cancelled(send_to_syslog(address, lines)).await
+                }
+                LogDestination::Webhook(webhook) => {
+                    self.stop.run_until_cancelled(post(webhook, lines)).await
+                }
+            };
+            let Some(taken) = taken else { return Ok(()) };
+            taken?;
             let noted = self.store.note_log_sent(name, last).await;
             noted.map_err(|error| error.to_string())?;
         }
