@@ -289,10 +289,12 @@ impl Scanner<'_> {
     }
 }
 
-/// Returns true for a pattern that may match files of another folder.
+/// Returns true for a pattern that leads out of the working directory.
 fn lists_elsewhere(word: &Word<'_>) -> bool {
+    let text = &*word.text;
     let expands = matches!(word.kind, WordKind::Glob | WordKind::Dynamic);
-    expands && word.text.contains('/') && word.text.contains(['*', '?', '['])
+    let leads = ["/", "~", "$HOME", "${HOME}"].iter().any(|start| text.starts_with(start));
+    expands && text.contains(['*', '?', '[']) && (leads || text.contains(".."))
 }
 
 // `[[ … ]]` conditions.
