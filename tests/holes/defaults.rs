@@ -228,6 +228,8 @@ async fn row_0_a_link_out_of_the_project_is_not_read_through() {
         bash("grep x folder/notes"),
         bash("cat l*.txt"),
         bash("cd src && cat ../link.txt"),
+        bash("ls folder/.ssh"),
+        bash("stat folder/my_secrets"),
         ("Read", json!({"file_path": "link.txt"})),
         ("Grep", json!({"pattern": "x", "path": "folder"})),
     ] {

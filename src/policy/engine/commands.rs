@@ -20,7 +20,8 @@ use crate::facts::{obeyed, options, programs, shorten};
 use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 use crate::shell::{
-    self, Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, WordKind, environment,
+    self, Command, Dialect, PipePosition, Redirect, RedirectOp, Scan, Via, Word, WordKind,
+    environment,
 };
 
 /// The part of a decision that can still change.
@@ -247,7 +248,22 @@ impl<'r> Judge<'r, '_> {
         }
         let shown = self.shows(command, &found);
         let found = found.max(shown);
-        found.max(assigns(command))
+        found.max(assigns(command)).max(self.lists(command))
+    }
+
+    /// Asks where a loop goes through names of files outside the project.
+    fn lists(&self, command: &Command<'_>) -> PartDecision<'r> {
+        let is_outside = |word: &Word<'_>| {
+            matches!(word.kind, WordKind::Glob | WordKind::Dynamic)
+                && word.text.contains(['*', '?', '['])
+                && paths::outside(&paths::expand_home(&word.text, self.dirs.home), self.dirs)
+        };
+        match command.assigns.iter().find(|assign| is_outside(&assign.value)) {
+            Some(assign) => self.ask(|| {
+                ["Lists ", &shorten(&assign.value.text, 60), ", outside the project."].concat()
+            }),
+            None => PartDecision::allow(None),
+        }
     }
 
     /// Asks for a variable of the environment, unless a rule names the command that uses it.
@@ -330,7 +346,10 @@ impl<'r> Judge<'r, '_> {
             (Some(Builtin::Harmless), None, _) => PartDecision::allow(None),
             (None, None, _) if self.changes_directory(argv) => PartDecision::allow(None),
             (_, Some(behind), Some(inner)) => match behind.passage {
-                Passage::Inner => inner.max(given(behind)),
+                Passage::Inner => {
+                    let kept = self.keeps_output(argv, &inner, at);
+                    inner.max(given(behind)).max(kept)
+                }
                 Passage::Both => self.plain(hit, argv, open, at.cwd).max(inner),
                 Passage::Outer => self.plain(hit, argv, open, at.cwd),
                 Passage::DenyOnly => PartDecision {
@@ -341,6 +360,28 @@ impl<'r> Judge<'r, '_> {
             _ => self.plain(hit, argv, open, at.cwd),
         };
         (hit, found)
+    }
+
+    /// Asks where `nohup` may write `nohup.out`, as it does at a terminal: the class of reading
+    /// calls does not cover that.
+    fn keeps_output(
+        &self,
+        argv: &[Word<'_>],
+        inner: &PartDecision<'r>,
+        at: At<'_, '_>,
+    ) -> PartDecision<'r> {
+        let command = at.command;
+        let is_nohup = argv.first().and_then(Word::literal).map(base) == Some("nohup");
+        let unnamed = inner.rule.is_none_or(|rule| rule.pattern.is_reads());
+        let piped = matches!(command.pipe, PipePosition::First | PipePosition::Middle);
+        let is_output = |redirect: &Redirect<'_>| {
+            redirect.op.writes() && redirect.fd.is_none_or(|descriptor| descriptor == 1)
+        };
+        if is_nohup && unnamed && !piped && !command.redirects.iter().any(is_output) {
+            self.ask(|| [&quote(argv), " may write nohup.out."].concat())
+        } else {
+            PartDecision::allow(None)
+        }
     }
 
     /// Decides by the command's own rule, as far as it goes.

@@ -105,12 +105,16 @@ impl<'c> Subject<'c> {
         self.scan.as_ref().filter(|_| all.iter().any(|rules| rules.allows_reading()))?;
         let cwd = self.dirs.cwd?;
         let real = self.call.links.places(cwd);
-        self.call.links.leaving(|path| {
-            // The working directory may itself be a link; both spellings are inside.
-            let inside = !paths::outside(path, self.dirs)
-                || real.iter().any(|real| paths::within(path, real));
-            inside && !paths::secret(path, self.dirs)
-        })
+        // The working directory may itself be a link; both spellings are inside.
+        let inside = |path: &str| {
+            !paths::outside(path, self.dirs) || real.iter().any(|real| paths::within(path, real))
+        };
+        // SECURITY: what has the name of a secret itself can be listed, so it may not leave either.
+        let is_away = |path: &str, place: &str| {
+            let secret = |path| paths::secret(path, self.dirs);
+            !inside(place) || secret(place) && !secret(path)
+        };
+        self.call.links.leaving(inside, is_away)
     }
 
     // INVARIANT: no rule answers a question for a person.

@@ -18,6 +18,12 @@ pub type Touched<'w, 'a> = (Access, Cow<'w, Word<'a>>);
 #[must_use]
 pub fn of_command<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
     let Some((first, words)) = argv.split_first() else { return Vec::new() };
+    // `git mv a b` moves as `mv a b` does.
+    if let (Some("git"), [sub, ..]) = (first.literal(), words)
+        && sub.literal() == Some("mv")
+    {
+        return of_command(words);
+    }
     let program = first.literal().map(base).and_then(programs::exact);
     program.map_or_else(Vec::new, |program| touched(program, &Arguments::of(program, words)))
 }

@@ -90,17 +90,21 @@ impl Links {
         self.leads.is_empty()
     }
 
-    /// Returns the first path that `stays` itself but leads to a target that does not, or to an
-    /// unknown one.
-    pub(crate) fn leaving(&self, stays: impl Fn(&str) -> bool) -> Option<&str> {
-        let leaves = |lead: &LinkTarget| match lead {
-            LinkTarget::To(places) => !places.iter().all(|place| stays(place)),
+    /// Returns the first path that `stays` itself but is led away by one of its links, or by one
+    /// that cannot be followed.
+    pub(crate) fn leaving(
+        &self,
+        stays: impl Fn(&str) -> bool,
+        is_away: impl Fn(&str, &str) -> bool,
+    ) -> Option<&str> {
+        let leaves = |path: &str, lead: &LinkTarget| match lead {
+            LinkTarget::To(places) => places.iter().any(|place| is_away(path, place)),
             LinkTarget::Unknown(_) => true,
         };
         let mut paths: Vec<&str> = self
             .leads
             .iter()
-            .filter(|(path, lead)| stays(path) && leaves(lead))
+            .filter(|(path, lead)| stays(path) && leaves(path, lead))
             .map(|(path, _)| path.as_str())
             .collect();
         // The map has no order; the same call must name the same path every time.

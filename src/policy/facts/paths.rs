@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 pub(crate) use crate::facts::paths::readings::{UNKNOWN, braces, readings};
 pub use crate::facts::paths::secrets::{
-    PatternOf, is_folder_of_secrets, keeps_secrets, may_be_secret, secret,
+    PatternOf, is_folder_of_secrets, is_folder_of_settings, keeps_secrets, may_be_secret, secret,
 };
 use crate::shell::{Word, WordKind, is_visible};
 

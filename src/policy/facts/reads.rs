@@ -158,7 +158,7 @@ fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) 
         Operands::Guarded => from(0, true, true),
         Operands::OneFile => {
             let one = words.operands.iter().all(|(word, _)| is_one_file(word));
-            one && words.operands.len() <= 1 && from(0, true, true)
+            one && !words.late && words.operands.len() <= 1 && from(0, true, true)
         }
         Operands::Pattern(given) => {
             let pattern = !words.has(given);
@@ -186,8 +186,10 @@ fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) 
 
 /// Returns true when git runs the program that checks signatures, to print or sort by what it says.
 fn checks_signatures(words: &SortedWords<'_, '_>) -> bool {
-    let mut formats =
-        words.values.iter().filter(|(name, _)| matches!(*name, "format" | "pretty" | "sort"));
+    let mut formats = words
+        .values
+        .iter()
+        .filter(|(name, _)| matches!(*name, "format" | "pretty" | "sort" | "group"));
     formats.any(|(_, format)| format.contains("%G") || format.contains("signature"))
 }
 
@@ -439,9 +441,9 @@ fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
                     || holds_settings(&cleaned)))
 }
 
-/// Returns true for a folder in which git keeps settings: an address in them may contain a token.
+/// Returns true for a folder in which git or another tool keeps settings: they may contain a token.
 fn holds_settings(path: &str) -> bool {
-    path.ends_with("/.git") || path.contains("/.git/modules")
+    paths::is_folder_of_settings(path) || path.contains("/.git/modules")
 }
 
 /// Returns true when a pattern that a program reads itself stays in the workspace and matches no
@@ -574,6 +576,22 @@ pub(super) fn scripts(operands: Operands, words: &SortedWords<'_, '_>) -> Option
 #[cfg(test)]
 mod tests {
     use crate::facts::reads::*;
+
+    #[test]
+    fn a_folder_of_settings_is_not_searched() {
+        let dirs = Directories { cwd: Some("/home/u/w"), home: Some("/home/u") };
+        let is_read = |text: &str| {
+            let value =
+                Value { text: text.to_owned(), is_path: true, is_leaf: false, access: None };
+            super::value(Kind::Grep, &value, dirs)
+        };
+        for path in [".kube", "deploy/.docker", ".git/", "./.m2"] {
+            assert!(!is_read(path), "{path}");
+        }
+        for path in ["src", "src/gh", "docs/docker"] {
+            assert!(is_read(path), "{path}");
+        }
+    }
 
     #[test]
     fn a_name_with_invisible_characters_is_not_read() {

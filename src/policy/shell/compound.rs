@@ -238,7 +238,7 @@ impl Scanner<'_> {
         self.at += self.identifier();
         let name = self.slice(from, self.at);
         self.newlines()?;
-        let mut numbers = false;
+        let (mut numbers, mut patterns) = (false, Vec::new());
         if self.keyword("in") {
             self.at += 2;
             numbers = true;
@@ -251,7 +251,7 @@ impl Scanner<'_> {
                     _ => {}
                 }
                 let from = self.at;
-                self.word()?;
+                patterns.extend(self.word()?.filter(lists_elsewhere));
                 if self.at == from {
                     return self.refuse(Doubt::Unexpected);
                 }
@@ -262,12 +262,18 @@ impl Scanner<'_> {
         // In the body, the loop has assigned it.
         self.names.assign(name);
         if !environment::harmless(name, None) {
-            // `for PATH in …` assigns like any other assignment, so it is reported as one.
             let span = from..from + name.len();
             let text = Cow::Borrowed(self.slice(from, self.at));
-            let value = Word { text, kind: WordKind::Dynamic, quoted: false, span };
-            let assigns = vec![Assign { name, value }];
+            patterns.push(Word { text, kind: WordKind::Dynamic, quoted: false, span });
+        }
+        // `for PATH in …` assigns like any other assignment, so it is reported as one, and so are
+        // the names of files elsewhere.
+        let assigns: Vec<_> = patterns.into_iter().map(|value| Assign { name, value }).collect();
+        if !assigns.is_empty() {
+            // What the words use counts for the first command of the body.
+            let environment = self.environment;
             self.push(Command { assigns, via: self.via, ..Command::default() });
+            self.environment = environment;
         }
         Ok(())
     }
@@ -281,6 +287,14 @@ impl Scanner<'_> {
             .and_then(|t| t.split_once(".."))
             .is_some_and(|(a, b)| digits(a) && b.split("..").all(digits))
     }
+}
+
+/// Returns true for a pattern that leads out of the working directory.
+fn lists_elsewhere(word: &Word<'_>) -> bool {
+    let text = &*word.text;
+    let expands = matches!(word.kind, WordKind::Glob | WordKind::Dynamic);
+    let leads = ["/", "~", "$HOME", "${HOME}"].iter().any(|start| text.starts_with(start));
+    expands && text.contains(['*', '?', '[']) && (leads || text.contains(".."))
 }
 
 // `[[ … ]]` conditions.

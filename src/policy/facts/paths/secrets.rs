@@ -145,6 +145,13 @@ pub fn is_folder_of_secrets(folder: &str) -> bool {
     folder.split('/').any(is)
 }
 
+/// Returns true for a hidden folder of which a file counts because of where it is (`.kube`).
+#[must_use]
+pub fn is_folder_of_settings(folder: &str) -> bool {
+    let name = folder.rsplit('/').next().unwrap_or(folder);
+    name.starts_with('.') && FILES.iter().any(|(folder, _)| name.eq_ignore_ascii_case(folder))
+}
+
 /// Returns true for a folder in which some file counts only because it is there: a path relative to
 /// such a folder does not tell.
 #[must_use]

@@ -170,14 +170,25 @@ pub(super) fn su<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     Unwrapped::of(Passage::DenyOnly, inner)
 }
 
-/// Looks behind `ssh [options] HOST TEXT…`.
+/// Looks behind `ssh [options] HOST [options] TEXT…`.
 pub(super) fn remote<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     const VALUES: &str = "BbcDEeFIiJLlmOopPQRSWw";
     let mut rest = args;
     let mut inner = Vec::new();
+    let mut host = None;
     while let Some((word, more)) = rest.split_first() {
+        let Some(flags) = word.text.strip_prefix('-') else {
+            if host.is_some() {
+                break;
+            }
+            (host, rest) = (Some(word), more);
+            continue;
+        };
         rest = more;
-        let Some(flags) = word.text.strip_prefix('-') else { break };
+        // Behind the host, `--` is the end of the options.
+        if flags == "-" && host.is_some() {
+            break;
+        }
         // `-o ProxyCommand=…` and `-o "ProxyCommand …"` run on this machine.
         let local = |text: &'w str| {
             let (_, command) = text.split_once(['=', ' '])?;

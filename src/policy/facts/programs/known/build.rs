@@ -5,7 +5,7 @@ use crate::facts::programs::condition::When::{
     All, Any, Has, Holds, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys, drops, options};
-use crate::facts::programs::description::{AlwaysRule, Operands, Program, Role, reading};
+use crate::facts::programs::description::{AlwaysRule, Files, Operands, Program, Role, reading};
 use crate::facts::programs::known::{
     FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES, names_outside,
 };
@@ -26,13 +26,14 @@ pub(crate) static ALL: &[Program] = &[
         .grant(AlwaysRule::words(2).options("--build --install")),
     Program::named("gcc g++ clang clang++")
         .roles(&[Role::KnownPaths])
+        .files(Files::Behind("-o"))
         .versions("--version")
         .beyond(&[
             case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
             COMPILER_STARTS,
             case(Outside("-o"), OUTSIDE),
         ]),
-    Program::named("cc c++").roles(&[Role::KnownPaths]).beyond(&[
+    Program::named("cc c++").roles(&[Role::KnownPaths]).files(Files::Behind("-o")).beyond(&[
         case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
         COMPILER_STARTS,
         case(Outside("-o"), OUTSIDE),
@@ -124,7 +125,8 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[case(options(MAN_OPTIONS, "HPpCXTZtl", "SsMLeER"), RUNS)]),
     Program::named("sfdx").grant(AlwaysRule::words(3)),
     Program::named("hg")
-        .beyond(&[case(options("--config --repository --cwd --debugger", "R", "rlmu"), RUNS)]),
+        .beyond(&[case(options("--config --repository --cwd --debugger", "R", "rlmu"), RUNS)])
+        .critical(&[destroys(Operand("strip purge"))]),
     Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),
 ];
 

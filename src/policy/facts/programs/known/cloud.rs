@@ -7,7 +7,9 @@ use crate::facts::programs::condition::When::{
     OperandStarts, Outside, Says, Second, Secret, Starts, Surely, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, LOOKS, case, destroys, options};
-use crate::facts::programs::description::{AlwaysRule, Pipe, Program, Reach, Role, Title, To};
+use crate::facts::programs::description::{
+    AlwaysRule, Pipe, Program, Reach, Role, Runs, Title, To,
+};
 use crate::facts::programs::known::databases::RUNS_SUCH;
 use crate::facts::programs::known::{
     DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE, names_outside,
@@ -51,6 +53,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DELETES_IN_A_CLOUD, COPIES_A_SECRET])
         .changes(&[judged(Operand("delete purge destroy terminate"), deletes_in_a_cloud)])
+        .runs(Runs::Elsewhere("ssh run-command"))
         .grant(AlwaysRule::words(3)),
     Program::named("oci ibmcloud aliyun").critical(&[DELETES_IN_A_CLOUD]),
     Program::named("doctl")
@@ -86,16 +89,19 @@ pub(crate) static ALL: &[Program] = &[
             NthEnds(0, ":destroy :reset :delete :clear"),
             Nth(0, "destroy"),
         ]))])
+        .runs(Runs::Elsewhere("run"))
         .grant(AlwaysRule::words(2)),
     Program::named("vercel flyctl firebase")
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DESTROYS_A_DEPLOYMENT])
+        .runs(Runs::Elsewhere("ssh"))
         .grant(AlwaysRule::words(2)),
     Program::named("now render surge").critical(&[DESTROYS_A_DEPLOYMENT]),
     Program::named("railway").critical(&[DESTROYS_A_DEPLOYMENT, destroys(Nth(0, "down"))]),
     Program::named("netlify fly wrangler")
         .beyond(&[CHANGES_A_CLOUD])
-        .critical(&[DESTROYS_A_DEPLOYMENT, RUNS_SUCH]),
+        .critical(&[DESTROYS_A_DEPLOYMENT, RUNS_SUCH])
+        .runs(Runs::Elsewhere("ssh")),
     Program::named("gh")
         .roles(&[Role::Titled])
         .versions("--version")
@@ -144,7 +150,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("tarsnap").critical(&[destroys(Has("--nuke -d"))]),
     Program::named("velero").critical(&[DELETES]),
     Program::named("duplicity").critical(&[destroys(NthStarts(0, "remove-"))]),
-    Program::named("ansible ansible-playbook ansible-console").beyond(&[RUNS_ANYTHING]),
+    Program::named("ansible").beyond(&[RUNS_ANYTHING]).runs(Runs::Package),
+    Program::named("ansible-playbook ansible-console").beyond(&[RUNS_ANYTHING]),
 ];
 
 const TERRAFORM: Program = Program::named("terraform")

@@ -52,7 +52,10 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[DELETES_FROM_A_CLUSTER])
         .runs(Runs::Elsewhere("exec run"))
         .changes(CLUSTER_CHANGES),
-    Program::named("k").beyond(CLUSTER_BEYOND).critical(&[DELETES_FROM_A_CLUSTER]),
+    Program::named("k")
+        .beyond(CLUSTER_BEYOND)
+        .critical(&[DELETES_FROM_A_CLUSTER])
+        .runs(Runs::Elsewhere("exec run")),
     Program::named("helm")
         .roles(&[Role::Titled])
         .beyond(CLUSTER_BEYOND)
@@ -60,9 +63,13 @@ pub(crate) static ALL: &[Program] = &[
         .changes(&[judged(Nth(0, "uninstall delete del un"), uninstalls)])
         .grant(AlwaysRule::words(2)),
     Program::named("kind").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
-    Program::named("minikube").critical(&[DELETES]).grant(AlwaysRule::words(2)),
+    Program::named("minikube")
+        .critical(&[DELETES])
+        .runs(Runs::Elsewhere("ssh"))
+        .grant(AlwaysRule::words(2)),
     Program::named("vagrant virsh multipass")
-        .critical(&[destroys(Operand("destroy undefine delete purge"))]),
+        .critical(&[destroys(Operand("destroy undefine delete purge"))])
+        .runs(Runs::Elsewhere("ssh exec")),
     Program::named("qm pct").critical(&[destroys(Nth(0, "destroy"))]),
     Program::named("VBoxManage vboxmanage")
         .critical(&[destroys(All(&[Nth(0, "unregistervm"), Has("--delete --delete-all")]))]),
@@ -73,8 +80,18 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("eksctl").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
     Program::named("kops k3d argocd").critical(&[DELETES]),
     Program::named("flux istioctl").critical(&[destroys(Operand("uninstall delete"))]),
-    Program::named("nomad etcdctl").critical(&[PURGES]),
-    Program::named("consul").critical(&[PURGES]).grant(AlwaysRule::words(2).three("kv")),
+    Program::named("nomad etcdctl").critical(&[PURGES]).runs(Runs::Elsewhere("exec")),
+    Program::named("consul")
+        .critical(&[PURGES])
+        .runs(Runs::Elsewhere("exec"))
+        .grant(AlwaysRule::words(2).three("kv")),
+    Program::named("adb limactl colima distrobox toolbox")
+        .critical(&[destroys(Nth(0, "delete rm"))])
+        .runs(Runs::Elsewhere("shell enter run ssh")),
+    Program::named("wsl wsl.exe")
+        .critical(&[destroys(Has("--unregister"))])
+        .runs(Runs::Package)
+        .grant(AlwaysRule::NEVER),
 ];
 
 const DOCKER: Program = Program::named("docker")

@@ -1,5 +1,6 @@
 //! Programs that copy, move, change and delete files.
 
+use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{Always, Any, Bare, Device, Not, Test, Uncertain};
@@ -475,14 +476,31 @@ fn tar(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let writes = args.short("cruA", "") || args.long("--create --append --update --delete");
     let outside = || args.values("-f --file").iter().any(|file| args.path_outside(file));
     let written = (writes && outside()).then_some(OUTSIDE);
-    runs(args).or(cluster.then_some(why)).or(written).or_else(|| archive(args))
+    let unpacks = args.short("x", "") || args.long("--extract --get");
+    let obeyed = || (unpacks && names_obeyed(args)).then_some(OBEYED);
+    runs(args).or(cluster.then_some(why)).or(written).or_else(|| archive(args)).or_else(obeyed)
 }
 
 /// Checks unzip, which unpacks into a folder.
 fn unzip(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let folders = args.values("-d");
     let outside = folders.iter().any(|folder| args.path_outside(folder));
-    runs(args).or((outside || args.has("-:")).then_some(OUTSIDE)).or_else(|| archive(args))
+    let shows = args.short("lptvzZ", "dPx");
+    let obeyed = || (!shows && names_obeyed(args)).then_some(OBEYED);
+    runs(args)
+        .or((outside || args.has("-:")).then_some(OUTSIDE))
+        .or_else(|| archive(args))
+        .or_else(obeyed)
+}
+
+const OBEYED: &str = "it unpacks what others run or obey";
+
+/// Returns true when a folder or a file to unpack is one that others run or obey.
+fn names_obeyed(args: &Arguments<'_, '_>) -> bool {
+    let folders = args.values("-C --directory --cd --one-top-level -d");
+    let names = args.operands("-C --directory -d -f --file");
+    let mut all = folders.into_iter().chain(names.iter().map(|word| &*word.text));
+    all.any(|path| obeyed::is_obeyed(path) || obeyed::hidden(path, args.dirs).is_some())
 }
 
 /// Checks 7z, which unpacks into the folder behind `-o`.

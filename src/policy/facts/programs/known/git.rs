@@ -6,7 +6,7 @@ use crate::facts::programs::condition::When::{
     self, All, Always, Any, AtLeast, Bare, First, Has, Not, Nth, Outside, Says, Starts, Sub,
     Surely, Test, Uncertain,
 };
-use crate::facts::programs::condition::{case, options, sub};
+use crate::facts::programs::condition::{case, critical, options, sub};
 use crate::facts::programs::description::{
     AlwaysRule, Depth, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
 };
@@ -14,7 +14,10 @@ use crate::facts::programs::known::names_outside;
 use crate::facts::programs::sensitive::everything;
 use crate::facts::programs::{Words, begins, listed};
 
-pub(super) static ALL: &[Program] = &[Program::named("git")
+pub(super) static ALL: &[Program] =
+    &[GIT, Program::named("git-filter-repo bfg").critical(&[critical(Always, HISTORY)])];
+
+const GIT: Program = Program::named("git")
     .roles(&[Role::Titled, Role::Many, Role::ObeysFolder])
     .global(GIT_GLOBAL)
     // Other options in front, such as `-c` and `--exec-path`, may make git run any program.
@@ -278,7 +281,7 @@ pub(super) static ALL: &[Program] = &[Program::named("git")
             .three("config remote stash")
             .never_subs("-c config filter-branch")
             .narrow(GIT_OVERWRITES),
-    )];
+    );
 
 const GIT_OVERWRITES: Words = "\
     checkout switch rm mv branch tag rebase stash worktree submodule update-ref symbolic-ref \

@@ -139,19 +139,24 @@ fn code(args: &Arguments<'_, '_>) -> Option<&'static str> {
         if fetches && (code.contains("exec(") || code.contains("eval(")) {
             return Some(FETCHED);
         }
-        let removes = [
-            "rmtree('/'",
-            "rmtree(\"/\"",
-            "rmtree('/home",
-            "rmtree(os.path.expanduser",
-            "rm -rf /",
-            "rm -rf ~",
-        ];
-        if removes.iter().any(|w| code.contains(w)) {
+        let removes = |call: &&str| code.split(call).skip(1).any(is_vast);
+        let shell = ["rm -rf /", "rm -rf ~"].iter().any(|w| code.contains(w));
+        if shell || REMOVERS.iter().any(|call| removes(&call)) {
             return Some(DELETES_ALL);
         }
     }
     None
+}
+
+/// Calls of several languages that delete a folder with everything in it.
+const REMOVERS: &[&str] = &["rmtree(", "rm_rf(", "rm_r(", "rmSync(", "remove_tree(", "rimraf("];
+
+/// Returns true when the first argument of such a call is a root or a home.
+fn is_vast(arguments: &str) -> bool {
+    let named = arguments.trim_start().trim_start_matches(['\'', '"', '`']);
+    let path = named.split(['\'', '"', '`', ')', ',']).next().unwrap_or_default();
+    let home = ["/home", "os.path.expanduser", "os.homedir", "Dir.home", "process.env.HOME"];
+    matches!(path, "/" | "~" | "~/") || home.iter().any(|start| path.starts_with(start))
 }
 
 // The shells of Windows, for the plainest patterns only.

@@ -62,6 +62,10 @@ pub(super) static ALL: &[Program] = &[
         .grant(AlwaysRule::NEVER),
     Program::named("mosh").runs(Runs::Remote).reaches(&[Reach::Host]).grant(AlwaysRule::NEVER),
     Program::named("autossh").runs(Runs::Remote),
+    // They run what they are given on many hosts, or in another system.
+    Program::named("pssh parallel-ssh pdsh clush dsh fab salt salt-ssh psexec")
+        .runs(Runs::Package)
+        .grant(AlwaysRule::NEVER),
     // `-z` only tests ports and sends nothing.
     Program::named("nc ncat netcat")
         .beyond(&[judge(probe)])
