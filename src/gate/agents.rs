@@ -548,7 +548,130 @@ fn are_alike(one: char, of_token: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
+    use crate::testkit::{ana, asked, command, gate, who};
+    use countersign_domain::By;
+    use countersign_profiles::Profile;
+    use countersign_store::{AgentLimit, testkit::engines::on_both};
+
+    #[tokio::test]
+    async fn an_agent_acts_under_its_tokens_name_and_nobody_else_does() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let stranger = || who("chat", "3", &[]);
+            let add = async |name: &str, scope, who| {
+                let (reads, limits) = (Reads::Own, AgentLimits::default());
+                gate.add_agent_token(name, reads, None, limits, scope, who).await.unwrap()
+            };
+            let whole = AgentScope::default;
+            let added = add("bot", whole(), stranger()).await;
+            assert!(matches!(added, TokenOutcome::NotAllowed(_)), "{added:?}");
+            let TokenOutcome::Done(token, Some(_)) = add("bot", whole(), ana()).await else {
+                panic!("it has no token");
+            };
+            let added = add("bot", whole(), ana()).await;
+            assert!(matches!(added, TokenOutcome::NameTaken), "{added:?}");
+            let TokenOutcome::Unfit(why) = add("B0t", whole(), ana()).await else {
+                panic!("it looks like the other");
+            };
+            assert_eq!(why, "`B0t` looks like `bot`, which has a token");
+            let elsewhere = AgentScope { target: Some("nowhere".to_owned()), ..whole() };
+            let added = add("other", elsewhere.clone(), ana()).await;
+            assert!(matches!(added, TokenOutcome::Unfit(_)), "{added:?}");
+
+            let owner = Some(Owner::by_token(&token.id));
+            let of = |agent: &str| Call { agent: agent.to_owned(), ..command("make a") };
+            let its = |agent: &str| Call { owner: owner.clone(), ..of(agent) };
+            let refused =
+                async |call: Call| gate.submit(call, false).await.unwrap_err().to_string();
+            for name in ["bot", "B0t"] {
+                let why = refused(of(name)).await;
+                assert!(why.ends_with("show that token, or use another name"), "{why}");
+            }
+            let claimed = asked(&gate, its("ana's")).await;
+            let call = &claimed.body.call;
+            assert_eq!((&*call.agent, call.claims.as_deref()), ("bot", Some("ana's")));
+            let own = asked(&gate, Call { session: "t".to_owned(), ..its("bot") }).await;
+            assert_eq!(own.body.call.claims, None);
+            let unfit = NewAgentToken {
+                id: "t2".to_owned(),
+                name: "scoped".to_owned(),
+                hash: TokenHash::of("t2"),
+                reads: Reads::Own,
+                by: By::Caller,
+                expires_at: None,
+                limits: AgentLimits::default(),
+                scope: elsewhere,
+            };
+            store.add_agent_token(unfit, 1).await.unwrap().unwrap();
+            let scoped = Call { owner: Some(Owner::by_token("t2")), ..of("scoped") };
+            let why = refused(scoped).await;
+            assert!(why.starts_with("this agent is refused: its token "), "{why}");
+
+            let revoked = gate.revoke_agent_token("bot", stranger()).await.unwrap();
+            assert!(matches!(revoked, TokenOutcome::NotAllowed(_)), "{revoked:?}");
+            let revoked = gate.revoke_agent_token("bot", ana()).await.unwrap();
+            assert!(matches!(revoked, TokenOutcome::Done(_, None)), "{revoked:?}");
+            for ask in [&claimed, &own] {
+                assert_eq!(store.ask(&ask.id).await.unwrap().unwrap().state.name(), "cancelled");
+            }
+            let why = refused(its("bot")).await;
+            assert!(why.starts_with("this agent is refused: "), "{why}");
+            // One that was stored while its token was revoked.
+            let missed = gate.own(Body { owner, ..claimed.body.clone() }, 1, None);
+            let countersign_store::Inserted::New(missed) =
+                store.insert_ask(&missed, &[]).await.unwrap()
+            else {
+                panic!("it is known");
+            };
+            assert_eq!(gate.checked(missed).await.unwrap().state.name(), "cancelled");
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_paused_agent_is_resumed_by_an_approver_and_keeps_the_asks_that_it_has() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let (reads, limits) = (Reads::Own, AgentLimits::default());
+            let added =
+                gate.add_agent_token("bot", reads, None, limits, AgentScope::default(), ana());
+            let TokenOutcome::Done(token, _) = added.await.unwrap() else { panic!("no token") };
+            let (agent, owner) = ("bot".to_owned(), Some(Owner::by_token(&token.id)));
+            let of = |text: &str| {
+                let (key, agent, owner) = (Some(text.to_owned()), agent.clone(), owner.clone());
+                Call { key, agent, owner, ..command(text) }
+            };
+            let had = asked(&gate, of("make a")).await;
+            let resumed = async |who| match gate.resume_agent("bot", who).await.unwrap() {
+                AgentResumed::Done(token) => {
+                    assert_eq!(token.pause, None);
+                    "resumed".to_owned()
+                }
+                other => format!("{other:?}").split('(').next().unwrap().to_owned(),
+            };
+            assert_eq!(resumed(ana()).await, "NotPaused");
+            for answered_no in [false, true] {
+                let pausing = gate.over_limit(&of("make b"), &token, AgentLimit::Open(1)).await;
+                assert_eq!(pausing.unwrap().verdict, Verdict::Deny);
+                let ruled = gate.submit(of("make c"), false).await.unwrap();
+                let crate::SubmitOutcome::Ruled(ruled) = ruled else { panic!("{ruled:?}") };
+                assert_eq!(ruled.verdict, Verdict::Deny);
+                assert_eq!(asked(&gate, of("make a")).await.id, had.id, "it has that ask");
+                if answered_no {
+                    let token = store.agent_token_named("bot").await.unwrap().unwrap();
+                    let ask = store.ask(&token.pause.unwrap().ask).await.unwrap().unwrap();
+                    let no = Action::Deny { reason: None, then: None };
+                    assert_eq!(gate.answer(ask, ana(), no).await.told, Told::Applied);
+                }
+                assert_eq!(resumed(who("chat", "3", &[])).await, "NotAllowed");
+                assert_eq!(resumed(ana()).await, "resumed");
+            }
+            let _ = asked(&gate, of("make c")).await;
+        })
+        .await;
+    }
 
     #[test]
     fn a_name_that_people_may_take_for_a_tokens_is_like_it_and_another_is_not() {
@@ -576,6 +699,7 @@ mod tests {
         {
             assert!(!looks_like(other, "deploy-bot"), "{other}");
         }
+        assert!(looks_like("b\u{43e}", "bo"), "half of it is the same");
         assert!(!looks_like("", "...") && !looks_like("助手体", "bot"));
     }
 }

@@ -335,9 +335,15 @@ mod tests {
             ] {
                 assert!(!spent(call.clone(), verdict, Take::Spend).await, "{call:?} {verdict}");
             }
+            let moved = Call { host: Some("other".to_owned()), ..command("make") };
+            assert!(!spent(moved, Verdict::Ask, Take::Spend).await, "another machine");
             assert!(spent(command("make"), Verdict::Ask, Take::Look).await);
-            assert!(spent(command("make"), Verdict::Ask, Take::Spend).await);
-            assert!(!spent(command("make"), Verdict::Ask, Take::Spend).await, "once");
+            let at_once = tokio::join!(
+                spent(command("make"), Verdict::Ask, Take::Spend),
+                spent(command("make"), Verdict::Ask, Take::Spend)
+            );
+            assert!(at_once.0 != at_once.1, "once: {at_once:?}");
+            assert!(!spent(command("make"), Verdict::Ask, Take::Spend).await);
         })
         .await;
     }

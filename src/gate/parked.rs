@@ -333,9 +333,15 @@ mod tests {
             std::fs::write(folder.path().join("rules.jsonc"), denied).unwrap();
             let took = gate.take_answer(&one, epoch, call("make a")).await.unwrap();
             assert!(matches!(took, TakenAnswer::Answered(_)), "{took:?}");
+            let started = async |id: &str| {
+                let ask = store.ask(id).await.unwrap().unwrap();
+                ask.answer().unwrap().execution.is_some()
+            };
+            assert!(started(&one).await);
             let epoch = resumed(&other).await;
             let took = gate.take_answer(&other, epoch, call("make b")).await.unwrap();
             assert!(matches!(took, TakenAnswer::Denied(_)), "the rules deny it by now: {took:?}");
+            assert!(!started(&other).await);
         })
         .await;
     }

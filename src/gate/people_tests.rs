@@ -3,7 +3,7 @@
 //! by their roles, and what a call has to say before anybody is asked.
 
 use crate::{
-    Gate, PauseOutcome, RoleSource, RuleSaved, SubmitError, SubmitOutcome, Told,
+    Gate, PauseOutcome, Revoked, RoleSource, RuleSaved, SubmitError, SubmitOutcome, Told,
     answer::{Action, EditStep, TextPurpose},
     approvers::Who,
     ask::{Ask, By, GrantScope, Scope, Silence, deadline::PauseMode},
@@ -17,8 +17,8 @@ use crate::{
 };
 use countersign_policy::{Rule, Verdict};
 use countersign_port::async_trait;
-use countersign_profiles::Profile;
-use countersign_store::testkit::engines::on_both;
+use countersign_profiles::{OnDeny, Profile};
+use countersign_store::{Grant, testkit::engines::on_both};
 use countersign_tokens::clock;
 use serde_json::json;
 use std::{
@@ -268,7 +268,8 @@ async fn a_change_is_judged_again_when_it_is_approved() {
         let (told, sentence) = press(propose("cargo publish x")).await;
         assert_eq!(told, Told::Unfit);
         assert!(sentence.starts_with("The rules deny that change: "), "{sentence}");
-        assert_eq!(press(propose("make b")).await.0, Told::Noted);
+        let proposed = "Proposed. The card shows the change: approve it there.".to_owned();
+        assert_eq!(press(propose("make b")).await, (Told::Noted, proposed));
 
         let denied = r#"{"shell_exec": {"*": "ask", "make b": "deny"}}"#;
         std::fs::write(folder.path().join("rules.jsonc"), denied).unwrap();
@@ -297,13 +298,26 @@ async fn a_grant_ends_the_open_asks_of_its_session_that_it_covers_where_the_syst
                 let session = format!("{profile:?} {scope:?}");
                 let first = asked(&gate, of(&session)).await;
                 let second = asked(&gate, of(&session)).await;
-                let question = asked(&gate, Call { session, ..question() }).await;
+                let edited = asked(&gate, of(&session)).await;
+                let change = Action::Words {
+                    wanted: TextPurpose::Edit,
+                    text: Some("make other".to_owned()),
+                };
+                assert_eq!(gate.answer(edited.clone(), ana(), change).await.told, Told::Noted);
+                let appeal = Call { appeal: appeal("").appeal, ..of(&session) };
+                let by_people = [
+                    asked(&gate, Call { session, ..question() }).await,
+                    asked(&gate, appeal).await,
+                    edited,
+                ];
                 let reply = gate.answer(first, ana(), Action::Approve { scope }).await;
                 assert_eq!(reply.told, Told::Applied, "{reply:?}");
                 let second = store.ask(&second.id).await.unwrap().unwrap();
                 assert_eq!(!second.is_open(), ends, "{profile:?} {scope:?}");
-                let question = store.ask(&question.id).await.unwrap().unwrap();
-                assert!(question.is_open(), "a rule that allows it answers no question");
+                for ask in &by_people {
+                    let ask = store.ask(&ask.id).await.unwrap().unwrap();
+                    assert!(ask.is_open(), "a person answers it: {ask:?}");
+                }
             }
         }
     })
@@ -335,8 +349,8 @@ async fn no_rule_answers_a_question_or_an_appeal_and_what_is_denied_stays_so() {
         let others = [Profile::Wcore, Profile::Connectonion, Profile::Molf, Profile::Ohmypi];
         for profile in others.into_iter().chain([Profile::Zeptoclaw]) {
             let (gate, _kept) = crate::testkit::gate(&store, profile, Vec::new());
-            let asked = gate.submit(question(), false).await.unwrap();
-            assert!(matches!(asked, SubmitOutcome::Asked(..)), "{profile:?}");
+            let deny = asked(&gate, question()).await.body.deny;
+            assert_eq!(deny, OnDeny::GoOn, "{profile:?}");
         }
         gate.stop();
         let refused = gate.submit(command("make a"), false).await.unwrap_err();
@@ -398,6 +412,8 @@ async fn a_resumption_approves_what_was_held_and_is_still_allowed_and_nothing_el
         let write = |text: &str| std::fs::write(folder.path().join("rules.jsonc"), text).unwrap();
         write(r#"{"shell_exec": {"*": "ask", "make *": "allow"}}"#);
         let open = asked(&gate, command("git push")).await;
+        let _counted = asked(&gate, Call::new("a", "s", "notify", json!({}))).await;
+        assert!(!gate.monotonic.is_empty());
         let switched = async |mode| match gate.pause(mode, ana()).await.unwrap() {
             PauseOutcome::Switched(_) => "switched",
             PauseOutcome::Unchanged(_) => "unchanged",
@@ -419,6 +435,140 @@ async fn a_resumption_approves_what_was_held_and_is_still_allowed_and_nothing_el
             [open_now(&held).await, open_now(&denied).await, open_now(&open).await],
             [false, true, true]
         );
+        assert!(gate.monotonic.is_empty(), "a pause is no time that people had");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rule_that_the_file_denies_is_not_stored_and_a_grant_of_it_is_void() {
+    on_both(async |store| {
+        let (gate, folder) = gate(&store, Profile::Standard, Vec::new());
+        let write = |text: &str| std::fs::write(folder.path().join("rules.jsonc"), text).unwrap();
+        let kept = |pattern: &str| {
+            let rule = Rule::allow("shell_exec", pattern);
+            Grant::new(rule, GrantScope::Always, By::Caller, 1)
+        };
+        let in_force = async || {
+            let grants = store.grants(clock::now_ms()).await.unwrap().into_iter();
+            grants.map(|it| it.rule.pattern).collect::<Vec<_>>()
+        };
+        assert!(store.save_grant(&kept("git push *")).await.unwrap());
+        // A later line outranks the deny, so the call asks.
+        write(r#"{"shell_exec": {"cargo build *": "deny", "*": "ask"}}"#);
+        let ask = asked(&gate, command("cargo build --release")).await;
+        let reply = gate.answer(ask, ana(), Action::Approve { scope: Scope::Always }).await;
+        assert_eq!(reply.told, Told::Applied, "{reply:?}");
+        let not_stored = "Approved once. The rule could not be stored: ";
+        assert!(reply.sentence.starts_with(not_stored), "{reply:?}");
+        let undo_until = reply.ask.as_ref().and_then(Ask::answer).unwrap().stored.undo_until;
+        assert_eq!(undo_until, None, "there is nothing to undo");
+        assert_eq!(in_force().await, ["git push *"]);
+
+        assert!(store.save_grant(&kept("cargo build *")).await.unwrap());
+        let _ = asked(&gate, command("cargo build --release")).await;
+        write(RULES);
+        let run = gate.submit(command("cargo build --release"), false).await.unwrap();
+        let SubmitOutcome::Ruled(ruling) = run else { panic!("{run:?}") };
+        assert_eq!(ruling.verdict, Verdict::Allow, "once the file does not deny it any more");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_revokes_what_the_file_still_allows_is_told_so() {
+    on_both(async |store| {
+        let (gate, folder) = gate(&store, Profile::Standard, Vec::new());
+        for (text, said) in [
+            (r#"{"Bash": {"make *": "allow"}}"#, "a person wrote it to rules.jsonc"),
+            (r#"{"Bash": {"make *": "ask"}}"#, "done"),
+            (r#"{"Bash": {"make": "allow"}, "read_file": {"make *": "allow"}}"#, "done"),
+        ] {
+            std::fs::write(folder.path().join("rules.jsonc"), text).unwrap();
+            let rule = Rule::allow("shell_exec", "make *");
+            let grant = Grant::new(rule, GrantScope::Always, By::Caller, 1);
+            assert!(store.save_grant(&grant).await.unwrap());
+            let stranger = gate.revoke(&grant.id, who("chat", "3", &[])).await.unwrap();
+            assert!(matches!(stranger, Revoked::NotAllowed(_)), "{stranger:?}");
+            let told = match gate.revoke(&grant.id, ana()).await.unwrap() {
+                Revoked::Done(_) => "done".to_owned(),
+                Revoked::FileKeepsIt(_, why) => why,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(told, said, "{text}");
+            assert_eq!(store.grants(clock::now_ms()).await.unwrap(), []);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_appeal_is_asked_though_its_retry_was_released_and_what_released_it_can_be_refused() {
+    on_both(async |store| {
+        let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+        let released = asked(&gate, appeal("make a")).await;
+        let once = Action::Approve { scope: Scope::Once };
+        assert_eq!(gate.answer(released.clone(), ana(), once).await.told, Told::Applied);
+        let again = asked(&gate, appeal("make a")).await;
+        let deny = Action::Deny { reason: None, then: None };
+        assert_eq!(gate.answer(again.clone(), ana(), deny).await.told, Told::Applied);
+        for (ask, noted) in [
+            (&released, Some("the approval could not be carried out: no retry".to_owned())),
+            (&again, None),
+        ] {
+            for _ in 0..2 {
+                let now = gate.refused(&ask.id, "no retry").await.unwrap().unwrap();
+                let overruled = now.answer().unwrap().overruled.clone();
+                assert_eq!(overruled.map(|it| it.verdict.reason), noted);
+            }
+        }
+        assert_eq!(gate.refused("unknown", "no retry").await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rules_file_that_is_gone_or_that_others_can_write_loosens_nothing_and_cards_say_so() {
+    use std::os::unix::fs::PermissionsExt;
+    on_both(async |store| {
+        let (gate, folder) = gate(&store, Profile::Standard, Vec::new());
+        let path = folder.path().join("rules.jsonc");
+        let mode = |mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let said = async |text: &str| {
+            let denied = gate.submit(command("cargo publish x"), false).await.unwrap();
+            let SubmitOutcome::Ruled(denied) = denied else { panic!("{denied:?}") };
+            assert_eq!(denied.verdict, Verdict::Deny);
+            asked(&gate, command(text)).await.body.rules_problem
+        };
+        assert_eq!(said("make a").await, None);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(said("make b").await, Some(format!("{} is gone", path.display())));
+        std::fs::write(&path, r#"{"*": "allow"}"#).unwrap();
+        mode(0o666);
+        let open = format!("{0} can be written by others; run `chmod go-w {0}`", path.display());
+        assert_eq!(said("make c").await, Some(open));
+        std::fs::write(&path, RULES).unwrap();
+        mode(0o600);
+        assert_eq!(said("make d").await, None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stored_grant_that_could_be_read_as_a_pattern_of_tools_covers_nothing() {
+    on_both(async |store| {
+        let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+        for tool in ["*", "shell_*", "category:*"] {
+            let grant = Grant::new(Rule::allow(tool, "*"), GrantScope::Always, By::Caller, 1);
+            assert!(store.save_grant(&grant).await.unwrap());
+            let _ = asked(&gate, command("make a")).await;
+        }
+        let whole = Grant::new(Rule::allow("shell_exec", "*"), GrantScope::Always, By::Caller, 1);
+        assert!(store.save_grant(&whole).await.unwrap());
+        let run = gate.submit(command("make a"), false).await.unwrap();
+        assert!(matches!(run, SubmitOutcome::Ruled(_)), "{run:?}");
     })
     .await;
 }

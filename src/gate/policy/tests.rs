@@ -15,6 +15,7 @@ fn a_worker_names_one_folder_and_nothing_else() {
     for name in ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a\0b", "ä", &"x".repeat(101)] {
         assert!(workers.path(Some(name)).is_err(), "{name:?}");
     }
+    assert!(workers.path(Some(&"x".repeat(100))).is_ok());
     let path = workers.path(Some("3f2a-W_1.b")).unwrap();
     assert_eq!(path, folder.path().join("workers/3f2a-W_1.b/permissions.jsonc"));
 }
