@@ -605,7 +605,9 @@ mod tests {
                 scope: elsewhere,
             };
             store.add_agent_token(unfit, 1).await.unwrap().unwrap();
-            let scoped = Call { owner: Some(Owner::by_token("t2")), ..of("scoped") };
+            let owner_of = Some(Owner::by_token("t2"));
+            let scoped = Call { agent: "scoped".to_owned(), ..command("git status") };
+            let scoped = Call { owner: owner_of, ..scoped };
             let why = refused(scoped).await;
             assert!(why.starts_with("this agent is refused: its token "), "{why}");
 

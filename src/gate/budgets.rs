@@ -10,7 +10,7 @@ use super::{
     grants::short,
 };
 use countersign_domain::GrantScope;
-use countersign_policy::{Decision, Rule, Verdict, decision::facts, effects};
+use countersign_policy::{Decision, Rule, Verdict, decision::facts};
 use countersign_port::{brief, line};
 use countersign_store::{Grant, StoreError};
 use countersign_tokens::clock;
@@ -62,7 +62,6 @@ impl Gate {
                 }
             }
         }
-        effects::worst_first(&mut effects_of_all);
         (decision.effects, decision.critical) = (effects_of_all, false);
         Ok((decision, requirements))
     }

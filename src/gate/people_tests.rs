@@ -25,6 +25,7 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
 };
+use tokio_util::sync::CancellationToken;
 
 pub(crate) fn shell(pattern: &str) -> Rule {
     Rule::allow("Bash", pattern)
@@ -292,7 +293,9 @@ async fn a_grant_ends_the_open_asks_of_its_session_that_it_covers_where_the_syst
             (Profile::Standard, "cargo build --release", true),
             (Profile::Wcore, "cargo test --release", false),
         ] {
-            let (gate, _kept) = gate(&store, profile, Vec::new());
+            let (gate, folder) = gate(&store, profile, Vec::new());
+            let all = r#"{"*": "allow", "shell_exec": "ask"}"#;
+            std::fs::write(folder.path().join("rules.jsonc"), all).unwrap();
             let of = |session: &str| Call { session: session.to_owned(), ..command(text) };
             for (scope, ends) in [(Scope::Once, false), (Scope::Always, ends)] {
                 let session = format!("{profile:?} {scope:?}");
@@ -305,7 +308,12 @@ async fn a_grant_ends_the_open_asks_of_its_session_that_it_covers_where_the_syst
                 };
                 assert_eq!(gate.answer(edited.clone(), ana(), change).await.told, Told::Noted);
                 let appeal = Call { appeal: appeal("").appeal, ..of(&session) };
+                let calls = json!({"for_s": 60, "calls": [{"tool": "shell_exec",
+                    "args": {"command": text}}]});
+                let budget = Call::new("a", &session, "budget", json!({}));
+                let budget = Call { budget: serde_json::from_value(calls).unwrap(), ..budget };
                 let by_people = [
+                    asked(&gate, budget).await,
                     asked(&gate, Call { session, ..question() }).await,
                     asked(&gate, appeal).await,
                     edited,
@@ -349,8 +357,14 @@ async fn no_rule_answers_a_question_or_an_appeal_and_what_is_denied_stays_so() {
         let others = [Profile::Wcore, Profile::Connectonion, Profile::Molf, Profile::Ohmypi];
         for profile in others.into_iter().chain([Profile::Zeptoclaw]) {
             let (gate, _kept) = crate::testkit::gate(&store, profile, Vec::new());
-            let deny = asked(&gate, question()).await.body.deny;
-            assert_eq!(deny, OnDeny::GoOn, "{profile:?}");
+            let body = asked(&gate, question()).await.body;
+            assert_eq!((body.deny, &body.effects[..]), (OnDeny::GoOn, &[][..]), "{profile:?}");
+            let session = format!("{profile:?}");
+            let blocked = Call { session, ..appeal("cargo test --release") };
+            let body = asked(&gate, blocked).await.body;
+            let stops = profile == Profile::Connectonion;
+            assert_eq!(body.deny == OnDeny::Stop, stops, "{profile:?}");
+            assert_eq!([body.always, body.exact, body.prefix], [[], [], []], "{profile:?}");
         }
         gate.stop();
         let refused = gate.submit(command("make a"), false).await.unwrap_err();
@@ -569,6 +583,41 @@ async fn a_stored_grant_that_could_be_read_as_a_pattern_of_tools_covers_nothing(
         assert!(store.save_grant(&whole).await.unwrap());
         let run = gate.submit(command("make a"), false).await.unwrap();
         assert!(matches!(run, SubmitOutcome::Ruled(_)), "{run:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_grant_that_fewer_people_made_than_a_rule_wants_allows_nothing_and_lifts_no_deny() {
+    on_both(async |store| {
+        let two = AnswerRule {
+            name: "two".to_owned(),
+            when: AskConditions { command: vec!["make *".to_owned()], ..AskConditions::default() },
+            approvals: 2,
+            ..AnswerRule::default()
+        };
+        let (gate, folder) = gate(&store, Profile::Standard, vec![two]);
+        let rules = r#"{"shell_exec": {"*": "ask", "make b": "deny"}}"#;
+        std::fs::write(folder.path().join("rules.jsonc"), rules).unwrap();
+        for pattern in ["make *", "cargo *"] {
+            let rule = Rule::allow("shell_exec", pattern);
+            let grant = Grant::new(rule, GrantScope::Always, By::Caller, 1);
+            assert!(store.save_grant(&grant).await.unwrap());
+        }
+        let small = "the answer rule two needs more than the grant that would allow it";
+        assert_eq!(asked(&gate, command("make a")).await.body.why, small);
+        for (text, verdict) in [("make b", Verdict::Deny), ("cargo test", Verdict::Allow)] {
+            let ruled = gate.submit(command(text), false).await.unwrap();
+            let SubmitOutcome::Ruled(ruled) = ruled else { panic!("{ruled:?}") };
+            assert_eq!(ruled.verdict, verdict, "{text}");
+        }
+        let stop = CancellationToken::new();
+        stop.cancel();
+        gate.allowed.keep_written(stop).await;
+        let events = store.events_after(0, 99).await.unwrap().into_iter();
+        let ruled = events.filter(|it| ["ruled", "allowed"].contains(&it.kind.as_str()));
+        let ruled: Vec<_> = ruled.map(|it| it.kind).collect();
+        assert_eq!(ruled, ["ruled", "allowed"]);
     })
     .await;
 }
