@@ -553,48 +553,57 @@ mod tests {
     use crate::testkit::{ana, asked, command, gate, who};
     use countersign_domain::By;
     use countersign_profiles::Profile;
-    use countersign_store::{AgentLimit, testkit::engines::on_both};
+    use countersign_store::{AgentLimit, Inserted, testkit::engines::on_both};
+
+    async fn added(gate: &Gate, name: &str, scope: AgentScope, who: Who) -> TokenOutcome {
+        let (reads, limits) = (Reads::Own, AgentLimits::default());
+        gate.add_agent_token(name, reads, None, limits, scope, who).await.unwrap()
+    }
+
+    /// The owner of calls that bring a token of this name.
+    async fn with_token(gate: &Gate, name: &str) -> (AgentToken, Option<Owner>) {
+        match added(gate, name, AgentScope::default(), ana()).await {
+            TokenOutcome::Done(token, Some(_)) => {
+                let owner = Owner::by_token(&token.id);
+                (*token, Some(owner))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn refused(gate: &Arc<Gate>, call: Call) -> String {
+        gate.submit(call, false).await.unwrap_err().to_string()
+    }
 
     #[tokio::test]
     async fn an_agent_acts_under_its_tokens_name_and_nobody_else_does() {
         on_both(async |store| {
             let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
-            let stranger = || who("chat", "3", &[]);
-            let add = async |name: &str, scope, who| {
-                let (reads, limits) = (Reads::Own, AgentLimits::default());
-                gate.add_agent_token(name, reads, None, limits, scope, who).await.unwrap()
-            };
-            let whole = AgentScope::default;
-            let added = add("bot", whole(), stranger()).await;
-            assert!(matches!(added, TokenOutcome::NotAllowed(_)), "{added:?}");
-            let TokenOutcome::Done(token, Some(_)) = add("bot", whole(), ana()).await else {
-                panic!("it has no token");
-            };
-            let added = add("bot", whole(), ana()).await;
-            assert!(matches!(added, TokenOutcome::NameTaken), "{added:?}");
-            let TokenOutcome::Unfit(why) = add("B0t", whole(), ana()).await else {
-                panic!("it looks like the other");
-            };
-            assert_eq!(why, "`B0t` looks like `bot`, which has a token");
-            let elsewhere = AgentScope { target: Some("nowhere".to_owned()), ..whole() };
-            let added = add("other", elsewhere.clone(), ana()).await;
-            assert!(matches!(added, TokenOutcome::Unfit(_)), "{added:?}");
-
-            let owner = Some(Owner::by_token(&token.id));
+            let (_, owner) = with_token(&gate, "bot").await;
+            let elsewhere =
+                AgentScope { target: Some("nowhere".to_owned()), ..AgentScope::default() };
+            for (name, scope, who, outcome) in [
+                ("bot", AgentScope::default(), ana(), "NameTaken"),
+                ("b-o-t", AgentScope::default(), ana(), "Unfit(\"`b-o-t` looks like `bot`"),
+                ("new", elsewhere.clone(), ana(), "Unfit(\"the token "),
+                ("new", AgentScope::default(), who("chat", "3", &[]), "NotAllowed"),
+            ] {
+                let said = format!("{:?}", added(&gate, name, scope, who).await);
+                assert!(said.starts_with(outcome), "{name}: {said}");
+            }
             let of = |agent: &str| Call { agent: agent.to_owned(), ..command("make a") };
             let its = |agent: &str| Call { owner: owner.clone(), ..of(agent) };
-            let refused =
-                async |call: Call| gate.submit(call, false).await.unwrap_err().to_string();
             for name in ["bot", "B0t"] {
-                let why = refused(of(name)).await;
+                let why = refused(&gate, of(name)).await;
                 assert!(why.ends_with("show that token, or use another name"), "{why}");
             }
-            let claimed = asked(&gate, its("ana's")).await;
-            let call = &claimed.body.call;
-            assert_eq!((&*call.agent, call.claims.as_deref()), ("bot", Some("ana's")));
-            let own = asked(&gate, Call { session: "t".to_owned(), ..its("bot") }).await;
-            assert_eq!(own.body.call.claims, None);
-            let unfit = NewAgentToken {
+            for (name, claims) in [("ana's", Some("ana's")), ("bot", None)] {
+                let session = format!("{claims:?}");
+                let call = asked(&gate, Call { session, ..its(name) }).await.body.call;
+                assert_eq!((&*call.agent, call.claims.as_deref()), ("bot", claims));
+            }
+            // What its token is for was here when it was made.
+            let scoped = NewAgentToken {
                 id: "t2".to_owned(),
                 name: "scoped".to_owned(),
                 hash: TokenHash::of("t2"),
@@ -604,29 +613,34 @@ mod tests {
                 limits: AgentLimits::default(),
                 scope: elsewhere,
             };
-            store.add_agent_token(unfit, 1).await.unwrap().unwrap();
-            let owner_of = Some(Owner::by_token("t2"));
-            let scoped = Call { agent: "scoped".to_owned(), ..command("git status") };
-            let scoped = Call { owner: owner_of, ..scoped };
-            let why = refused(scoped).await;
+            store.add_agent_token(scoped, 1).await.unwrap().unwrap();
+            let scoped = Call { owner: Some(Owner::by_token("t2")), ..command("git status") };
+            let why = refused(&gate, scoped).await;
             assert!(why.starts_with("this agent is refused: its token "), "{why}");
+        })
+        .await;
+    }
 
-            let revoked = gate.revoke_agent_token("bot", stranger()).await.unwrap();
-            assert!(matches!(revoked, TokenOutcome::NotAllowed(_)), "{revoked:?}");
-            let revoked = gate.revoke_agent_token("bot", ana()).await.unwrap();
-            assert!(matches!(revoked, TokenOutcome::Done(_, None)), "{revoked:?}");
-            for ask in [&claimed, &own] {
-                assert_eq!(store.ask(&ask.id).await.unwrap().unwrap().state.name(), "cancelled");
-            }
-            let why = refused(its("bot")).await;
+    #[tokio::test]
+    async fn who_revokes_a_token_ends_what_its_agent_asks_also_what_is_stored_meanwhile() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let (_, owner) = with_token(&gate, "bot").await;
+            let call = Call { agent: "bot".to_owned(), owner: owner.clone(), ..command("make a") };
+            let open = asked(&gate, call.clone()).await;
+            let another = asked(&gate, command("make a")).await;
+            let revoked = async |who| gate.revoke_agent_token("bot", who).await.unwrap();
+            let by_stranger = revoked(who("chat", "3", &[])).await;
+            assert!(matches!(by_stranger, TokenOutcome::NotAllowed(_)), "{by_stranger:?}");
+            let by_ana = revoked(ana()).await;
+            assert!(matches!(by_ana, TokenOutcome::Done(_, None)), "{by_ana:?}");
+            let state = async |ask: &Ask| store.ask(&ask.id).await.unwrap().unwrap().state.name();
+            assert_eq!([state(&open).await, state(&another).await], ["cancelled", "open"]);
+            let why = refused(&gate, call).await;
             assert!(why.starts_with("this agent is refused: "), "{why}");
-            // One that was stored while its token was revoked.
-            let missed = gate.own(Body { owner, ..claimed.body.clone() }, 1, None);
-            let countersign_store::Inserted::New(missed) =
-                store.insert_ask(&missed, &[]).await.unwrap()
-            else {
-                panic!("it is known");
-            };
+            let missed = gate.own(Body { owner, ..open.body }, 1, None);
+            let stored = store.insert_ask(&missed, &[]).await.unwrap();
+            let Inserted::New(missed) = stored else { panic!("{stored:?}") };
             assert_eq!(gate.checked(missed).await.unwrap().state.name(), "cancelled");
         })
         .await;
@@ -636,11 +650,8 @@ mod tests {
     async fn a_paused_agent_is_resumed_by_an_approver_and_keeps_the_asks_that_it_has() {
         on_both(async |store| {
             let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
-            let (reads, limits) = (Reads::Own, AgentLimits::default());
-            let added =
-                gate.add_agent_token("bot", reads, None, limits, AgentScope::default(), ana());
-            let TokenOutcome::Done(token, _) = added.await.unwrap() else { panic!("no token") };
-            let (agent, owner) = ("bot".to_owned(), Some(Owner::by_token(&token.id)));
+            let (token, owner) = with_token(&gate, "bot").await;
+            let agent = "bot".to_owned();
             let of = |text: &str| {
                 let (key, agent, owner) = (Some(text.to_owned()), agent.clone(), owner.clone());
                 Call { key, agent, owner, ..command(text) }
