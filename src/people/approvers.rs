@@ -570,7 +570,7 @@ pub(crate) mod tests {
         let call = |host| Call { host, ..Call::new("bot", "s", "t", serde_json::Value::Null) };
         let token = Owner::by_token("t1");
         let mut team = people();
-        team.named[0].hosts = ["laptop".to_owned()].into();
+        team.named.first_mut().unwrap().hosts = ["laptop".to_owned()].into();
         let of = |team: &People, call: &Call, owner: Option<&Owner>| {
             team.requester(call, owner).map(|person| person.name.clone())
         };
@@ -578,7 +578,7 @@ pub(crate) mod tests {
         assert_eq!(of(&team, &call(host("laptop")), None), ana);
         assert_eq!(of(&team, &call(host("build-7")), Some(&token)), None);
         assert_eq!(of(&team, &call(None), None), None);
-        team.named[0].agents = ["bot".to_owned()].into();
+        team.named.first_mut().unwrap().agents = ["bot".to_owned()].into();
         assert_eq!(of(&team, &call(None), Some(&token)), ana);
         assert_eq!(of(&team, &call(host("laptop")), None), None, "it only says that it is");
         assert_eq!(of(&team, &call(None), Some(&Owner::by("unix:agent"))), None);
