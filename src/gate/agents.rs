@@ -546,7 +546,143 @@ fn are_alike(one: char, of_token: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
+    use crate::testkit::{ana, asked, command, gate, who};
+    use countersign_domain::By;
+    use countersign_profiles::Profile;
+    use countersign_store::{AgentLimit, Inserted, testkit::engines::on_both};
+
+    async fn added(gate: &Gate, name: &str, scope: AgentScope, who: Who) -> TokenOutcome {
+        let (reads, limits) = (Reads::Own, AgentLimits::default());
+        gate.add_agent_token(name, reads, None, limits, scope, who).await.unwrap()
+    }
+
+    /// The owner of calls that bring a token of this name.
+    async fn with_token(gate: &Gate, name: &str) -> (AgentToken, Option<Owner>) {
+        match added(gate, name, AgentScope::default(), ana()).await {
+            TokenOutcome::Done(token, Some(_)) => {
+                let owner = Owner::by_token(&token.id);
+                (*token, Some(owner))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn refused(gate: &Arc<Gate>, call: Call) -> String {
+        gate.submit(call, false).await.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn an_agent_acts_under_its_tokens_name_and_nobody_else_does() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let (_, owner) = with_token(&gate, "bot").await;
+            let elsewhere =
+                AgentScope { target: Some("nowhere".to_owned()), ..AgentScope::default() };
+            for (name, scope, who, outcome) in [
+                ("bot", AgentScope::default(), ana(), "NameTaken"),
+                ("b-o-t", AgentScope::default(), ana(), "Unfit(\"`b-o-t` looks like `bot`"),
+                ("new", elsewhere.clone(), ana(), "Unfit(\"the token "),
+                ("new", AgentScope::default(), who("chat", "3", &[]), "NotAllowed"),
+            ] {
+                let said = format!("{:?}", added(&gate, name, scope, who).await);
+                assert!(said.starts_with(outcome), "{name}: {said}");
+            }
+            let of = |agent: &str| Call { agent: agent.to_owned(), ..command("make a") };
+            let its = |agent: &str| Call { owner: owner.clone(), ..of(agent) };
+            for name in ["bot", "B0t"] {
+                let why = refused(&gate, of(name)).await;
+                assert!(why.ends_with("show that token, or use another name"), "{why}");
+            }
+            for (name, claims) in [("ana's", Some("ana's")), ("bot", None)] {
+                let session = format!("{claims:?}");
+                let call = asked(&gate, Call { session, ..its(name) }).await.body.call;
+                assert_eq!((&*call.agent, call.claims.as_deref()), ("bot", claims));
+            }
+            // What its token is for was here when it was made.
+            let scoped = NewAgentToken {
+                id: "t2".to_owned(),
+                name: "scoped".to_owned(),
+                hash: TokenHash::of("t2"),
+                reads: Reads::Own,
+                by: By::Caller,
+                expires_at: None,
+                limits: AgentLimits::default(),
+                scope: elsewhere,
+            };
+            store.add_agent_token(scoped, 1).await.unwrap().unwrap();
+            let scoped = Call { owner: Some(Owner::by_token("t2")), ..command("git status") };
+            let why = refused(&gate, scoped).await;
+            assert!(why.starts_with("this agent is refused: its token "), "{why}");
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn who_revokes_a_token_ends_what_its_agent_asks_also_what_is_stored_meanwhile() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let (_, owner) = with_token(&gate, "bot").await;
+            let call = Call { agent: "bot".to_owned(), owner: owner.clone(), ..command("make a") };
+            let open = asked(&gate, call.clone()).await;
+            let another = asked(&gate, command("make a")).await;
+            let revoked = async |who| gate.revoke_agent_token("bot", who).await.unwrap();
+            let by_stranger = revoked(who("chat", "3", &[])).await;
+            assert!(matches!(by_stranger, TokenOutcome::NotAllowed(_)), "{by_stranger:?}");
+            let by_ana = revoked(ana()).await;
+            assert!(matches!(by_ana, TokenOutcome::Done(_, None)), "{by_ana:?}");
+            let state = async |ask: &Ask| store.ask(&ask.id).await.unwrap().unwrap().state.name();
+            assert_eq!([state(&open).await, state(&another).await], ["cancelled", "open"]);
+            let why = refused(&gate, call).await;
+            assert!(why.starts_with("this agent is refused: "), "{why}");
+            let missed = gate.own(Body { owner, ..open.body }, 1, None);
+            let stored = store.insert_ask(&missed, &[]).await.unwrap();
+            let Inserted::New(missed) = stored else { panic!("{stored:?}") };
+            assert_eq!(gate.checked(missed).await.unwrap().state.name(), "cancelled");
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_paused_agent_is_resumed_by_an_approver_and_keeps_the_asks_that_it_has() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let (token, owner) = with_token(&gate, "bot").await;
+            let agent = "bot".to_owned();
+            let of = |text: &str| {
+                let (key, agent, owner) = (Some(text.to_owned()), agent.clone(), owner.clone());
+                Call { key, agent, owner, ..command(text) }
+            };
+            let had = asked(&gate, of("make a")).await;
+            let resumed = async |who| match gate.resume_agent("bot", who).await.unwrap() {
+                AgentResumed::Done(token) => {
+                    assert_eq!(token.pause, None);
+                    "resumed".to_owned()
+                }
+                other => format!("{other:?}").split('(').next().unwrap().to_owned(),
+            };
+            assert_eq!(resumed(ana()).await, "NotPaused");
+            for answered_no in [false, true] {
+                let pausing = gate.over_limit(&of("make b"), &token, AgentLimit::Open(1)).await;
+                assert_eq!(pausing.unwrap().verdict, Verdict::Deny);
+                let ruled = gate.submit(of("make c"), false).await.unwrap();
+                let crate::SubmitOutcome::Ruled(ruled) = ruled else { panic!("{ruled:?}") };
+                assert_eq!(ruled.verdict, Verdict::Deny);
+                assert_eq!(asked(&gate, of("make a")).await.id, had.id, "it has that ask");
+                if answered_no {
+                    let token = store.agent_token_named("bot").await.unwrap().unwrap();
+                    let ask = store.ask(&token.pause.unwrap().ask).await.unwrap().unwrap();
+                    let no = Action::Deny { reason: None, then: None };
+                    assert_eq!(gate.answer(ask, ana(), no).await.told, Told::Applied);
+                }
+                assert_eq!(resumed(who("chat", "3", &[])).await, "NotAllowed");
+                assert_eq!(resumed(ana()).await, "resumed");
+            }
+            let _ = asked(&gate, of("make c")).await;
+        })
+        .await;
+    }
 
     #[test]
     fn a_name_that_people_may_take_for_a_tokens_is_like_it_and_another_is_not() {
@@ -574,6 +710,7 @@ mod tests {
         {
             assert!(!looks_like(other, "deploy-bot"), "{other}");
         }
+        assert!(looks_like("b\u{43e}", "bo"), "half of it is the same");
         assert!(!looks_like("", "...") && !looks_like("助手体", "bot"));
     }
 }

@@ -10,7 +10,7 @@ use super::{
     grants::short,
 };
 use countersign_domain::GrantScope;
-use countersign_policy::{Decision, Rule, Verdict, decision::facts, effects};
+use countersign_policy::{Decision, Rule, Verdict, decision::facts};
 use countersign_port::{brief, line};
 use countersign_store::{Grant, StoreError};
 use countersign_tokens::clock;
@@ -62,7 +62,6 @@ impl Gate {
                 }
             }
         }
-        effects::worst_first(&mut effects_of_all);
         (decision.effects, decision.critical) = (effects_of_all, false);
         Ok((decision, requirements))
     }
@@ -189,4 +188,162 @@ pub(super) fn grants_of(ask: &Ask, budget: &Budget, answer: &Answer, by: &By) ->
     };
     let texts = budget.calls.iter().map(|call| call.text(whole.cwd.as_deref()));
     texts.zip(whole.ahead()).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::{
+        Told,
+        answer::Action,
+        ask::{Body, Scope},
+        rules::{AnswerRule, AskConditions},
+        testkit::{ana, appeal, asked, command, gate},
+    };
+    use countersign_domain::requirement::{Exclusion, VoteCount};
+    use countersign_profiles::Profile;
+    use countersign_store::testkit::engines::on_both;
+    use serde_json::json;
+
+    fn budget(commands: &[&str]) -> Call {
+        let call = |command: &&str| json!({"tool": "shell_exec", "args": {"command": command}});
+        let calls: Vec<_> = commands.iter().map(call).collect();
+        let budget = serde_json::from_value(json!({"for_s": 60, "calls": calls})).unwrap();
+        Call { budget, ..Call::new("a", "s", "budget", json!({})) }
+    }
+
+    fn needs(approvals: u32) -> Requirement {
+        Requirement {
+            rule: "some".to_owned(),
+            group: None,
+            also: Vec::new(),
+            approvals,
+            deny: 1,
+            count: VoteCount::People,
+            exclude: Exclusion::Nobody,
+        }
+    }
+
+    fn of(call: Call, critical: bool, requirements: Vec<Requirement>) -> Ask {
+        let digest = call.digest();
+        let body = Body { critical, requirements, ..Body::new(call, "no rule") };
+        Ask::opened("one", digest, body, 0)
+    }
+
+    #[test]
+    fn what_was_approved_covers_its_call_on_its_machine_in_its_mode_under_no_harder_rule() {
+        let made = || Call {
+            host: Some("laptop".to_owned()),
+            agent_mode: Some("code".to_owned()),
+            ..command("make")
+        };
+        let ask = of(made(), false, vec![needs(2)]);
+        for (call, required, covered) in [
+            (made(), vec![], true),
+            (made(), vec![needs(1), needs(2)], true),
+            (made(), vec![needs(1), needs(3)], false),
+            (Call { host: None, ..made() }, vec![], false),
+            (Call { agent_mode: Some("plan".to_owned()), ..made() }, vec![], false),
+        ] {
+            assert_eq!(covers(&ask, &call, &required), covered, "{call:?} {required:?}");
+        }
+    }
+
+    #[test]
+    fn a_critical_call_is_released_by_an_appeal_that_was_critical_and_by_nothing_else() {
+        let released = |call, critical| is_released(&of(call, critical, Vec::new()));
+        assert!(released(appeal("rm -rf /"), true));
+        assert!(!released(appeal("rm -rf /"), false));
+        assert!(!released(command("rm -rf /"), true));
+    }
+
+    #[test]
+    fn an_approval_grants_each_call_for_its_time_and_nothing_else_grants_anything() {
+        let ask = of(budget(&["make", "git push"]), false, Vec::new());
+        let by = By::Caller;
+        let granted = |ask: &Ask, decision| {
+            let answer = Answer::new(decision, By::Caller, 5);
+            let grants = match &ask.body.call.budget {
+                Some(budget) => grants_of(ask, budget, &answer, &by),
+                None => grant_of_appeal(ask, &answer, &by),
+            };
+            let told = |it: Grant| (it.rule.pattern, it.scope, it.expires_at, it.digest);
+            grants.into_iter().map(told).collect::<Vec<_>>()
+        };
+        let grant = |text: &str, until| {
+            let digest = Some(command(text).digest());
+            (text.to_owned(), GrantScope::Budget, Some(until), digest)
+        };
+        let blocked = of(appeal("make"), false, Vec::new());
+        let both = [grant("make", 60_005), grant("git push", 60_005)];
+        assert_eq!(granted(&ask, AnswerDecision::Approve), both);
+        assert_eq!(granted(&blocked, AnswerDecision::Approve), [grant("make", 900_005)]);
+        for no in [AnswerDecision::Deny, AnswerDecision::Edit, AnswerDecision::Answer] {
+            assert_eq!(granted(&ask, no), []);
+            assert_eq!(granted(&blocked, no), []);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_budget_needs_the_answers_of_all_its_calls_and_says_what_they_touch() {
+        on_both(async |store| {
+            let rule = |name: &str, command: &str| AnswerRule {
+                name: name.to_owned(),
+                when: AskConditions { command: vec![command.to_owned()], ..Default::default() },
+                approvals: 2,
+                ..AnswerRule::default()
+            };
+            let rules = vec![rule("builds", "make *"), rule("pushes", "git push *")];
+            let (gate, _kept) = gate(&store, Profile::Standard, rules);
+            let body = asked(&gate, budget(&["make a", "rm x", "make b", "git push x"])).await.body;
+            let required: Vec<_> = body.requirements.iter().map(|it| &*it.rule).collect();
+            assert_eq!(required, ["builds", "pushes"]);
+            let effects = [
+                "deletes x",
+                "publishes to x (git push)",
+                "runs make a",
+                "runs rm",
+                "runs make b",
+                "runs git push",
+            ];
+            assert_eq!(body.effects, effects);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn only_what_would_be_asked_is_spared_by_a_grant_and_no_question_or_budget_is() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let ask = asked(&gate, budget(&["make"])).await;
+            let once = Action::Approve { scope: Scope::Once };
+            assert_eq!(gate.answer(ask, ana(), once).await.told, Told::Applied);
+            let questions = json!([{"question": "Which?", "options": []}]);
+            let questions = serde_json::from_value(questions).unwrap();
+            let digest = command("make").digest();
+            let spent = async |call: Call, verdict, take| {
+                let decision = Decision { verdict, ..facts(&call.for_policy(None)) };
+                gate.spend(&call, &decision, &digest, &[], take).await.unwrap().is_some()
+            };
+            for (call, verdict) in [
+                (command("make"), Verdict::Deny),
+                (command("make"), Verdict::Allow),
+                (Call { questions, ..command("make") }, Verdict::Ask),
+                (Call { budget: budget(&["make"]).budget, ..command("make") }, Verdict::Ask),
+            ] {
+                assert!(!spent(call.clone(), verdict, Take::Spend).await, "{call:?} {verdict}");
+            }
+            let moved = Call { host: Some("other".to_owned()), ..command("make") };
+            assert!(!spent(moved, Verdict::Ask, Take::Spend).await, "another machine");
+            assert!(spent(command("make"), Verdict::Ask, Take::Look).await);
+            let at_once = tokio::join!(
+                spent(command("make"), Verdict::Ask, Take::Spend),
+                spent(command("make"), Verdict::Ask, Take::Spend)
+            );
+            assert!(at_once.0 != at_once.1, "once: {at_once:?}");
+            assert!(!spent(command("make"), Verdict::Ask, Take::Spend).await);
+        })
+        .await;
+    }
 }

@@ -33,24 +33,25 @@ use tokio_util::sync::CancellationToken;
 /// What a saved rule has instead of an agent, where grants are listed.
 const MAKER: &str = "the Rules page";
 const SHELL: &str = "shell_exec";
-const NAMELESS: &str = "Only people who are signed in by name save rules ([[people]] in the \
+pub(super) const NAMELESS: &str = "Only people who are signed in by name save rules ([[people]] in the \
                         config, then /login to the bot). Add the line to the rules file instead.";
-const ANSWER_RULES: &str = "The config has answer rules, and a saved rule would answer alone for \
+pub(super) const ANSWER_RULES: &str = "The config has answer rules, and a saved rule would answer alone for \
                             the people whom they ask. Add the line to the rules file instead.";
-const PROFILE: &str = "Rules can be saved with the profile `standard` only.";
-const ALLOWS_ONLY: &str = "Only a rule that allows is saved here, as Always saves one. Add the \
+pub(super) const PROFILE: &str = "Rules can be saved with the profile `standard` only.";
+pub(super) const ALLOWS_ONLY: &str = "Only a rule that allows is saved here, as Always saves one. Add the \
                            line to the rules file instead.";
-const ONE_STAR: &str = "A rule is saved with one `*`, at the end and behind a blank, such as \
+pub(super) const ONE_STAR: &str = "A rule is saved with one `*`, at the end and behind a blank, such as \
                         `cargo build *`. Add other patterns to the rules file.";
 const WHOLE_TOOL: &str = "Of a tool without commands the whole tool is saved, with the pattern \
                           `*`. Add other patterns to the rules file.";
-const CRITICAL: &str = "Such calls are critical: they ask every time, whatever a rule says.";
-const ALLOWED: &str = "Such calls are allowed already, so there is nothing to save.";
-const TOO_WIDE: &str = "That is wider than Always goes. Name more of the command, or add the line \
+pub(super) const CRITICAL: &str =
+    "Such calls are critical: they ask every time, whatever a rule says.";
+pub(super) const ALLOWED: &str = "Such calls are allowed already, so there is nothing to save.";
+pub(super) const TOO_WIDE: &str = "That is wider than Always goes. Name more of the command, or add the line \
                         to the rules file.";
-const NEVER: &str = "No rule is saved for such calls: each asks. A line in the rules file may \
+pub(super) const NEVER: &str = "No rule is saved for such calls: each asks. A line in the rules file may \
                      still allow them.";
-const PAUSED: &str = "Everything is paused: no rule is saved until somebody resumes.";
+pub(super) const PAUSED: &str = "Everything is paused: no rule is saved until somebody resumes.";
 /// How long uses are counted before they are written.
 const TOGETHER: Duration = Duration::from_secs(5);
 /// How many different rules and sessions are counted until then. What is beyond is not counted.

@@ -22,10 +22,14 @@ mod load;
 mod pairing;
 mod parked;
 mod pause;
+#[cfg(test)]
+mod people_tests;
 mod policy;
 mod reviews;
 mod steps;
 mod submit;
+#[cfg(test)]
+mod testkit;
 #[cfg(test)]
 mod vote_tests;
 mod waiting;

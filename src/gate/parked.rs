@@ -233,3 +233,130 @@ fn why_not(ask: &Ask, call: &Call, digest: &str) -> Option<String> {
         (None, _) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::{
+        Told,
+        answer::Action,
+        ask::{Body, By, Scope, Undone},
+        testkit::{ana, asked, command, gate, pause},
+    };
+    use countersign_profiles::Profile;
+    use countersign_store::testkit::engines::on_both;
+    use serde_json::json;
+
+    /// A call by this id at its agent.
+    fn under(id: &str) -> Call {
+        let (meta, cwd) = (Some(json!({"tool_use_id": id})), Some("/srv".to_owned()));
+        Call { meta, cwd, ..command("make a") }
+    }
+
+    fn closed(state: State) -> Ask {
+        let call = under("t1");
+        Ask { state, ..Ask::opened("one", call.digest(), Body::new(call, "no rule"), 0) }
+    }
+
+    #[test]
+    fn an_answer_is_for_the_call_that_was_shown_and_for_one_start_of_it() {
+        let answer = |decision| Answer::new(decision, By::Caller, 1);
+        let yes = answer(Decision::Approve);
+        let mut undone = yes.clone();
+        undone.stored.undone = Some(Undone { at: 2, by: By::Caller });
+        let execution = Execution { started_at: 2, as_call: Some("t1".to_owned()), end: None };
+        let started = Answer { execution: Some(execution), ..yes.clone() };
+        let changed = "a person was asked about another call: make this one again";
+        let moved = "a person was asked about this call in /srv, and the run goes on in an unknown \
+                     folder: make it again, with its folder";
+        let other = Call { cwd: Some("/srv".to_owned()), ..command("make b") };
+        let elsewhere = Call { cwd: None, ..under("t1") };
+        let answered = State::Answered;
+        for (state, call, why, starts) in [
+            (answered(yes.clone()), under("t1"), None, true),
+            (answered(yes.clone()), under("t2"), None, true),
+            (answered(answer(Decision::Edit)), under("t1"), None, true),
+            (answered(answer(Decision::Deny)), under("t1"), None, false),
+            (answered(answer(Decision::Answer)), under("t1"), None, false),
+            (State::Expired(yes.clone()), under("t1"), None, false),
+            (answered(yes.clone()), other, Some(changed), true),
+            (answered(yes), elsewhere, Some(moved), true),
+            (answered(undone), under("t1"), Some("its approval was undone"), true),
+            (answered(started.clone()), under("t1"), None, false),
+            (answered(started), under("t2"), Some("its approval was used before"), false),
+        ] {
+            let ask = closed(state);
+            let said = why_not(&ask, &call, &call.digest());
+            assert_eq!((said.as_deref(), may_start(&ask)), (why, starts), "{ask:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_parked_run_goes_on_with_an_answer_once_it_has_one_and_nothing_is_paused() {
+        on_both(async |store| {
+            let (gate, folder) = gate(&store, Profile::Standard, Vec::new());
+            let run: ParkedRun =
+                serde_json::from_value(json!({"cwd": "/srv", "after_s": 60})).unwrap();
+            let not_now = |why: &str| RunResumption::NotNow(why.to_owned());
+            let still = |why: &str| TakenAnswer::StillParked(why.to_owned());
+            let call = |text: &str| Call { session: text.to_owned(), ..command(text) };
+            let approved = async |text: &str| {
+                let ask = asked(&gate, call(text)).await;
+                assert_eq!(gate.parked_until(&ask, 5), Some(5 + PARKED_MS));
+                assert_eq!(gate.park(&ask.id, &run).await.unwrap(), ParkedRunOutcome::Parked);
+                let waits = "its call still waits for an answer";
+                assert_eq!(gate.resume_run(&ask.id).await.unwrap(), not_now(waits));
+                let took = gate.take_answer(&ask.id, 1, call(text)).await.unwrap();
+                assert_eq!(took, still(waits));
+                let parked = store.ask(&ask.id).await.unwrap().unwrap();
+                let once = Action::Approve { scope: Scope::Once };
+                assert_eq!(gate.answer(parked, ana(), once).await.told, Told::Applied);
+                ask.id
+            };
+            let (one, other) = (approved("make a").await, approved("make b").await);
+            let runs = gate.parked_runs().await.unwrap();
+            assert_eq!(runs.iter().map(|(_, ask)| &ask.id).collect::<Vec<_>>(), [&one, &other]);
+
+            let resumed = async |id: &str| match gate.resume_run(id).await.unwrap() {
+                RunResumption::Granted(epoch, _) => epoch,
+                other => panic!("{other:?}"),
+            };
+            let epoch = resumed(&one).await;
+            pause(&store).await;
+            assert_eq!(gate.resume_run(&other).await.unwrap(), not_now("everything is paused"));
+            let took = gate.take_answer(&one, epoch, call("make a")).await.unwrap();
+            assert_eq!(took, still("everything is paused"));
+            store.end_pause(&By::Caller, clock::now_ms()).await.unwrap();
+
+            let denied = r#"{"shell_exec": {"*": "ask", "make b": "deny"}}"#;
+            std::fs::write(folder.path().join("rules.jsonc"), denied).unwrap();
+            let took = gate.take_answer(&one, epoch, call("make a")).await.unwrap();
+            assert!(matches!(took, TakenAnswer::Answered(_)), "{took:?}");
+            let started = async |id: &str| {
+                let ask = store.ask(id).await.unwrap().unwrap();
+                ask.answer().unwrap().execution.is_some()
+            };
+            assert!(started(&one).await);
+            let epoch = resumed(&other).await;
+            let took = gate.take_answer(&other, epoch, call("make b")).await.unwrap();
+            assert!(matches!(took, TakenAnswer::Denied(_)), "the rules deny it by now: {took:?}");
+            assert!(!started(&other).await);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_run_that_is_given_up_asks_nobody_any_more() {
+        on_both(async |store| {
+            let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
+            let run = serde_json::from_value(json!({"cwd": "/srv", "after_s": 60})).unwrap();
+            let ask = asked(&gate, command("make a")).await;
+            assert_eq!(gate.park(&ask.id, &run).await.unwrap(), ParkedRunOutcome::Parked);
+            assert!(gate.drop_parked(&ask.id).await.unwrap());
+            assert!(!gate.drop_parked(&ask.id).await.unwrap());
+            assert_eq!(store.ask(&ask.id).await.unwrap().unwrap().state.name(), "cancelled");
+        })
+        .await;
+    }
+}

@@ -134,14 +134,11 @@ impl Gate {
             return Ok(None);
         }
         let mut ruling = it.decide().await?;
-        it.restrict(&mut ruling).await?;
-        it.hold(&mut ruling).await?;
         if ruling.decision.verdict == Verdict::Allow {
             ruling.decision.verdict = Verdict::Ask;
         }
-        let Ruling { decision, given, held, .. } = &ruling;
-        if *held
-            || decision.verdict == Verdict::Deny
+        let Ruling { decision, given, .. } = &ruling;
+        if decision.verdict == Verdict::Deny
             || it.denied_before(decision).await?.is_some()
             || self.store.pause().await?.is_some()
         {
@@ -160,9 +157,7 @@ impl Gate {
         let id = ids::ask_id();
         let it = Submission::identify(self, &id, call, false).await?;
         let held = it.of_a_paused_agent().await?.map(|denial| denial.reason);
-        let mut ruling = it.decide().await?;
-        it.restrict(&mut ruling).await?;
-        let Decision { verdict, reason, .. } = ruling.decision;
+        let Decision { verdict, reason, .. } = it.decide().await?.decision;
         let denied = (verdict == Verdict::Deny).then_some(reason);
         Ok(Rechecked { call: it.call, digest: it.digest, held, denied })
     }

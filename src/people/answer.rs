@@ -621,7 +621,9 @@ mod tests {
             question,
             options: options.iter().copied().collect(),
         };
-        assert_eq!(unfit(&asked, submit(1, &[1, 99])), "There is no such option.");
+        for none in [2, 99] {
+            assert_eq!(unfit(&asked, submit(1, &[1, none])), "There is no such option.");
+        }
         assert!(unfit(&asked, submit(1, &[])).starts_with("Nothing is chosen yet"));
         let single = unfit(&questions(), submit(0, &[0]));
         assert_eq!(single, "There is no such option.", "it takes one choice");
@@ -637,6 +639,8 @@ mod tests {
         assert_eq!(asked, Ok(Change::WantText("One?".into())));
         let empty = unfit(&questions(), Action::Text { question: 0, text: Some(" \n".into()) });
         assert_eq!(empty, "The answer is empty; nothing was changed.");
+        let other = unfit(&questions(), Action::Text { question: 1, text: Some("neither".into()) });
+        assert_eq!(other, "That question has been answered already; the card shows the next one.");
         let asked = go(&questions(), Action::Text { question: 0, text: Some("neither".into()) });
         assert_eq!(asked.progress.answered, [QuestionAnswer::Text("neither".into())]);
     }
@@ -713,6 +717,10 @@ mod tests {
         for wrong in [&[2][..], &[0, usize::MAX]] {
             assert!(matches!(parts(wrong), Err(Refusal::Unfit(_))), "{wrong:?}");
         }
+        let mut three = ask.clone();
+        three.body.always.push(Rule::allow("t", "three"));
+        let some = apply(&three, &approver(), Action::ApproveParts(vec![2, 0, 2]), 10);
+        assert_eq!(scope_and_parts(some), (Some(Scope::Always), Some(vec![0, 2])));
         let none = apply(&permission(false), &approver(), Action::ApproveParts(vec![]), 10);
         assert!(matches!(none, Err(Refusal::Unfit(_))));
         assert_eq!(apply(&ask, &approver(), Action::Look, 10), Ok(Change::Nothing));

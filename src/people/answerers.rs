@@ -365,6 +365,9 @@ mod tests {
         assert_eq!(problems(&Requirement { approvals: 3, ..deploys() }).len(), 1);
         let accounts = Requirement { approvals: 3, count: VoteCount::Accounts, ..deploys() };
         assert_eq!(problems(&accounts), Vec::<String>::new());
+        let each = "; each account counts; not the one who asks";
+        assert!(required_by(&accounts).contains(each), "{}", required_by(&accounts));
+        assert!(!required_by(&deploys()).contains("each account counts"));
         let one = Requirement { approvals: 1, group: Some("none".to_owned()), ..deploys() };
         assert_eq!(problems(&one), Vec::<String>::new(), "somebody may join it");
     }

@@ -565,6 +565,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn whose_agent_calls_is_known_by_its_token_and_by_its_machine_only_where_nobody_has_agents() {
+        let host = |host: &str| Some(host.to_owned());
+        let call = |host| Call { host, ..Call::new("bot", "s", "t", serde_json::Value::Null) };
+        let token = Owner::by_token("t1");
+        let mut team = people();
+        team.named.first_mut().unwrap().hosts = ["laptop".to_owned()].into();
+        let of = |team: &People, call: &Call, owner: Option<&Owner>| {
+            team.requester(call, owner).map(|person| person.name.clone())
+        };
+        let ana = Some("Ana".to_owned());
+        assert_eq!(of(&team, &call(host("laptop")), None), ana);
+        assert_eq!(of(&team, &call(host("build-7")), Some(&token)), None);
+        assert_eq!(of(&team, &call(None), None), None);
+        team.named.first_mut().unwrap().agents = ["bot".to_owned()].into();
+        assert_eq!(of(&team, &call(None), Some(&token)), ana);
+        assert_eq!(of(&team, &call(host("laptop")), None), None, "it only says that it is");
+        assert_eq!(of(&team, &call(None), Some(&Owner::by("unix:agent"))), None);
+        let other = Call { agent: "other".to_owned(), ..call(host("laptop")) };
+        assert_eq!(of(&team, &other, Some(&token)), None);
+    }
+
+    #[test]
     fn quiet_hours_hold_everything_but_what_they_except() {
         let hours = |from: i8, until: i8| Hours {
             from: jiff::civil::time(from, 0, 0, 0),

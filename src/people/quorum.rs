@@ -204,6 +204,9 @@ mod tests {
             assert_eq!([may(&known, "1"), may(&known, "2")], [false, true], "{name}");
             assert!(decides(&known, "2"), "{name}");
         }
+        let by_name = with(somebody("Ana", "1", None));
+        assert_eq!([may(&by_name, "1"), may(&by_name, "2")], [false, true], "without a machine");
+        assert!(decides(&by_name, "2"));
         // Whose machine it was is not known any more: either may be them, so both have to agree.
         let gone = with(somebody("Dora", "1", None));
         assert_eq!([may(&gone, "1"), may(&gone, "2")], [true, true]);

@@ -608,9 +608,23 @@ async fn without_a_rules_file_only_what_the_built_in_rules_hold_is_kept_from_the
             let call = ruled_only("");
             Call { tool: "Write".into(), args: json!({"file_path": path, "content": ""}), ..call }
         };
+        let questions = json!([{"question": "Which?", "options": []}]);
+        let questions = serde_json::from_value(questions).unwrap();
+        let budget = json!({"for_s": 60, "calls": [{"tool": "shell_exec",
+            "args": {"command": "make b"}}]});
+        let budget = Call {
+            budget: serde_json::from_value(budget).unwrap(),
+            rules_only: true,
+            ..Call::new("a", "s", "budget", json!({}))
+        };
+        let question =
+            Call { questions, rules_only: true, ..Call::new("a", "s", "ask_user", json!({})) };
         for (call, wanted) in [
             (ruled_only("make a"), "left"),
             (command("make a"), "asked"),
+            (Call { rules_only: true, ..appeal("make a") }, "asked"),
+            (question, "asked"),
+            (budget, "asked"),
             (ruled_only("rm -rf /"), "asked"),
             (ruled_only("eval \"$(cat x)\""), "asked"),
             (file("/home/ana/shop/a"), "left"),
@@ -719,6 +733,9 @@ async fn a_key_names_one_call_and_its_caller_comes_back_to_its_ask_whatever_was_
         let keyed = |key: &str, text: &str| Call { key: Some(key.into()), ..command(text) };
         let id = submitted(&gate, keyed("k", "make a")).await.unwrap();
         assert_eq!(submitted(&gate, keyed("k", "make a")).await, Ok(id.clone()));
+        let blocked = Call { key: Some("b".into()), ..appeal("make a") };
+        let appealed = submitted(&gate, blocked.clone()).await.unwrap();
+        assert_eq!(submitted(&gate, blocked).await, Ok(appealed), "its own appeal, not another's");
         let other = gate.submit(keyed("k", "make b"), false).await.unwrap_err();
         assert_eq!(
             other.to_string(),

@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 
 fn workers(folder: &Path) -> Workers {
@@ -15,6 +15,7 @@ fn a_worker_names_one_folder_and_nothing_else() {
     for name in ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a\0b", "ä", &"x".repeat(101)] {
         assert!(workers.path(Some(name)).is_err(), "{name:?}");
     }
+    assert!(workers.path(Some(&"x".repeat(100))).is_ok());
     let path = workers.path(Some("3f2a-W_1.b")).unwrap();
     assert_eq!(path, folder.path().join("workers/3f2a-W_1.b/permissions.jsonc"));
 }
@@ -49,6 +50,27 @@ fn a_broken_file_of_a_new_worker_allows_nothing() {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "{ \"*\": \"allow\", ").unwrap();
     assert!(workers.current(&path, &[]).is_err());
+}
+
+#[test]
+fn what_a_person_wrote_is_a_workers_file_without_what_grants_have_added() {
+    let text = r#"{"shell_exec": {"*": "ask", "make *": "allow", "git push *": "deny"}}"#;
+    let granted = [Rule::allow("shell_exec", "make *")];
+    let patterns = |text: &str| {
+        let rules = by_hand(text, "rules", None, &granted)?;
+        Some(rules.iter().map(|rule| rule.pattern.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(patterns(text), Some(vec!["*".to_owned(), "git push *".to_owned()]));
+    assert_eq!(patterns("{"), None);
+}
+
+#[test]
+fn the_built_in_rules_decide_where_the_standard_has_no_file_and_nowhere_else() {
+    for (profile, built_in) in [(Profile::Standard, true), (Profile::Wcore, false)] {
+        let policy = Policy::open(profile, None, None, Guardrail::default(), false).unwrap();
+        let Policy::Native(native) = policy else { panic!("{profile:?} has no file") };
+        assert_eq!(native.is_built_in(), built_in, "{profile:?}");
+    }
 }
 
 mod known {
