@@ -141,7 +141,7 @@ fn code(args: &Arguments<'_, '_>) -> Option<&'static str> {
         }
         let removes = |call: &&str| code.split(call).skip(1).any(is_vast);
         let shell = ["rm -rf /", "rm -rf ~"].iter().any(|w| code.contains(w));
-        if shell || REMOVERS.iter().any(|call| removes(&call)) {
+        if shell || REMOVERS.iter().any(removes) {
             return Some(DELETES_ALL);
         }
     }
