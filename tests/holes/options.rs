@@ -57,6 +57,8 @@ async fn row_2_no_option_of_a_wrapper_hides_a_command_from_the_built_in_rules() 
         "ionice --pi 1 ls",
         "setsid --x ls",
         "nohup --x ls",
+        // At a terminal it writes nohup.out.
+        "nohup ls",
         "command -x ls",
         "ls | xargs --max-a echo touch",
         "ls | xargs --d echo touch",
@@ -84,7 +86,7 @@ async fn row_2_no_option_of_a_wrapper_hides_a_command_from_the_built_in_rules() 
         "nice -n 5 ls",
         "nice --adj=5 ls",
         "nice -5 ls",
-        "nohup ls",
+        "nohup ls | head",
         "stdbuf -oL -e0 cat x",
         "stdbuf --out=L cat x",
         "ls | xargs --no-run-if-empty -n 1 echo",
