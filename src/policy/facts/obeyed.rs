@@ -1,5 +1,8 @@
 //! Files that other programs run or obey without asking; all of them are listed here.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::{ends, listed};
 use crate::facts::shorten;
@@ -191,7 +194,7 @@ pub fn is_obeyed(path: &str) -> bool {
     named_here(path)
         || path.split('/').any(|part| listed(MORE_FOLDERS, part))
         || NESTED.split(' ').any(nested)
-        || listed(MORE_NAMES, name)
+        || more_names().contains(name)
         || ends(ENDS, name)
         || STARTS.iter().any(spans)
 }
@@ -228,6 +231,12 @@ pub fn hidden(path: &str, dirs: Directories<'_>) -> Option<String> {
     let (project, path) = (paths::workspace(dirs)?, paths::clean(path, dirs));
     let below = path.strip_prefix(&*project)?.strip_prefix('/')?;
     below.split('/').find(hides).map(str::to_owned)
+}
+
+/// The longest list, which each written path is looked up in.
+fn more_names() -> &'static HashSet<&'static str> {
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MORE_NAMES.split(' ').collect());
+    &NAMES
 }
 
 // The programs that run or follow such a file without asking.
