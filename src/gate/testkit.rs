@@ -22,8 +22,33 @@ use std::{collections::BTreeMap, sync::Arc};
 pub(crate) const RULES: &str = r#"{"shell_exec": {"*": "ask", "cargo publish *": "deny",
     "git status": "allow"}, "mcp__db__list": "ask", "ask_user": "allow"}"#;
 
+/// What a daemon decides by: this policy, one room for its asks, and nobody who may answer.
+pub(crate) fn choices(policy: Policy) -> Choices {
+    let room = Audience { adapter: "chat".into(), target: "room".into(), thread_idle_ms: None };
+    let settings = GateSettings {
+        late_yes_s: 86_400,
+        timeout_ms: 300_000,
+        on_timeout: OnTimeout::Deny,
+        mode: None,
+        home: None,
+        host: "here".into(),
+        daemon: "one".into(),
+        inbox: String::new(),
+        limits: Limits::default(),
+        keep_ms: 60_000,
+    };
+    Choices {
+        policy: Arc::new(policy),
+        approvers: Approvers::default(),
+        audience: vec![room],
+        routes: Routes::default(),
+        reviews: Vec::new(),
+        settings,
+    }
+}
+
 /// A daemon with one named person (Ana, `chat` 1), a person without a name (`chat` 2), a group of
-/// whoever has the role 7 of `radio`, and these answer rules.
+/// those who have the role 7 of `radio`, and these answer rules.
 pub(crate) fn gate(
     store: &Store,
     profile: Profile,
@@ -39,33 +64,14 @@ pub(crate) fn gate(
     let ana = NamedPerson { name: "Ana".to_owned(), identities, groups, ..NamedPerson::default() };
     let roles = BTreeMap::from([("radio".to_owned(), ["7".to_owned()].into())]);
     let groups = vec![RoleGroup { name: "ops".to_owned(), roles }];
-    let settings = GateSettings {
-        late_yes_s: 60,
-        timeout_ms: 300_000,
-        on_timeout: OnTimeout::Approve(vec!["notify".into()]),
-        mode: None,
-        home: None,
-        host: "here".into(),
-        daemon: "one".into(),
-        inbox: String::new(),
-        limits: Limits::default(),
-        keep_ms: 60_000,
-    };
     let approvers = Approvers {
         people: People { named: vec![ana], groups },
         rules,
         ..Approvers::of_chat("chat", Members::people(["2"]))
     };
-    let audience =
-        vec![Audience { adapter: "chat".into(), target: "room".into(), thread_idle_ms: None }];
-    let choices = Choices {
-        policy: Arc::new(policy),
-        approvers,
-        audience,
-        routes: Routes::default(),
-        reviews: Vec::new(),
-        settings,
-    };
+    let mut choices = Choices { approvers, ..choices(policy) };
+    choices.settings.late_yes_s = 60;
+    choices.settings.on_timeout = OnTimeout::Approve(vec!["notify".into()]);
     (Gate::new(store.clone(), choices), folder)
 }
 

@@ -5,9 +5,7 @@
 mod events;
 mod reference;
 
-use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, SubmitOutcome, Told,
-};
+use crate::{Audience, Choices, Gate, Policy, SubmitOutcome, Told, testkit};
 use countersign_domain::{Ask, Decision, Scope, State};
 use countersign_people::{
     answer::Action,
@@ -81,29 +79,13 @@ fn choices(setup: &VoteSetup, rules: &[VoteRule]) -> Choices {
         ..TargetRoute::default()
     };
     let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
-    let settings = GateSettings {
-        late_yes_s: 86_400,
-        timeout_ms: DEADLINE * MINUTE,
-        on_timeout: OnTimeout::Deny,
-        mode: None,
-        home: None,
-        host: "here".into(),
-        daemon: "one".into(),
-        limits: Limits::default(),
-        keep_ms: MINUTE,
-        inbox: String::new(),
-    };
     let audience =
         vec![Audience { adapter: "letters".into(), target: "room".into(), thread_idle_ms: None }];
     let routes = Routes { list: vec![route], ..Routes::default() };
-    Choices {
-        policy: Arc::new(policy.unwrap()),
-        approvers,
-        audience,
-        routes,
-        reviews: Vec::new(),
-        settings,
-    }
+    let usual = testkit::choices(policy.unwrap());
+    let mut choices = Choices { approvers, audience, routes, ..usual };
+    choices.settings.timeout_ms = DEADLINE * MINUTE;
+    choices
 }
 
 async fn pressed(gate: &Arc<Gate>, ask: Ask, press: &VotePress, action: Action) -> Heard {

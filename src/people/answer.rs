@@ -349,7 +349,7 @@ impl<'a> Attempt<'a> {
         options: &BTreeSet<usize>,
     ) -> Result<Change, Refusal> {
         let asked = self.current(question)?;
-        // FAIL-CLOSED: one option that is none spoils the answer; it is not left out.
+        // FAIL-CLOSED: one option that does not exist spoils the answer; it is not left out.
         if !asked.multi_select || options.iter().any(|at| *at >= asked.options.len()) {
             return unfit("There is no such option.");
         }

@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Take, Told,
+    Choices, Gate, GateSettings, Policy, SubmitOutcome, Take, Told,
     answer::Action,
     approvers::{Approvers, Local, Who},
-    routes::Routes,
+    testkit,
 };
 use countersign_domain::{
     Scope,
@@ -42,33 +42,17 @@ fn gate_with(
     rules: Option<&std::path::Path>,
 ) -> Arc<Gate> {
     let policy = Policy::open(Profile::Standard, rules, None, Guardrail::default(), false);
-    let settings = GateSettings {
+    let approvers = Approvers { local: Local::On, ..Approvers::default() };
+    let mut choices = Choices { approvers, ..testkit::choices(policy.unwrap()) };
+    choices.settings = GateSettings {
         late_yes_s: 3_600,
         timeout_ms,
         on_timeout: OnTimeout::Approve(vec!["notify".into()]),
-        mode: None,
-        home: None,
-        host: "here".into(),
         daemon: daemon.into(),
-        inbox: String::new(),
-        limits: Limits::default(),
         keep_ms: MINUTES,
+        ..choices.settings
     };
-    let approvers = Approvers { local: Local::On, ..Approvers::default() };
-    let audience =
-        vec![Audience { adapter: "chat".into(), target: "room".into(), thread_idle_ms: None }];
-    let policy = Arc::new(policy.unwrap());
-    Gate::new(
-        store.clone(),
-        Choices {
-            policy,
-            approvers,
-            audience,
-            routes: Routes::default(),
-            reviews: Vec::new(),
-            settings,
-        },
-    )
+    Gate::new(store.clone(), choices)
 }
 
 async fn ask(gate: &Arc<Gate>) -> String {

@@ -3,11 +3,12 @@
 //! in order, after its time, and none when the ask is closed.
 
 use crate::{
-    Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, SubmitOutcome,
+    Choices, Gate, Policy, SubmitOutcome,
     approvers::{Approvers, Local, Who},
     ask::{deadline::PauseMode, plan::PlannedTarget},
     routes::Routes,
     routes::{RouteEscalation, RouteTarget, TargetRoute},
+    testkit,
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
@@ -60,26 +61,11 @@ fn routes(remind: &[i64], escalate: i64) -> Routes {
 
 fn gate(store: &Store, routes: &Routes) -> Arc<Gate> {
     let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
-    let settings = GateSettings {
-        late_yes_s: 86_400,
-        timeout_ms: DEADLINE * MINUTE,
-        on_timeout: OnTimeout::Deny,
-        mode: None,
-        home: None,
-        host: "here".into(),
-        daemon: "one".into(),
-        limits: Limits::default(),
-        keep_ms: MINUTE,
-        inbox: String::new(),
-    };
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
-    let audience =
-        vec![Audience { adapter: "chat".into(), target: "room".into(), thread_idle_ms: None }];
-    let (policy, routes) = (Arc::new(policy.unwrap()), routes.clone());
-    Gate::new(
-        store.clone(),
-        Choices { policy, approvers, audience, routes, reviews: Vec::new(), settings },
-    )
+    let routes = routes.clone();
+    let mut choices = Choices { approvers, routes, ..testkit::choices(policy.unwrap()) };
+    choices.settings.timeout_ms = DEADLINE * MINUTE;
+    Gate::new(store.clone(), choices)
 }
 
 fn somebody() -> Who {

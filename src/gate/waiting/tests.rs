@@ -1,9 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
-use crate::{
-    Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome, approvers::Approvers,
-    call::Call, routes::Routes,
-};
+use crate::{Choices, Gate, Policy, SubmitOutcome, call::Call, testkit};
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
 use countersign_store::{Database, Store};
@@ -18,30 +15,10 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
     let rules = folder.join("permissions.jsonc");
     let rules =
         Policy::open(Profile::Standard, Some(&rules), None, Guardrail::default(), false).unwrap();
-    let settings = GateSettings {
-        late_yes_s: 86_400,
-        timeout_ms: 300_000,
-        on_timeout: OnTimeout::Deny,
-        mode: None,
-        home: None,
-        host: "here".into(),
-        daemon: daemon.into(),
-        inbox: String::new(),
-        limits: crate::Limits::default(),
-        keep_ms: 1,
-    };
-    let (policy, approvers, audience) = (Arc::new(rules), Approvers::default(), Vec::new());
-    Gate::new(
-        store.clone(),
-        Choices {
-            policy,
-            approvers,
-            audience,
-            routes: Routes::default(),
-            reviews: Vec::new(),
-            settings,
-        },
-    )
+    let mut choices = Choices { audience: Vec::new(), ..testkit::choices(rules) };
+    choices.settings.daemon = daemon.into();
+    choices.settings.keep_ms = 1;
+    Gate::new(store.clone(), choices)
 }
 
 /// An ask whose daemon knows of no caller any more, and does nothing about it.
