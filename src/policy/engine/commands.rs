@@ -362,8 +362,8 @@ impl<'r> Judge<'r, '_> {
         (hit, found)
     }
 
-    /// Asks where `nohup` may write `nohup.out`, as it does at a terminal: the class of reading
-    /// calls does not cover that.
+    /// Asks where output may end in a file of the wrapper's own: the class of reading calls does not
+    /// cover that.
     fn keeps_output(
         &self,
         argv: &[Word<'_>],
@@ -371,13 +371,16 @@ impl<'r> Judge<'r, '_> {
         at: At<'_, '_>,
     ) -> PartDecision<'r> {
         let command = at.command;
-        let is_nohup = argv.first().and_then(Word::literal).map(base) == Some("nohup");
         let unnamed = inner.rule.is_none_or(|rule| rule.pattern.is_reads());
         let piped = matches!(command.pipe, PipePosition::First | PipePosition::Middle);
         let is_output = |redirect: &Redirect<'_>| {
             redirect.op.writes() && redirect.fd.is_none_or(|descriptor| descriptor == 1)
         };
-        if is_nohup && unnamed && !piped && !command.redirects.iter().any(is_output) {
+        if programs::keeps_output(argv)
+            && unnamed
+            && !piped
+            && !command.redirects.iter().any(is_output)
+        {
             self.ask(|| [&quote(argv), " may write nohup.out."].concat())
         } else {
             PartDecision::allow(None)
@@ -781,8 +784,7 @@ impl<'r> Judge<'r, '_> {
             }
             _ => path,
         };
-        let obeyed =
-            |path: &String| obeyed::is_obeyed(path) || obeyed::hidden(path, self.dirs).is_some();
+        let obeyed = |path: &String| obeyed::is_obeyed_or_hidden(path, self.dirs);
         let mut paths = all.flat_map(written).map(here).filter(obeyed);
         // A rule that names the file without a wildcard covers it.
         let unnamed = |path: &String| {

@@ -18,12 +18,6 @@ pub type Touched<'w, 'a> = (Access, Cow<'w, Word<'a>>);
 #[must_use]
 pub fn of_command<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
     let Some((first, words)) = argv.split_first() else { return Vec::new() };
-    // `git mv a b` moves as `mv a b` does.
-    if let (Some("git"), [sub, ..]) = (first.literal(), words)
-        && sub.literal() == Some("mv")
-    {
-        return of_command(words);
-    }
     let program = first.literal().map(base).and_then(programs::exact);
     program.map_or_else(Vec::new, |program| touched(program, &Arguments::of(program, words)))
 }
@@ -35,6 +29,10 @@ fn touched<'w, 'a>(program: &Program, args: &Arguments<'w, 'a>) -> Vec<Touched<'
     };
     match program.files {
         Files::Unknown => Vec::new(),
+        Files::As(sub) if args.words.first().and_then(Word::literal) == Some(sub) => {
+            of_command(args.words)
+        }
+        Files::As(_) => Vec::new(),
         Files::Each { access, skip, values } => all(access, skip, values),
         Files::Edited => {
             let edits = args.flag("i") || args.long("--in-place");

@@ -199,6 +199,13 @@ pub fn is_obeyed(path: &str) -> bool {
         || STARTS.iter().any(spans)
 }
 
+/// Returns true for files that others run or obey, and for those that they may: what is hidden in
+/// the project.
+#[must_use]
+pub(crate) fn is_obeyed_or_hidden(path: &str, dirs: Directories<'_>) -> bool {
+    is_obeyed(path) || hidden(path, dirs).is_some()
+}
+
 /// Returns true for a pattern that may stand for such a file: `Makefil?`, `{package,x}.json`.
 #[must_use]
 pub(crate) fn may_be_obeyed(pattern: &str) -> bool {

@@ -20,14 +20,23 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
-use crate::facts::programs::description::Program;
+use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::known::FAMILIES;
 use crate::shell::Word;
 
 /// Returns true for a program that obeys settings in its working folder.
 pub(crate) fn obeys_folder(argv: &[Word<'_>]) -> bool {
+    is(argv, Role::ObeysFolder)
+}
+
+/// Returns true for a wrapper that may write the output of its command to a file of its own.
+pub(crate) fn keeps_output(argv: &[Word<'_>]) -> bool {
+    is(argv, Role::KeepsOutput)
+}
+
+fn is(argv: &[Word<'_>], role: Role) -> bool {
     let program = argv.first().and_then(|first| exact(base(&first.text)));
-    program.is_some_and(|program| program.is(description::Role::ObeysFolder))
+    program.is_some_and(|program| program.is(role))
 }
 
 // Finds the description of a program by its name.

@@ -194,6 +194,8 @@ pub(crate) enum Role {
     Many,
     /// Obeys settings in its working folder, which may make it run programs.
     ObeysFolder,
+    /// At a terminal it writes the output of what it runs to a file of its own.
+    KeepsOutput,
     /// Its description says which of its options may name files outside the project.
     KnownPaths,
 }
@@ -411,6 +413,8 @@ pub enum Access {
 pub(crate) enum Files {
     /// None that are known.
     Unknown,
+    /// This sub-command's are those of the program of that name (`git mv`).
+    As(&'static str),
     /// Every operand behind the first `skip`; `values` are options whose next word is not an
     /// operand.
     Each { access: Access, skip: usize, values: Words },

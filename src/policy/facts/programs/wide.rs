@@ -72,6 +72,8 @@ fn changes_files(program: &Program) -> bool {
     match program.files {
         // A grant of find covers none of its actions.
         Files::Unknown | Files::Each { access: Access::Read, .. } | Files::Searched => false,
+        // Its grant is narrow for such sub-commands.
+        Files::As(_) => false,
         Files::Each { .. }
         | Files::Edited
         | Files::Transfer(_)

@@ -500,7 +500,7 @@ fn names_obeyed(args: &Arguments<'_, '_>) -> bool {
     let folders = args.values("-C --directory --cd --one-top-level -d");
     let names = args.operands("-C --directory -d -f --file");
     let mut all = folders.into_iter().chain(names.iter().map(|word| &*word.text));
-    all.any(|path| obeyed::is_obeyed(path) || obeyed::hidden(path, args.dirs).is_some())
+    all.any(|path| obeyed::is_obeyed_or_hidden(path, args.dirs))
 }
 
 /// Checks 7z, which unpacks into the folder behind `-o`.

@@ -8,7 +8,7 @@ use crate::facts::programs::condition::When::{
 };
 use crate::facts::programs::condition::{case, critical, options, sub};
 use crate::facts::programs::description::{
-    AlwaysRule, Depth, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
+    AlwaysRule, Depth, Files, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
 };
 use crate::facts::programs::known::names_outside;
 use crate::facts::programs::sensitive::everything;
@@ -19,6 +19,7 @@ pub(super) static ALL: &[Program] =
 
 const GIT: Program = Program::named("git")
     .roles(&[Role::Titled, Role::Many, Role::ObeysFolder])
+    .files(Files::As("mv"))
     .global(GIT_GLOBAL)
     // Other options in front, such as `-c` and `--exec-path`, may make git run any program.
     .plain("--no-pager --no-optional-locks --literal-pathspecs")

@@ -21,7 +21,10 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("timeout gtimeout").options(syntax::TIMEOUT).runs(Runs::Behind(TIMEOUT)),
     Program::named("nice").options(syntax::NICE).runs(Runs::Behind(PLAIN)),
     Program::named("ionice").options(syntax::IONICE).runs(Runs::Behind(IONICE)),
-    Program::named("nohup").options(syntax::NOHUP).runs(Runs::Behind(PLAIN)),
+    Program::named("nohup")
+        .roles(&[Role::KeepsOutput])
+        .options(syntax::NOHUP)
+        .runs(Runs::Behind(PLAIN)),
     Program::named("setsid").options(syntax::SETSID).runs(Runs::Behind(PLAIN)),
     Program::named("noglob nocorrect").options(syntax::PLAIN).runs(Runs::Behind(PLAIN)),
     Program::named("builtin")
