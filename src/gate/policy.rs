@@ -7,7 +7,7 @@ use countersign_policy::{
     file::{self, FileError},
     tools::canonical,
 };
-use countersign_profiles::{EvaluationContext, Profile, System, WorkerFiles};
+use countersign_profiles::{EvaluationContext, Profile, System};
 use countersign_tokens::file::{Replacement, Rights, read};
 use std::{
     collections::HashMap,
@@ -109,14 +109,14 @@ impl Policy {
         guardrail: Guardrail,
         compat: bool,
     ) -> Result<Self, String> {
-        match (profile, file, profile.worker_files()) {
+        match (profile, file, profile.worker_seed()) {
             (Profile::Standard, Some(file), _) => {
                 let system = profile.open(None, "the built-in rules", home.as_deref(), compat)?;
                 Ok(Self::Rules(Box::new(RulesFile::open(file, home, guardrail)?), system.into()))
             }
-            (_, Some(file), Some(files)) => {
+            (_, Some(file), Some(seed)) => {
                 let system = profile.open(None, "the built-in rules", home.as_deref(), compat)?;
-                let workers = Workers::open(profile, files, file, home, guardrail, compat)?;
+                let workers = Workers::open(profile, seed, file, home, guardrail, compat)?;
                 Ok(Self::Workers(Box::new(workers), system.into()))
             }
             _ => {
@@ -432,7 +432,8 @@ fn cannot_read(path: &Path, error: &io::Error) -> String {
 #[derive(Debug)]
 pub struct Workers {
     profile: Profile,
-    files: WorkerFiles,
+    /// What every file starts with.
+    seed: &'static str,
     /// The file for calls that name no worker; the folder of the others is beside it.
     main: PathBuf,
     home: Option<String>,
@@ -477,7 +478,7 @@ impl Workers {
     /// When the main file is there and cannot be read, is open to others, or holds an error.
     pub fn open(
         profile: Profile,
-        files: WorkerFiles,
+        seed: &'static str,
         main: &Path,
         home: Option<String>,
         guardrail: Guardrail,
@@ -485,7 +486,7 @@ impl Workers {
     ) -> Result<Self, String> {
         let workers = Self {
             profile,
-            files,
+            seed,
             main: main.to_owned(),
             home,
             guardrail,
@@ -523,12 +524,7 @@ impl Workers {
     /// A sentence; then the file is as it was.
     pub(super) fn append(&self, worker: Option<&str>, rules: &[Rule]) -> Result<(), String> {
         self.edit(&self.path(worker)?, |text| {
-            if !self.compat {
-                return file::append(text, rules).map_err(|error| error.to_string());
-            }
-            let Some(Rule { tool, .. }) = rules.first() else { return Ok(text.to_owned()) };
-            let patterns: Vec<&str> = rules.iter().map(|rule| rule.pattern.as_str()).collect();
-            Ok((self.files.remember)(text, tool, &patterns, self.home.as_deref()))
+            file::append(text, rules).map_err(|error| error.to_string())
         })
     }
 
@@ -584,7 +580,7 @@ impl Workers {
     /// none.
     fn first(&self, path: &Path, granted: &[Rule]) -> Result<LastGood<Worker>, String> {
         if stamp(path).map_err(|why| cannot_read(path, &why))? == Stamp::Missing {
-            replace(path, self.files.seed)
+            replace(path, self.seed)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             let file = path.display();
             tracing::info!(%file, "a worker's rules start as the profile's defaults");
@@ -596,7 +592,7 @@ impl Workers {
     /// somebody made up leave nothing behind.
     fn clear_away(&self, path: &Path) {
         let _nobody_writes = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if fs::read_to_string(path).is_ok_and(|text| text == self.files.seed) {
+        if fs::read_to_string(path).is_ok_and(|text| text == self.seed) {
             // A folder that holds anything else stays.
             let folder = path.parent().unwrap_or(path);
             let _ = fs::remove_file(path).and_then(|()| fs::remove_dir(folder));
@@ -625,7 +621,7 @@ impl Workers {
     ) -> Result<(), String> {
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let text = read(path).map_err(|error| cannot_read(path, &error))?;
-        let text = text.unwrap_or_else(|| self.files.seed.to_owned());
+        let text = text.unwrap_or_else(|| self.seed.to_owned());
         let changed = change(&text)?;
         self.profile.open(Some(&changed), &name(path), self.home.as_deref(), self.compat)?;
         replace(path, &changed).map_err(|error| format!("cannot write {}: {error}", path.display()))

@@ -17,9 +17,7 @@ pub use check::rules_of;
 pub use countersign_domain::{
     DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };
-pub use system::{
-    CallEnd, EvaluationContext, Grants, ModeTurn, Prefix, Profile, System, WorkerFiles,
-};
+pub use system::{CallEnd, EvaluationContext, Grants, ModeTurn, Prefix, Profile, System};
 
 use countersign_policy::{
     agent_mode, call::Call, decision::Decision, guardrail::GuardrailHit, tools, verdict::Verdict,

@@ -11,9 +11,8 @@ use countersign_policy::{
     tools::Kind,
 };
 
-use crate::molf::{self, file};
 use crate::wcore::paths::Roots;
-use crate::{OnDeny, PromptBehaviour, connectonion, ohmypi, standard, wcore, zeptoclaw};
+use crate::{OnDeny, PromptBehaviour, connectonion, molf, ohmypi, standard, wcore, zeptoclaw};
 
 /// A profile with its own configuration.
 pub trait System: fmt::Debug + Send + Sync {
@@ -124,16 +123,11 @@ impl Profile {
         }
     }
 
-    /// Returns how the rules files of workers start and grow; `None` when workers have no file of
-    /// their own.
+    /// Returns the text that the rules file of every worker starts with; `None` when workers have no
+    /// file of their own.
     #[must_use]
-    pub fn worker_files(self) -> Option<WorkerFiles> {
-        match self {
-            Self::Molf => Some(file::WORKER_FILES),
-            Self::Standard | Self::Wcore | Self::Connectonion | Self::Ohmypi | Self::Zeptoclaw => {
-                None
-            }
-        }
+    pub fn worker_seed(self) -> Option<&'static str> {
+        (self == Self::Molf).then_some(molf::DEFAULT)
     }
 
     /// Returns the profile's name.
@@ -244,14 +238,4 @@ pub struct Prefix {
     pub text: String,
     /// The category of tools that it applies to.
     pub category: String,
-}
-
-/// The start and growth of such files.
-#[derive(Clone, Copy, Debug)]
-pub struct WorkerFiles {
-    /// The text that every worker's file starts with.
-    pub seed: &'static str,
-    /// Returns the text of a file with an allow for each pattern of a tool, as the profile's own
-    /// system writes it. Takes the text, the tool, its patterns and the home folder.
-    pub remember: fn(&str, &str, &[&str], Option<&str>) -> String,
 }

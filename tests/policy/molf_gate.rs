@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use countersign_policy::{Call, Decision, Guardrail, Rule, Rules, Verdict};
-use countersign_profiles::molf::{approval_id, file};
+use countersign_profiles::molf::{DEFAULT, approval_id};
 use countersign_profiles::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 use serde::Serialize;
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl MolfGate {
     /// Returns the text of a worker's file: molf's defaults until another one is set.
     #[must_use]
     pub fn file(&self, worker: &str) -> &str {
-        self.files.get(worker).map_or(file::DEFAULT, String::as_str)
+        self.files.get(worker).map_or(DEFAULT, String::as_str)
     }
 
     /// Sets a subagent's own rules for its session; a deny among them is a veto.
@@ -61,7 +61,7 @@ impl MolfGate {
         worker: &str,
         now_ms: i64,
     ) -> Result<Decision, String> {
-        self.files.entry(worker.to_owned()).or_insert_with(|| file::DEFAULT.to_owned());
+        self.files.entry(worker.to_owned()).or_insert_with(|| DEFAULT.to_owned());
         let none = SessionRules::default();
         self.rule(call, self.sessions.get(session).unwrap_or(&none), worker, now_ms)
     }
@@ -160,13 +160,7 @@ impl MolfGate {
     /// the intended effect, if so.
     fn remember(&mut self, pending: &PendingApproval, now_ms: i64) -> Option<String> {
         let rules = &pending.always;
-        let text = self.file(&pending.worker);
-        let after = if self.compat {
-            let patterns: Vec<&str> = rules.iter().map(|rule| rule.pattern.as_str()).collect();
-            Ok(file::remember(text, &pending.call.tool, &patterns, self.home.as_deref()))
-        } else {
-            countersign_policy::file::append(text, rules)
-        };
+        let after = countersign_policy::file::append(self.file(&pending.worker), rules);
         match after {
             Ok(after) => self.set_file(&pending.worker, after),
             Err(error) => return Some(error.to_string()),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use countersign_policy::{Call, Guardrail, Verdict};
-use countersign_profiles::molf::{approval_id, file};
+use countersign_profiles::molf::{DEFAULT, approval_id};
 use countersign_profiles::rules_of;
 use countersign_profiles::{CallEnd, EvaluationContext, Grants, Profile};
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ fn files_are_seeded_read_each_time_and_left_alone() {
     let ls = Call::shell("ls -la");
     let verdict = |gate: &mut MolfGate| gate.evaluate(&ls, "s", "w", 0).unwrap().verdict;
     case("missing file is seeded");
-    assert_eq!((verdict(&mut gate), gate.file("w")), (Verdict::Ask, file::DEFAULT));
+    assert_eq!((verdict(&mut gate), gate.file("w")), (Verdict::Ask, DEFAULT));
     case("file is read on every evaluation");
     let text = "{ \"shell_exec\": { \"ls *\": \"allow\" }, \"read_file\": { \"~/s\": \"deny\" } }";
     gate.set_file("w", text);
@@ -167,12 +167,10 @@ fn a_dead_rule_behind_a_catch_all_is_told() {
 }
 
 #[test]
-fn a_pipeline_is_remembered_whole_and_under_compat_by_its_last_command() {
+fn a_pipeline_is_remembered_whole_under_compat_too() {
     let pipeline = Call::shell("cat a | grep b | wc -l");
-    for (compat, stored) in [
-        (false, json!({"*": "ask", "cat *": "allow", "grep *": "allow", "wc *": "allow"})),
-        (true, json!({"*": "ask", "wc *": "allow"})),
-    ] {
+    let stored = json!({"*": "ask", "cat *": "allow", "grep *": "allow", "wc *": "allow"});
+    for compat in [false, true] {
         let mut gate = MolfGate::new(compat, None);
         let ruling = gate.evaluate(&pipeline, "s", "w", 0).unwrap();
         let id = gate.ask(pipeline.clone(), "s", "w", &ruling, 1);

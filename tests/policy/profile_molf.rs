@@ -2,13 +2,14 @@
 //! `tests/vectors/002-molf`, strict (`want` where it stands, else `expect`) and with `compat`
 //! (`expect`).
 
+use countersign_policy::file::append;
 use countersign_policy::glob::Glob;
-use countersign_policy::{Rule, Rules, always};
-use countersign_profiles::Profile;
+use countersign_policy::paths::expand_home;
+use countersign_policy::{Rule, Rules, Verdict, always};
 use countersign_profiles::check::Options;
 use countersign_profiles::molf::commands::{Piece, pieces};
-use countersign_profiles::molf::file;
-use countersign_profiles::molf::ruleset::{PermissionSetting, Ruleset, evaluate, expand};
+use countersign_profiles::molf::ruleset::{Covers, Ruleset, evaluate};
+use countersign_profiles::{Profile, molf, rules_of};
 use serde_json::{Value, json};
 
 const HOME: &str = "/home/u";
@@ -93,7 +94,7 @@ fn each(file: &'static str, mut test: impl FnMut(Mode, &Value, &mut Tally)) {
 /// The configuration of a row; molf's own defaults where it says `DEFAULT`.
 fn config(row: &Value) -> Value {
     match row.as_str() {
-        Some("DEFAULT") => Value::String(file::DEFAULT.to_owned()),
+        Some("DEFAULT") => Value::String(molf::DEFAULT.to_owned()),
         _ => row.clone(),
     }
 }
@@ -134,17 +135,24 @@ fn rules() {
 #[test]
 fn rules_as_molf_evaluates_them() {
     for row in rows("rules.jsonl") {
-        let set = |value: &Value| match config(value) {
-            Value::Object(config) => Ruleset::from_config(&config, None),
-            text => file::load(text.as_str().unwrap_or_default(), None),
+        let rules = rules_of(&config(&row["rules"]), "rules", None);
+        let Ok(rules) = rules else {
+            assert_eq!(row["want"], "error", "{row}");
+            continue;
         };
-        let (rules, runtime) = (set(&row["rules"]), row.get("runtime").map(set));
-        let layers: Vec<&Ruleset> = std::iter::once(&rules).chain(&runtime).collect();
+        let runtime = row.get("runtime").map(|rules| rules_of(rules, "runtime", None).unwrap());
+        let layers: Vec<Ruleset> =
+            std::iter::once(&rules).chain(&runtime).map(|rules| set(rules, None)).collect();
         let piece = |text: &&str| Piece { text: (*text).to_owned(), always: (*text).to_owned() };
         let pieces: Vec<Piece> = strings(&row["patterns"]).iter().map(piece).collect();
-        let action = evaluate(row["tool"].as_str().unwrap(), &pieces, &layers).unwrap();
-        assert_eq!(json!(action), row["expect"], "{row}");
+        let tool = row["tool"].as_str().unwrap();
+        let (verdict, _) = evaluate(tool, &pieces, Covers::Text, &layers);
+        assert_eq!(json!(verdict), row["expect"], "{row}");
     }
+}
+
+fn set(rules: &Rules, home: Option<&str>) -> Ruleset {
+    Ruleset::of(rules, home, 0)
 }
 
 #[test]
@@ -172,9 +180,9 @@ fn globs() {
             Mode::Strict => Glob::parse(glob)
                 .map_or_else(|_| Value::from("refused"), |glob| json!(glob.matches(&piece.text))),
             Mode::Compat => {
-                let rules = Ruleset::new([PermissionSetting::from(&rule)], Some("$HOME"));
-                evaluate("tool", &[piece], &[&rules])
-                    .map_or_else(|_| Value::from("error"), |a| json!(json!(a) == "allow"))
+                let rules = [set(&Rules::from_grants(&[rule]), Some("$HOME"))];
+                let (verdict, _) = evaluate("tool", &[piece], Covers::Text, &rules);
+                json!(verdict == Verdict::Allow)
             }
         };
         tally.see(row, mode.wanted(row, "match"), &got);
@@ -231,38 +239,30 @@ fn shell_pieces_are_those_of_molf() {
 #[test]
 fn home_directories() {
     for row in rows("expand.jsonl") {
-        let expanded = expand(row["pattern"].as_str().unwrap(), Some(HOME));
+        let expanded = expand_home(row["pattern"].as_str().unwrap(), Some(HOME));
         assert_eq!(json!(expanded.replace(HOME, "{home}")), row["expanded"], "{row}");
     }
 }
 
 fn flat(rules: &Ruleset) -> Value {
-    let flat = |rule: &PermissionSetting| {
-        json!([rule.permission, rule.pattern.replace(HOME, "{home}"), rule.action])
-    };
-    rules.settings().map(flat).collect()
+    let flat = |rule: &Rule| json!([rule.tool, rule.pattern.replace(HOME, "{home}"), rule.verdict]);
+    rules.rules().map(flat).collect()
 }
 
 /// The rules of a file as `open` reads it, as `[tool, pattern, action]`.
 fn read(mode: Mode, text: &str) -> Result<Value, String> {
-    match mode {
-        Mode::Compat => Ok(flat(&file::load(text, Some(HOME)))),
-        Mode::Strict => {
-            Profile::Molf.open(Some(text), "permissions.jsonc", Some(HOME), false)?;
-            let text = if text == "{}" { file::DEFAULT } else { text };
-            let rules = Rules::parse(text, "permissions.jsonc", Some(HOME)).unwrap();
-            Ok(flat(&Ruleset::of(&rules, Some(HOME), 0)))
-        }
-    }
+    let compat = mode == Mode::Compat;
+    Profile::Molf.open(Some(text), "permissions.jsonc", Some(HOME), compat)?;
+    let text = if text == "{}" { molf::DEFAULT } else { text };
+    Ok(flat(&set(&Rules::parse(text, "permissions.jsonc", Some(HOME)).unwrap(), Some(HOME))))
 }
 
 #[test]
 fn configurations() {
     each("config_convert.jsonl", |mode, row, tally| {
         if row.get("direction").is_some() {
-            let rules: Vec<PermissionSetting> =
-                row["rules"].as_array().unwrap().iter().map(setting).collect();
-            let config = Value::Object(Ruleset::new(rules, None).to_config());
+            let rules: Vec<Rule> = row["rules"].as_array().unwrap().iter().map(rule).collect();
+            let config: Value = serde_json::from_str(&append("{}", &rules).unwrap()).unwrap();
             return tally.see(row, &row["config"], &config);
         }
         let text = match row.get("config") {
@@ -280,8 +280,8 @@ fn configurations() {
             }
             (Some(_), None, _) if mode == Mode::Strict => json!("refused"),
             (_, Some(rules), _) => rules.clone(),
-            (_, None, Value::String(_)) => flat(&file::defaults(Some(HOME))),
-            (_, None, Value::Object(config)) => flat(&Ruleset::from_config(config, None)),
+            (_, None, Value::String(_)) => read(mode, molf::DEFAULT).unwrap(),
+            (_, None, config @ Value::Object(_)) => read(mode, &config.to_string()).unwrap(),
             _ if row.get("accepted").is_some() => json!([["glob", "*", "allow"]]),
             // A comment's sign within a string is part of the string, whatever is made of it.
             _ if mode == Mode::Strict => json!("refused"),
@@ -295,24 +295,20 @@ fn configurations() {
     });
 }
 
-fn setting(flat: &Value) -> PermissionSetting {
-    serde_json::from_value(json!({
-        "permission": flat[0], "pattern": flat[1], "action": flat[2],
-    }))
-    .unwrap()
+/// A rule of `[tool, pattern, action]`.
+fn rule(flat: &Value) -> Rule {
+    serde_json::from_value(json!({ "tool": flat[0], "pattern": flat[1], "verdict": flat[2] }))
+        .unwrap()
 }
 
 #[test]
 fn rules_that_a_denial_names() {
     for row in rows("matching_rules.jsonl") {
-        let flat: Vec<&Value> = row["rules"].as_array().unwrap().iter().collect();
-        let rules = Ruleset::new(flat.iter().map(|rule| setting(rule)), None);
+        let all: Vec<Rule> = row["rules"].as_array().unwrap().iter().map(rule).collect();
+        let rules = set(&Rules::from_rules(&all), None);
         let found = rules.matching(row["tool"].as_str().unwrap(), row["pattern"].as_str().unwrap());
-        let found: Vec<usize> = found
-            .unwrap()
-            .into_iter()
-            .map(|found| flat.iter().position(|rule| setting(rule) == *found).unwrap())
-            .collect();
+        let found: Vec<usize> =
+            found.map(|found| all.iter().position(|rule| rule == found).unwrap()).collect();
         assert_eq!(json!(found), row["matches"], "{row}");
     }
 }
@@ -322,22 +318,18 @@ fn files_after_always() {
     each("persistence.jsonl", |mode, row, tally| {
         let Some(before) = row.get("before") else { return };
         // The vectors write a list's rules short.
+        let short =
+            |rule: &Value| json!({ "permission": rule[0], "pattern": rule[1], "action": rule[2] });
         let before = match before.as_array() {
-            Some(rules) => rules.iter().map(|rule| json!(setting(rule))).collect(),
+            Some(rules) => rules.iter().map(short).collect(),
             None => before.clone(),
         };
-        let patterns = strings(&row["add"]);
-        let after = match mode {
-            Mode::Compat => {
-                file::remember(&before.to_string(), "shell_exec", &patterns, Some(HOME))
-            }
-            Mode::Strict => {
-                let rules: Vec<Rule> =
-                    patterns.iter().map(|pattern| Rule::allow("shell_exec", *pattern)).collect();
-                countersign_policy::file::append(&before.to_string(), &rules)
-                    .unwrap_or_else(|error| json!(error.to_string()).to_string())
-            }
-        };
+        let rules: Vec<Rule> = strings(&row["add"])
+            .iter()
+            .map(|pattern| Rule::allow("shell_exec", *pattern))
+            .collect();
+        let after = append(&before.to_string(), &rules)
+            .unwrap_or_else(|error| json!(error.to_string()).to_string());
         let text: String = after.lines().filter(|line| !line.starts_with("//")).collect();
         let got: Value = serde_json::from_str(&text.replace(HOME, "{home}")).unwrap();
         let want = row.get("want").filter(|want| want.is_object() && mode == Mode::Strict);
@@ -354,7 +346,9 @@ fn files_after_always() {
 #[test]
 fn files_as_molf_writes_them() {
     for row in rows("serialize.jsonl") {
-        let text = file::serialize(row["config"].as_object().unwrap());
+        let rules = Rules::parse(&row["config"].to_string(), "config", None).unwrap();
+        let rules: Vec<Rule> = rules.iter().cloned().collect();
+        let text = append("{}", &rules).unwrap();
         let several = row["contains"].as_array().cloned();
         for part in several.unwrap_or_else(|| vec![row["contains"].clone()]) {
             assert!(text.contains(part.as_str().unwrap()), "{row}\n{text}");
@@ -363,8 +357,6 @@ fn files_as_molf_writes_them() {
             assert!(!text.contains(part), "{row}\n{text}");
         }
     }
-    let config = file::defaults(None).to_config();
-    assert_eq!(file::serialize(&config), file::DEFAULT);
 }
 
 #[test]

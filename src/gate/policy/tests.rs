@@ -4,8 +4,8 @@ use super::*;
 fn workers(folder: &Path) -> Workers {
     let main = folder.join("permissions.jsonc");
     let profile = Profile::Molf;
-    let files = profile.worker_files().unwrap();
-    Workers::open(profile, files, &main, None, Guardrail::default(), false).unwrap()
+    let seed = profile.worker_seed().unwrap();
+    Workers::open(profile, seed, &main, None, Guardrail::default(), false).unwrap()
 }
 
 #[test]

@@ -1,32 +1,21 @@
 //! The exact texts for molf's model.
 
-use countersign_policy::call::Call;
-use serde_json::json;
+use countersign_policy::{call::Call, rules::Rule};
+use serde_json::{Value, json};
 
 use crate::CallEnd;
 use crate::molf::commands::Piece;
-use crate::molf::ruleset::{PermissionSetting, Ruleset, or_every_call};
+use crate::molf::ruleset::{Ruleset, or_every_call};
 
 /// Returns the text for a call that rules deny: the first piece, whichever piece is denied, and the
 /// rules that match any piece. `decided` is the rule behind a denial that molf itself would not
 /// have made.
-///
-/// # Errors
-/// As [`super::ruleset::last`].
-pub fn denied(
-    call: &Call,
-    pieces: &[Piece],
-    layers: &[&Ruleset],
-    decided: Option<PermissionSetting>,
-) -> Result<String, String> {
-    let mut relevant: Vec<PermissionSetting> = Vec::new();
-    let pieces_or_all = or_every_call(pieces);
-    for piece in pieces_or_all.iter() {
-        for layer in layers {
-            for setting in layer.matching(&call.tool, &piece.text)? {
-                if !relevant.contains(setting) {
-                    relevant.push(setting.clone());
-                }
+pub fn denied(call: &Call, pieces: &[Piece], layers: &[Ruleset], decided: Option<&Rule>) -> String {
+    let mut relevant: Vec<&Rule> = Vec::new();
+    for piece in or_every_call(pieces).iter() {
+        for rule in layers.iter().flat_map(|layer| layer.matching(&call.tool, &piece.text)) {
+            if !relevant.contains(&rule) {
+                relevant.push(rule);
             }
         }
     }
@@ -36,9 +25,15 @@ pub fn denied(
         text = format!("{text} for pattern: {}", first.text);
     }
     if !relevant.is_empty() {
-        text = format!("{text}\nRelevant rules: {}", json!(relevant));
+        let rules: Value = relevant.into_iter().map(written).collect();
+        text = format!("{text}\nRelevant rules: {rules}");
     }
-    Ok(text)
+    text
+}
+
+/// Returns a rule as molf writes it.
+fn written(rule: &Rule) -> Value {
+    json!({ "permission": rule.tool, "pattern": rule.pattern, "action": rule.verdict })
 }
 
 /// Returns the result that the model gets for a call that did not run; `None` when it runs, or when
