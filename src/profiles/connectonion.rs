@@ -10,10 +10,10 @@ mod permission;
 mod permit;
 mod workspace;
 
-use countersign_policy::shell::{Scan, Via};
+use countersign_policy::shell::{self, Scan};
 use countersign_policy::{
-    call::Call, decision::Decision, effects, effects::Act, paths::Directories, rules::Rule, shell,
-    tools::Kind, values::Values, verdict::Verdict,
+    call::Call, decision, decision::Decision, paths::Directories, rules::Rule, tools::Kind,
+    verdict::Verdict,
 };
 
 pub use crate::connectonion::answer::{Mailbox, PromptAnswer, PromptScope};
@@ -22,7 +22,7 @@ pub use crate::connectonion::mode::{FullAccessTurns, PermissionMode, Requester};
 pub use crate::connectonion::permission::{
     Expires, Permission, PermissionKey, PermissionSource, Permissions,
 };
-use crate::connectonion::permit::{PermitContext, PermitResult};
+use crate::connectonion::permit::{PermitCheck, PermitResult};
 pub use crate::connectonion::workspace::{POLICY, WorkspaceDecision, is_control_file};
 use crate::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, ModeTurn, OnDeny, OnDisconnect,
@@ -58,7 +58,8 @@ impl ConnectOnion {
         if workspace::refusal(call).is_some() {
             return workspace::rewrites_control();
         }
-        workspace::decide(call, scan_of(call).as_ref().filter(|_| !self.compat), dirs)
+        let shell = scan_of(call).filter(|_| !self.compat);
+        workspace::decide(call, shell.as_ref().map(|(_, scan)| scan), dirs)
     }
 }
 
@@ -89,7 +90,11 @@ impl System for ConnectOnion {
         granted
             .chain(ruled.map(|rule| Permission::session(&rule.tool)))
             .for_each(|one| permissions.put(one));
-        let permit_context = PermitContext {
+        let shell = scan_of(call);
+        let check = PermitCheck {
+            call,
+            shell: shell.as_ref(),
+            dirs,
             permissions: &permissions,
             mode: context.mode.map_or(Ok(self.host.mode), PermissionMode::parse)?,
             era: self.host.era,
@@ -97,9 +102,17 @@ impl System for ConnectOnion {
             reachable: context.reachable,
             compat: self.compat,
         };
-        let scan = scan_of(call);
-        let found = permit::permit(call, scan.as_ref(), dirs, &permit_context)?;
-        Ok(ruling(call, scan.as_ref(), dirs, found))
+        let mut facts = match &shell {
+            // Some tools are shells by names that only ConnectOnion knows.
+            Some(_) => decision::facts(&Call { tool: "bash".to_owned(), ..call.clone() }),
+            None => decision::facts(call),
+        };
+        let found = check.permit(&facts)?;
+        facts.critical &= !self.compat;
+        if let Some((text, scan)) = &shell {
+            read_as_connectonion(&mut facts, text, scan);
+        }
+        Ok(ruling(call, facts, found))
     }
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
@@ -144,99 +157,36 @@ impl System for ConnectOnion {
 }
 
 /// Scans a shell tool's text as bash reads it; every such tool with a command counts.
-fn scan_of(call: &Call) -> Option<Scan<'_>> {
+fn scan_of(call: &Call) -> Option<(&str, Scan<'_>)> {
     // ConnectOnion's own names for shell tools.
-    const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"];
-    let shell = SHELLS.iter().any(|name| call.tool.eq_ignore_ascii_case(name));
+    let shell = workspace::SHELLS.iter().any(|name| call.tool.eq_ignore_ascii_case(name));
     let text = call.args.get("command").and_then(serde_json::Value::as_str);
-    text.filter(|_| shell || call.kind() == Kind::Shell).map(shell::scan)
+    text.filter(|_| shell || call.kind() == Kind::Shell).map(|text| (text, shell::scan(text)))
 }
 
-fn ruling(
-    call: &Call,
-    scan: Option<&Scan<'_>>,
-    dirs: Directories<'_>,
-    found: PermitResult,
-) -> Decision {
-    let asks = found.verdict == Verdict::Ask;
+fn ruling(call: &Call, facts: Decision, found: PermitResult) -> Decision {
+    let PermitResult { verdict, rule, reason } = found;
+    let asks = verdict == Verdict::Ask;
     // A grant in ConnectOnion covers the whole tool, never one command.
-    let always = if asks && !found.critical && call.kind() != Kind::Question {
-        vec![Rule::allow(&call.tool, "*")]
-    } else {
-        Vec::new()
-    };
-    let text = call.args.get("command").and_then(serde_json::Value::as_str);
-    let (commands, patterns, effects) = match (scan, text) {
-        (Some(scan), Some(text)) => {
-            let effects = if asks { effects::of_shell(scan, dirs) } else { Vec::new() };
-            (commands(scan, text), patterns(scan, text), effects)
-        }
-        _ => {
-            let values = Values::of(call);
-            let (seen, beyond) = values.in_view();
-            let texts: Vec<&str> = seen.iter().filter(|v| !v.is_leaf).map(|v| &*v.text).collect();
-            let more = !beyond.is_empty();
-            let effects =
-                if asks { effects::of_values(act(call), &texts, more, dirs) } else { Vec::new() };
-            let named = values.list.iter().filter(|value| !value.is_leaf);
-            (Vec::new(), named.map(|value| value.text.clone()).collect(), effects)
-        }
-    };
-    let understood = match (scan, text) {
-        // Both readings must succeed: permissions match one, bash runs the other.
-        (Some(scan), Some(text)) => scan.understood() && bash::read(text).is_ok(),
-        _ => call.kind() != Kind::Shell,
-    };
-    Decision {
-        verdict: found.verdict,
-        rule: found.rule,
-        deciding_rule: None,
-        reason: found.reason,
-        commands,
-        patterns,
-        always,
-        always_from: Vec::new(),
-        exact: Vec::new(),
-        prefix: Vec::new(),
-        critical: found.critical,
-        understood,
-        effects,
-        prompt: Vec::new(),
-    }
+    let offers = asks && !facts.critical && call.kind() != Kind::Question;
+    let always = if offers { vec![Rule::allow(&call.tool, "*")] } else { Vec::new() };
+    // A call that does not ask has no card that would show them.
+    let effects = if asks { facts.effects } else { Vec::new() };
+    Decision { verdict, rule, reason, always, effects, ..facts }
 }
 
-fn act(call: &Call) -> Act {
-    match call.kind() {
-        Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
-        Kind::Write | Kind::Edit => Act::Write,
-        Kind::Fetch => Act::Fetch,
-        _ => Act::Unknown,
-    }
-}
-
-/// Returns every command as bash would run it, in the order of the text; ConnectOnion's own reading
-/// where bash runs none.
-fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
-    let mut found: Vec<_> =
-        scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty()).collect();
-    found.sort_by_key(|command| command.argv.first().map_or(0, |word| word.span.start));
-    let argv = found
-        .iter()
+/// Names the commands in the order of the text, and the texts that permissions are matched with.
+fn read_as_connectonion(facts: &mut Decision, text: &str, scan: &Scan<'_>) {
+    let commands = bash::in_order(scan)
+        .into_iter()
         .map(|command| command.argv.iter().map(|word| word.literal().map(str::to_owned)).collect());
-    let mut all: Vec<Vec<Option<String>>> = argv.collect();
-    if all.is_empty() {
-        let read = bash::read(text).unwrap_or_default();
-        all = read.into_iter().map(|text| vec![Some(text)]).collect();
+    facts.commands = commands.collect();
+    // Both readings must succeed: permissions match one, bash runs the other.
+    let read = bash::read(text);
+    facts.understood &= read.is_ok();
+    let Ok(read) = read else { return };
+    if facts.commands.is_empty() {
+        facts.commands = read.iter().map(|text| vec![Some(text.clone())]).collect();
     }
-    all
-}
-
-/// Returns the texts that permissions are matched with.
-fn patterns(scan: &Scan<'_>, text: &str) -> Vec<String> {
-    match bash::read(text) {
-        Ok(commands) => commands,
-        Err(_) => {
-            scan.commands.iter().filter_map(|c| c.written_in(text)).map(str::to_owned).collect()
-        }
-    }
+    facts.patterns = read;
 }

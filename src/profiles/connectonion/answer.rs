@@ -70,28 +70,6 @@ impl PromptAnswer {
         Self::Rejected { then, feedback: feedback.map(str::to_owned) }
     }
 
-    /// Reads an answer as the plugin does without a mailbox: every value that is true in Python
-    /// approves, and an unknown mode skips.
-    #[must_use]
-    pub fn read_literally(frame: &Value) -> Self {
-        let read = Self::read(frame);
-        if matches!(read, Self::Closed | Self::Interrupted) {
-            return read;
-        }
-        let word = |name: &str| frame.get(name).and_then(Value::as_str);
-        if frame.get("approved").is_some_and(truthy) {
-            let session = word("scope") == Some("session");
-            return Self::Approved(if session { PromptScope::Session } else { PromptScope::Once });
-        }
-        let then = match frame.get("mode").map(|mode| mode.as_str().unwrap_or("?")) {
-            None | Some("reject_hard") => OnDeny::Stop,
-            Some("reject_explain") => OnDeny::Explain,
-            Some(_) => OnDeny::GoOn,
-        };
-        let feedback = word("feedback").filter(|words| !words.is_empty()).map(str::to_owned);
-        Self::Rejected { then, feedback }
-    }
-
     /// Returns the wire's word for a rejection.
     #[must_use]
     pub fn mode(then: OnDeny) -> &'static str {
@@ -100,18 +78,6 @@ impl PromptAnswer {
             OnDeny::Stop => "reject_hard",
             OnDeny::Explain => "reject_explain",
         }
-    }
-}
-
-fn truthy(value: &Value) -> bool {
-    // As in Python: empty texts, lists and objects are false.
-    match value {
-        Value::Null => false,
-        Value::Bool(truth) => *truth,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
     }
 }
 

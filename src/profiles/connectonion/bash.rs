@@ -48,9 +48,7 @@ pub(super) fn read(text: &str) -> Result<Vec<String>, Unread> {
     if let Some(unread) = gives_up(text, &scan) {
         return Err(unread);
     }
-    let mut named: Vec<&Command<'_>> =
-        scan.commands.iter().filter(|command| !command.argv.is_empty()).collect();
-    named.sort_by_key(|command| command.argv.first().map(|word| word.span.start));
+    let named = in_order(&scan);
     let spoken = |command: &&Command<'_>| {
         let words: Vec<&str> = command.argv.iter().map(|word| &*word.text).collect();
         words.join(" ")
@@ -60,6 +58,14 @@ pub(super) fn read(text: &str) -> Result<Vec<String>, Unread> {
         true => vec![text.to_owned()],
         false => named.iter().map(spoken).collect(),
     })
+}
+
+/// Returns every command with a name that was read for certain, in the order of the text.
+pub(super) fn in_order<'s, 'a>(scan: &'s Scan<'a>) -> Vec<&'s Command<'a>> {
+    let named = |command: &&Command<'_>| command.via != Via::Guess && !command.argv.is_empty();
+    let mut named: Vec<_> = scan.commands.iter().filter(named).collect();
+    named.sort_by_key(|command| command.argv.first().map(|word| word.span.start));
+    named
 }
 
 /// Bodies without a command.

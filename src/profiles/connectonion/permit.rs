@@ -1,17 +1,13 @@
 //! A call's way through ConnectOnion's checks, in their order.
 
 use countersign_policy::shell::{Scan, Via};
-use countersign_policy::{
-    call::Call, critical, files, paths::Directories, values::Values, verdict::Verdict,
-};
+use countersign_policy::{call::Call, decision::Decision, paths::Directories, verdict::Verdict};
 
 use crate::connectonion::bash::{self, Unread};
 use crate::connectonion::cover::CoverCheck;
 use crate::connectonion::host::Era;
 use crate::connectonion::mode::{PermissionMode, Requester};
-use crate::connectonion::permission::{
-    self, Permission, PermissionSource, Permissions, command_fits, is_bash,
-};
+use crate::connectonion::permission::{Permission, Permissions, command_fits, is_bash};
 use crate::connectonion::workspace::{self, EDITS, POLICY, WorkspaceDecision};
 
 /// Tools that change something. In a plan they are refused; in the first version only they ask.
@@ -31,229 +27,13 @@ const DANGEROUS: &[&str] = &[
     "remove",
 ];
 
-/// Decides a call. `scan` is bash's reading of a shell tool's text.
-///
-/// # Errors
-/// Under `compat`, when ConnectOnion's parser gives up: the tool fails and nobody is asked.
-pub(super) fn permit(
-    call: &Call,
-    scan: Option<&Scan<'_>>,
-    dirs: Directories<'_>,
-    context: &PermitContext<'_>,
-) -> Result<PermitResult, String> {
-    if let Some(refusal) = workspace::refusal(call) {
-        return Ok(PermitResult::new(Verdict::Deny, refusal));
-    }
-    let found = by_the_rules(call, scan, dirs, context)?;
-    if context.compat {
-        return Ok(found);
-    }
-    Ok(careful(call, scan, dirs, found))
-}
-
-/// Asks for what always needs a person, whatever allows it.
-fn careful(
-    call: &Call,
-    scan: Option<&Scan<'_>>,
-    dirs: Directories<'_>,
-    mut found: PermitResult,
-) -> PermitResult {
-    let critical = match scan {
-        Some(scan) => critical::critical(scan),
-        None => files::critical(call.kind(), &Values::of(call), &call.resolved, dirs),
-    };
-    found.critical = critical.is_some();
-    if found.verdict != Verdict::Allow {
-        return found;
-    }
-    let why = match (&critical, scan) {
-        (Some(finding), _) => format!("This {}; that always needs a person.", finding.reason),
-        (None, Some(scan)) if workspace::nears(scan) => {
-            "This goes near the files that decide what the agent may do.".to_owned()
-        }
-        _ => return found,
-    };
-    PermitResult { verdict: Verdict::Ask, reason: why, ..found }
-}
-
-fn by_the_rules(
-    call: &Call,
-    scan: Option<&Scan<'_>>,
-    dirs: Directories<'_>,
-    context: &PermitContext<'_>,
-) -> Result<PermitResult, String> {
-    let policy = (context.mode == PermissionMode::Workspace && context.requester.is_operator())
-        .then(|| workspace::decide(call, scan.filter(|_| !context.compat), dirs))
-        .map(|decision| headless(decision, context.reachable));
-    if let Some(decision) = policy.as_ref().filter(|decision| decision.verdict != Verdict::Ask) {
-        return Ok(PermitResult::new(decision.verdict, decision.reason.clone()).by(POLICY));
-    }
-    let people = context.permissions.of_people();
-    let given = match &policy {
-        Some(decision) if decision.requires_human => &people,
-        _ => context.permissions,
-    };
-    let mut why = match permitted(call, scan, dirs, given, context)? {
-        Permit::Yes(found) => return Ok(found),
-        Permit::No(why) => why,
-    };
-    if let Some(decision) = &policy {
-        why.clone_from(&decision.reason);
-    }
-    if matches!(context.mode, PermissionMode::FullAccess(Some(turns)) if turns.holds())
-        && context.requester.is_operator()
-    {
-        return Ok(PermitResult::new(Verdict::Allow, "Full access.").by(context.mode.to_string()));
-    }
-    Ok(unpermitted(call, context, why))
-}
-
-/// Turns an ask into a deny when nobody can be asked.
-fn headless(decision: WorkspaceDecision, reachable: bool) -> WorkspaceDecision {
-    match decision.verdict {
-        Verdict::Ask if !reachable => WorkspaceDecision {
-            verdict: Verdict::Deny,
-            requires_human: false,
-            reason: format!("{}; no approval channel is available", decision.reason),
-            ..decision
-        },
-        _ => decision,
-    }
-}
-
-/// Decides a call that nothing permits.
-fn unpermitted(call: &Call, context: &PermitContext<'_>, why: String) -> PermitResult {
-    let tool = &call.tool;
-    let dangerous = DANGEROUS.contains(&tool.as_str());
-    let seed = context.era == Era::Seed;
-    if !context.reachable {
-        // FAIL-CLOSED: ConnectOnion runs a call when nobody can be asked.
-        return if context.compat {
-            PermitResult::new(Verdict::Allow, "Nobody can be asked, and ConnectOnion runs it.")
-        } else {
-            PermitResult::new(Verdict::Deny, format!("{why} No approval channel is available."))
-        };
-    }
-    if seed && context.mode == PermissionMode::Plan && dangerous {
-        return PermitResult::new(Verdict::Deny, format!("Tool '{tool}' is blocked in Plan Mode."));
-    }
-    if seed && !dangerous && context.compat {
-        return PermitResult::new(
-            Verdict::Allow,
-            "The first version takes unknown tools for safe.",
-        );
-    }
-    let edits = EDITS.contains(&tool.as_str());
-    if context.mode == PermissionMode::Workspace && edits && context.requester.is_operator() && seed
-    {
-        return PermitResult::new(Verdict::Allow, "Edits need no approval in this mode.")
-            .by(context.mode.to_string());
-    }
-    if context.requester == Requester::Stranger {
-        return PermitResult::new(
-            Verdict::Deny,
-            format!("{tool} needs approval from an authenticated contact or admin."),
-        );
-    }
-    if context.mode == PermissionMode::RemoteExec {
-        return PermitResult::new(Verdict::Deny, why);
-    }
-    PermitResult::new(Verdict::Ask, why)
-}
-
-enum Permit {
-    Yes(PermitResult),
-    No(String),
-}
-
-fn permitted(
-    call: &Call,
-    scan: Option<&Scan<'_>>,
-    dirs: Directories<'_>,
-    given: &Permissions,
-    context: &PermitContext<'_>,
-) -> Result<Permit, String> {
-    let text = call.args.get("command").and_then(serde_json::Value::as_str);
-    if context.compat {
-        return literally(call, text, given, context);
-    }
-    let (Some(text), Some(scan), true) = (text, scan, is_bash(&call.tool)) else {
-        return Ok(by_name(call, given, false)?.unwrap_or_else(|| nothing_permits(call)));
-    };
-    Ok(match strict(call, text, scan, given, dirs) {
-        Chain::Permitted { commands, key, source } => Permit::Yes(chained(commands, key, source)),
-        Chain::Refused(why) => Permit::No(why),
-        Chain::Unreadable(why)
-            if context.mode == PermissionMode::RemoteExec && context.reachable =>
-        {
-            Permit::Yes(PermitResult::new(Verdict::Ask, why))
-        }
-        Chain::Unreadable(why) => Permit::No(why),
-    })
-}
-
-/// Decides as ConnectOnion does: the chain check and then, except for direct calls, the second
-/// check.
-fn literally(
-    call: &Call,
-    text: Option<&str>,
-    given: &Permissions,
-    context: &PermitContext<'_>,
-) -> Result<Permit, String> {
-    let remote = context.mode == PermissionMode::RemoteExec;
-    if given.iter().next().is_none() {
-        return Ok(nothing_permits(call));
-    }
-    if let (Some(text), "bash") = (text, call.tool.as_str()) {
-        match literal(call, text, given)? {
-            Chain::Permitted { commands, key, source } => {
-                return Ok(Permit::Yes(chained(commands, key, source)));
-            }
-            Chain::Refused(why) | Chain::Unreadable(why) if remote => return Ok(Permit::No(why)),
-            _ => {}
-        }
-    }
-    Ok(by_name(call, given, true)?.unwrap_or_else(|| nothing_permits(call)))
-}
-
-fn chained(commands: usize, key: String, source: permission::PermissionSource) -> PermitResult {
-    let reason = match commands {
-        0 | 1 => format!("permitted ({})", source.word()),
-        _ => format!("safe chain ({commands} commands, {})", source.word()),
-    };
-    PermitResult::new(Verdict::Allow, reason).by(key)
-}
-
-/// Returns the first permission that fits the call as a whole.
-fn by_name(call: &Call, given: &Permissions, literally: bool) -> Result<Option<Permit>, String> {
-    let fits = |one: &Permission| {
-        let matches = match literally {
-            // Without a command nothing runs, so a person may be asked about it.
-            true => match one.key.matches(&call.tool, &call.args) {
-                Err(_) if call.args.get("command").is_none() => false,
-                matches => matches?,
-            },
-            false => one.key.text() == call.tool,
-        };
-        Ok::<_, String>(matches && one.fits_args(&call.args, literally))
-    };
-    for permission in given.allowed() {
-        if fits(permission)? {
-            let reason = format!("{} ({})", permission.reason, permission.source.word());
-            let found = PermitResult::new(Verdict::Allow, reason).by(permission.key.text());
-            return Ok(Some(Permit::Yes(found)));
-        }
-    }
-    Ok(None)
-}
-
-fn nothing_permits(call: &Call) -> Permit {
-    Permit::No(format!("Nothing permits {}.", call.tool))
-}
-
-/// The session's state that the checks of a call need.
+/// A call, and the state of its session that the checks need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PermitContext<'s> {
+pub(super) struct PermitCheck<'s> {
+    pub(super) call: &'s Call,
+    /// A shell tool's text, as bash reads it.
+    pub(super) shell: Option<&'s (&'s str, Scan<'s>)>,
+    pub(super) dirs: Directories<'s>,
     /// Everything that is permitted: by the file, by skills, by people.
     pub(super) permissions: &'s Permissions,
     pub(super) mode: PermissionMode,
@@ -272,74 +52,241 @@ pub(super) struct PermitResult {
     /// The permission or policy that decided.
     pub(super) rule: Option<String>,
     pub(super) reason: String,
-    /// The call matches a critical pattern, which always needs a person.
-    pub(super) critical: bool,
 }
 
 impl PermitResult {
-    pub(super) fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self { verdict, rule: None, reason: reason.into(), critical: false }
+    fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
+        Self { verdict, rule: None, reason: reason.into() }
     }
 
-    pub(super) fn by(self, rule: impl Into<String>) -> Self {
+    fn by(self, rule: impl Into<String>) -> Self {
         Self { rule: Some(rule.into()), ..self }
     }
 }
 
-// Decides whether every command of a shell text is permitted.
-//
-// INVARIANT: after the chain has refused a text, nothing else permits it. Only `compat` brings
-// back ConnectOnion's second check, which compares `Bash(ls *)` with `ls -F && rm -rf /` as a
-// whole.
-
-/// The result of checking a shell text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Chain {
-    /// Every command is permitted.
-    Permitted {
-        /// Number of commands.
-        commands: usize,
-        /// The last permission that was needed.
-        key: String,
-        /// The source of that permission.
-        source: PermissionSource,
-    },
-    /// Some command is not permitted.
-    Refused(String),
-    /// The text cannot be read with certainty.
-    Unreadable(String),
+/// Whether the permissions cover the call.
+enum Permit {
+    Yes(PermitResult),
+    /// They do not, with the reason.
+    No(String),
 }
 
-/// Returns ConnectOnion's own answer, by its own reading of the text.
+impl PermitCheck<'_> {
+    /// Decides the call.
+    ///
+    /// # Errors
+    /// Under `compat`, when ConnectOnion's parser gives up: the tool fails and nobody is asked.
+    pub(super) fn permit(&self, facts: &Decision) -> Result<PermitResult, String> {
+        if let Some(refusal) = workspace::refusal(self.call) {
+            return Ok(PermitResult::new(Verdict::Deny, refusal));
+        }
+        let found = self.by_the_rules()?;
+        if self.compat || found.verdict != Verdict::Allow {
+            return Ok(found);
+        }
+        // What always needs a person, whatever allows it.
+        let why = match self.shell {
+            _ if facts.critical => facts.reason.clone(),
+            Some((_, scan)) if workspace::nears(scan) => {
+                "This goes near the files that decide what the agent may do.".to_owned()
+            }
+            _ => return Ok(found),
+        };
+        Ok(PermitResult { verdict: Verdict::Ask, reason: why, ..found })
+    }
+
+    fn by_the_rules(&self) -> Result<PermitResult, String> {
+        let is_operator = self.requester.is_operator();
+        let policy = (self.mode == PermissionMode::Workspace && is_operator).then(|| {
+            let scan = self.shell.map(|(_, scan)| scan).filter(|_| !self.compat);
+            headless(workspace::decide(self.call, scan, self.dirs), self.reachable)
+        });
+        if let Some(decision) = policy.as_ref().filter(|policy| policy.verdict != Verdict::Ask) {
+            return Ok(PermitResult::new(decision.verdict, decision.reason.clone()).by(POLICY));
+        }
+        let people = self.permissions.of_people();
+        let needs_human = policy.as_ref().is_some_and(|policy| policy.requires_human);
+        let given = if needs_human { &people } else { self.permissions };
+        let why = match self.permitted(given)? {
+            Permit::Yes(found) => return Ok(found),
+            Permit::No(why) => policy.map_or(why, |policy| policy.reason),
+        };
+        if matches!(self.mode, PermissionMode::FullAccess(Some(turns)) if turns.holds())
+            && is_operator
+        {
+            return Ok(PermitResult::new(Verdict::Allow, "Full access.").by(self.mode.to_string()));
+        }
+        Ok(self.unpermitted(why))
+    }
+
+    /// Decides a call that nothing permits.
+    fn unpermitted(&self, why: String) -> PermitResult {
+        let tool = self.call.tool.as_str();
+        let dangerous = DANGEROUS.contains(&tool);
+        let seed = self.era == Era::Seed;
+        if !self.reachable {
+            // FAIL-CLOSED: ConnectOnion runs a call when nobody can be asked.
+            return if self.compat {
+                PermitResult::new(Verdict::Allow, "Nobody can be asked, and ConnectOnion runs it.")
+            } else {
+                let why = format!("{why} No approval channel is available.");
+                PermitResult::new(Verdict::Deny, why)
+            };
+        }
+        if seed && self.mode == PermissionMode::Plan && dangerous {
+            let why = format!("Tool '{tool}' is blocked in Plan Mode.");
+            return PermitResult::new(Verdict::Deny, why);
+        }
+        if seed && !dangerous && self.compat {
+            return PermitResult::new(
+                Verdict::Allow,
+                "The first version takes unknown tools for safe.",
+            );
+        }
+        let edits = self.mode == PermissionMode::Workspace && EDITS.contains(&tool);
+        if seed && edits && self.requester.is_operator() {
+            return PermitResult::new(Verdict::Allow, "Edits need no approval in this mode.")
+                .by(self.mode.to_string());
+        }
+        if self.requester == Requester::Stranger {
+            let why = format!("{tool} needs approval from an authenticated contact or admin.");
+            return PermitResult::new(Verdict::Deny, why);
+        }
+        let direct = self.mode == PermissionMode::RemoteExec;
+        PermitResult::new(if direct { Verdict::Deny } else { Verdict::Ask }, why)
+    }
+
+    fn permitted(&self, given: &Permissions) -> Result<Permit, String> {
+        if self.compat {
+            return self.literally(given);
+        }
+        Ok(match self.shell.filter(|_| is_bash(&self.call.tool)) {
+            Some((text, scan)) => self.strict(text, scan, given),
+            None => self.by_name(given),
+        })
+    }
+
+    /// Decides as ConnectOnion does: the chain check and then, except for direct calls, the second
+    /// check.
+    fn literally(&self, given: &Permissions) -> Result<Permit, String> {
+        let chain = self.shell.filter(|_| self.call.tool == "bash");
+        if let Some((text, _)) = chain
+            && given.iter().next().is_some()
+        {
+            match literal(text, given)? {
+                Permit::No(_) if self.mode != PermissionMode::RemoteExec => {}
+                found => return Ok(found),
+            }
+        }
+        Ok(self.by_name(given))
+    }
+
+    /// Returns the first permission that fits the call as a whole.
+    fn by_name(&self, given: &Permissions) -> Permit {
+        let Call { tool, args, .. } = self.call;
+        let fits = |one: &&Permission| {
+            let named =
+                if self.compat { one.key.matches(tool, args) } else { one.key.text() == tool };
+            named && one.fits_args(args, self.compat)
+        };
+        match given.allowed().find(fits) {
+            Some(one) => {
+                let reason = format!("{} ({})", one.reason, one.source.word());
+                Permit::Yes(PermitResult::new(Verdict::Allow, reason).by(one.key.text()))
+            }
+            None => Permit::No(format!("Nothing permits {tool}.")),
+        }
+    }
+
+    /// Returns the safe answer about a shell text. Both ConnectOnion's parser and our scanner must
+    /// read it. Every command that bash would run must be permitted, with its redirects and
+    /// everything that it runs in turn.
+    // INVARIANT: after this has refused a text, nothing else permits it. Only `compat` brings back
+    // ConnectOnion's second check, which compares `Bash(ls *)` with `ls -F && rm -rf /` as a whole.
+    fn strict(&self, text: &str, scan: &Scan<'_>, given: &Permissions) -> Permit {
+        // The tool's own name, without a condition on the command, permits every command.
+        let whole = |one: &&Permission| {
+            one.key.text() == self.call.tool
+                && one.when.iter().all(|(name, _)| name != "command")
+                && one.fits_args(&self.call.args, false)
+        };
+        if let Some(tool_wide) = given.allowed().find(whole) {
+            return chained(scan.commands.len(), tool_wide);
+        }
+        if let Some(why) = unreadable(text, scan) {
+            return if self.mode == PermissionMode::RemoteExec && self.reachable {
+                Permit::Yes(PermitResult::new(Verdict::Ask, why))
+            } else {
+                Permit::No(why)
+            };
+        }
+        let judge = CoverCheck { call: self.call, text, given, dirs: self.dirs };
+        let mut last = None;
+        for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
+            match judge.command(command, 0) {
+                Ok(found) => last = found.or(last),
+                Err(why) => return Permit::No(why),
+            }
+        }
+        match last {
+            Some(last) => chained(scan.commands.len(), last),
+            None => Permit::No("There is no command in the text that a permission names.".into()),
+        }
+    }
+}
+
+/// Turns an ask into a deny when nobody can be asked.
+fn headless(decision: WorkspaceDecision, reachable: bool) -> WorkspaceDecision {
+    match decision.verdict {
+        Verdict::Ask if !reachable => WorkspaceDecision {
+            verdict: Verdict::Deny,
+            requires_human: false,
+            reason: format!("{}; no approval channel is available", decision.reason),
+            ..decision
+        },
+        _ => decision,
+    }
+}
+
+/// Returns ConnectOnion's own answer about a shell text, by its own reading.
 ///
 /// # Errors
 /// When its parser gives up: the agent's tool fails, and no person is asked.
-fn literal(call: &Call, text: &str, given: &Permissions) -> Result<Chain, String> {
+fn literal(text: &str, given: &Permissions) -> Result<Permit, String> {
     let commands = bash::read(text).map_err(|unread| format!("{unread}: {}", words_of(unread)))?;
     let mut last = None;
     for text in &commands {
-        let mut found = None;
-        // The first entry that matches counts, whatever its source.
-        for permission in given.allowed() {
-            // Only `command` is checked here, whatever else `when` contains.
-            if permission.key.fits(text)? && command_fits(permission, text) {
-                found = Some(permission);
-                break;
-            }
+        // The first entry that matches counts, whatever its source. Only `command` is checked here,
+        // whatever else `when` contains.
+        let fits = |one: &&Permission| one.key.fits(text) && command_fits(one, text);
+        last = given.allowed().find(fits);
+        if last.is_none() {
+            return Ok(Permit::No(format!("Nothing permits `{text}`.")));
         }
-        let Some(found) = found else {
-            return Ok(Chain::Refused(format!("Nothing permits `{text}`.")));
-        };
-        last = Some(found);
     }
     Ok(match last {
-        Some(last) => chain_permitted(commands.len(), last),
-        None => Chain::Refused(format!("Nothing permits {}.", call.tool)),
+        Some(last) => chained(commands.len(), last),
+        None => Permit::No("Nothing permits bash.".to_owned()),
     })
 }
 
-fn chain_permitted(commands: usize, last: &Permission) -> Chain {
-    Chain::Permitted { commands, key: last.key.text().to_owned(), source: last.source }
+/// Permits so many commands; `last` is the last permission that was needed.
+fn chained(commands: usize, last: &Permission) -> Permit {
+    let source = last.source.word();
+    let reason = match commands {
+        0 | 1 => format!("permitted ({source})"),
+        _ => format!("safe chain ({commands} commands, {source})"),
+    };
+    Permit::Yes(PermitResult::new(Verdict::Allow, reason).by(last.key.text()))
+}
+
+/// Returns why a text cannot be read with certainty, if it cannot.
+fn unreadable(text: &str, scan: &Scan<'_>) -> Option<String> {
+    if let Err(unread) = bash::read(text) {
+        return Some(format!("The command cannot be read: {}.", words_of(unread)));
+    }
+    let refusal = scan.refusal.as_ref()?;
+    Some(format!("The command cannot be read with certainty: {refusal}."))
 }
 
 fn words_of(unread: Unread) -> &'static str {
@@ -348,44 +295,5 @@ fn words_of(unread: Unread) -> &'static str {
         Unread::Unmatched => "a quote or bracket of the command is never closed",
         Unread::Syntax => "it cannot be read with certainty",
         Unread::Empty => "there is no command in the text",
-    }
-}
-
-/// Returns the safe answer. Both ConnectOnion's parser and our scanner must read the text. Every
-/// command that bash would run must be permitted, with its redirects and everything that it runs in
-/// turn.
-fn strict(
-    call: &Call,
-    text: &str,
-    scan: &Scan<'_>,
-    given: &Permissions,
-    dirs: Directories<'_>,
-) -> Chain {
-    // The tool's own name, without a condition on the command, permits every command.
-    let whole = |one: &&Permission| {
-        one.key.text() == call.tool
-            && one.when.iter().all(|(name, _)| name != "command")
-            && one.fits_args(&call.args, false)
-    };
-    if let Some(tool_wide) = given.allowed().find(whole) {
-        return chain_permitted(scan.commands.len(), tool_wide);
-    }
-    if let Err(unread) = bash::read(text) {
-        return Chain::Unreadable(format!("The command cannot be read: {}.", words_of(unread)));
-    }
-    if let Some(refusal) = &scan.refusal {
-        return Chain::Unreadable(format!("The command cannot be read with certainty: {refusal}."));
-    }
-    let judge = CoverCheck { call, text, given, dirs };
-    let mut last = None;
-    for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
-        match judge.command(command, 0) {
-            Ok(found) => last = found.or(last),
-            Err(reason) => return Chain::Refused(reason),
-        }
-    }
-    match last {
-        Some(last) => chain_permitted(scan.commands.len(), last),
-        None => Chain::Refused("There is no command in the text that a permission names.".into()),
     }
 }

@@ -29,20 +29,18 @@ pub struct WorkspaceDecision {
     pub reason: String,
 }
 
-impl WorkspaceDecision {
-    fn allow(effect: &'static str, scope: &'static str, reason: &str) -> Self {
-        let reason = reason.to_owned();
-        Self { verdict: Verdict::Allow, effect, scope, requires_human: false, reason }
-    }
+fn allow(effect: &'static str, scope: &'static str, reason: &str) -> WorkspaceDecision {
+    let reason = reason.to_owned();
+    WorkspaceDecision { verdict: Verdict::Allow, effect, scope, requires_human: false, reason }
+}
 
-    fn ask(effect: &'static str, reason: &str) -> Self {
-        let (verdict, requires_human) = (Verdict::Ask, true);
-        Self { verdict, requires_human, ..Self::allow(effect, "call", reason) }
-    }
+fn ask(effect: &'static str, reason: &str) -> WorkspaceDecision {
+    let (verdict, requires_human) = (Verdict::Ask, true);
+    WorkspaceDecision { verdict, requires_human, ..allow(effect, "call", reason) }
+}
 
-    fn deny(effect: &'static str, reason: &str) -> Self {
-        Self { verdict: Verdict::Deny, ..Self::allow(effect, "call", reason) }
-    }
+fn deny(effect: &'static str, reason: &str) -> WorkspaceDecision {
+    WorkspaceDecision { verdict: Verdict::Deny, ..allow(effect, "call", reason) }
 }
 
 const READS: &[&str] = &[
@@ -77,7 +75,8 @@ const EXTERNAL: &[&str] = &[
     "delete_event",
     "send_message",
 ];
-const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"];
+/// Tools that run a shell text.
+pub(super) const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"];
 
 /// Decides a call. `scan` is bash's own reading, for callers that want more than ConnectOnion's.
 #[must_use]
@@ -93,41 +92,31 @@ pub(super) fn decide(
     let outside = target.iter().chain(&call.resolved).any(|path| paths::outside(path, dirs));
     if is(READS) {
         return if outside {
-            WorkspaceDecision::ask(
-                "read_outside_workspace",
-                "reading outside the workspace requires approval",
-            )
+            ask("read_outside_workspace", "reading outside the workspace requires approval")
         } else {
-            WorkspaceDecision::allow("read", "workspace", "read-only workspace operation")
+            allow("read", "workspace", "read-only workspace operation")
         };
     }
     if is(WORKFLOW) {
         let reason = "built-in planning or user-interaction workflow";
-        return WorkspaceDecision::allow("workflow", "session", reason);
+        return allow("workflow", "session", reason);
     }
     if is(EDITS) {
         return match target {
-            None => WorkspaceDecision::ask("workspace_edit", "edit target is missing or ambiguous"),
+            None => ask("workspace_edit", "edit target is missing or ambiguous"),
             Some(path) if is_control_file(&path) => rewrites_control(),
-            _ if outside => WorkspaceDecision::deny(
+            _ if outside => deny(
                 "write_outside_workspace",
                 "writes outside the workspace are not auto-approved",
             ),
-            _ => WorkspaceDecision::allow(
-                "workspace_edit",
-                "workspace",
-                "reversible edit inside the workspace",
-            ),
+            _ => allow("workspace_edit", "workspace", "reversible edit inside the workspace"),
         };
     }
     if is(DELETES) {
-        return WorkspaceDecision::deny("deletion", "deletion is never auto-approved");
+        return deny("deletion", "deletion is never auto-approved");
     }
     if is(EXTERNAL) {
-        return WorkspaceDecision::ask(
-            "external_effect",
-            "external side effects require human approval",
-        );
+        return ask("external_effect", "external side effects require human approval");
     }
     if is(SHELLS) {
         let text = call.args.get("command").map(|text| match text {
@@ -137,19 +126,14 @@ pub(super) fn decide(
         return command(&text.unwrap_or_default(), scan, dirs);
     }
     match name.as_str() {
-        "kill_task" => {
-            WorkspaceDecision::ask("task_control", "stopping a running task requires approval")
-        }
-        _ => WorkspaceDecision::ask("unknown", "unknown tools never run silently"),
+        "kill_task" => ask("task_control", "stopping a running task requires approval"),
+        _ => ask("unknown", "unknown tools never run silently"),
     }
 }
 
 /// Denies a call that reaches for the files that control the agent's permissions.
 pub(super) fn rewrites_control() -> WorkspaceDecision {
-    WorkspaceDecision::deny(
-        "authorization_control",
-        "agents cannot rewrite authorization control files",
-    )
+    deny("authorization_control", "agents cannot rewrite authorization control files")
 }
 
 fn target(call: &Call) -> Option<String> {
@@ -162,7 +146,7 @@ fn target(call: &Call) -> Option<String> {
 
 /// Returns the strictest decision on any command.
 fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> WorkspaceDecision {
-    let unread = || WorkspaceDecision::ask("command", "command could not be parsed safely");
+    let unread = || ask("command", "command could not be parsed safely");
     let mut all: Vec<WorkspaceDecision> = match bash::read(text) {
         Ok(commands) => {
             let decided = commands.iter().map(|command| {
@@ -188,7 +172,7 @@ fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Worksp
         _ => {
             let plural = if count == 1 { "" } else { "s" };
             let reason = format!("focused verification chain ({count} command{plural})");
-            WorkspaceDecision::allow("verification", "workspace", &reason)
+            allow("verification", "workspace", &reason)
         }
     }
 }
@@ -196,10 +180,9 @@ fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Worksp
 /// Decides every command that our scanner finds in a text.
 fn seen(text: &str) -> Vec<WorkspaceDecision> {
     let scan = shell::scan(text);
-    let read = scan.commands.iter().filter(|command| command.via != Via::Guess);
-    let named = read.filter(|command| !command.argv.is_empty());
-    let words =
-        named.map(|command| command.argv.iter().map(|word| word.text.to_string()).collect());
+    let words = bash::in_order(&scan)
+        .into_iter()
+        .map(|command| command.argv.iter().map(|word| word.text.to_string()).collect());
     // `<&-rm x` runs `rm x`; our scanner stops there.
     let behind = text.split("&-").skip(1);
     let behind = behind.map(|behind| behind.split_whitespace().map(str::to_owned).collect());
@@ -209,31 +192,31 @@ fn seen(text: &str) -> Vec<WorkspaceDecision> {
 /// Decides what ConnectOnion does not see: redirects, words that only the shell knows, programs
 /// from elsewhere, and commands that it did not read.
 fn beyond(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<WorkspaceDecision> {
-    let ask = |reason: &str| WorkspaceDecision::ask("command", reason);
+    let asks = |reason: &str| ask("command", reason);
     if let Some(refusal) = &scan.refusal {
-        return vec![ask(&format!("command could not be parsed safely: {refusal}"))];
+        return vec![asks(&format!("command could not be parsed safely: {refusal}"))];
     }
     let mut found = Vec::new();
     for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
         let words: Option<Vec<String>> =
             command.argv.iter().map(|word| word.literal().map(str::to_owned)).collect();
         found.push(match words {
-            None => ask("some word of it is only known when it runs"),
-            Some(words) if words.is_empty() => ask("it sets variables"),
+            None => asks("some word of it is only known when it runs"),
+            Some(words) if words.is_empty() => asks("it sets variables"),
             Some(words) if words.first().is_some_and(|name| foreign(name, dirs)) => {
-                ask("the program lies outside the workspace")
+                asks("the program lies outside the workspace")
             }
             Some(words) => classify(&words),
         });
         if command.assigns.iter().any(|one| commandeers(one.name)) {
-            found.push(ask("it sets variables that may change what it runs"));
+            found.push(asks("it sets variables that may change what it runs"));
         }
         for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
             let path = redirect.target.literal().filter(|path| {
                 paths::sink(path) || !paths::outside(path, dirs) && !obeyed::runs_later(path)
             });
             if path.is_none() {
-                found.push(ask("it writes where the policy does not look"));
+                found.push(asks("it writes where the policy does not look"));
             }
         }
     }
@@ -264,28 +247,19 @@ fn classify(words: &[String]) -> WorkspaceDecision {
     let first = base(word(0).unwrap_or_default()).to_lowercase();
     let is = |names: &[&str]| names.contains(&first.as_str());
     if is(DESTRUCTIVE) {
-        return WorkspaceDecision::deny(
-            "deletion",
-            "destructive command requires an explicit safer workflow",
-        );
+        return deny("deletion", "destructive command requires an explicit safer workflow");
     }
     // Anywhere in the words, as in ConnectOnion: `git push`, `npm run deploy`.
     if any(&|word| PUBLISHES.contains(&word)) {
-        return WorkspaceDecision::ask(
-            "publication",
-            "publishing and deployment require human approval",
-        );
+        return ask("publication", "publishing and deployment require human approval");
     }
     if is(NETWORK) {
-        return WorkspaceDecision::ask(
-            "external_network",
-            "external network access requires human approval",
-        );
+        return ask("external_network", "external network access requires human approval");
     }
     let secret =
         |word: &str| [".env", "credential", "secret"].iter().any(|name| word.contains(name));
     if is(SENSITIVE) || any(&secret) {
-        return WorkspaceDecision::deny("credentials", "credential access is never auto-approved");
+        return deny("credentials", "credential access is never auto-approved");
     }
     let focused = match first.as_str() {
         "cargo" => matches!(word(1), Some("test" | "check" | "clippy" | "build")),
@@ -301,13 +275,9 @@ fn classify(words: &[String]) -> WorkspaceDecision {
         _ => is(FOCUSED),
     };
     if focused {
-        WorkspaceDecision::allow(
-            "verification",
-            "workspace",
-            "focused test, lint, or build command",
-        )
+        allow("verification", "workspace", "focused test, lint, or build command")
     } else {
-        WorkspaceDecision::ask("command", "command is outside the focused verification allowlist")
+        ask("command", "command is outside the focused verification allowlist")
     }
 }
 

@@ -205,8 +205,11 @@ mod tests {
     #[test]
     fn an_error_reads_as_a_hard_rejection() {
         use countersign_profiles::connectonion::PromptAnswer;
-        let read = [PromptAnswer::read(&error("no")), PromptAnswer::read_literally(&error("no"))];
+        let frame = error("no");
         let hard = PromptAnswer::Rejected { then: OnDeny::Stop, feedback: Some("no".into()) };
-        assert_eq!(read, [hard.clone(), hard]);
+        assert_eq!(PromptAnswer::read(&frame), hard);
+        // A plugin without a mailbox takes every value that is true in Python for an approval.
+        let read = ["approved", "mode", "feedback"].map(|field| &frame[field]);
+        assert_eq!(read, [&json!(false), &json!("reject_hard"), &json!("no")]);
     }
 }

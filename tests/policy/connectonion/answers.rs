@@ -22,11 +22,7 @@ fn answers_are_what_they_say_and_nothing_else_approves() {
         if let Some(error) = wanted.get("error") {
             return (error.clone(), Mailbox::default().answer(response).unwrap_err().into()).into();
         }
-        // The raw handler is the one without a mailbox before it.
-        let raw = check.kind == Kind::Compat && response.get("type").is_none();
-        let answer =
-            if raw { PromptAnswer::read_literally(response) } else { PromptAnswer::read(response) };
-        let outcome = session.answered(&call, answer);
+        let outcome = session.answered(&call, PromptAnswer::read(response));
         let fields = wanted.as_object().unwrap().iter();
         let got = fields.map(|(name, value)| (name.clone(), seen(name, value, &session, &outcome)));
         (wanted.clone(), Value::Object(got.collect())).into()
