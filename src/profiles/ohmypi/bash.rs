@@ -390,83 +390,34 @@ static REREAD: LazyLock<Option<Regex>> =
 /// Splits a text into two or more commands of literal words joined with `&&`. Returns `None` for
 /// any other text, also for commands that change the shell itself or run others.
 fn chain(text: &str) -> Option<Vec<Link>> {
-    if text.chars().any(|c| (c < ' ' && c != '\t') || c == '\u{7f}') {
+    let scan = shell::scan(text);
+    if !scan.understood() || text.chars().any(|c| (c < ' ' && c != '\t') || c == '\u{7f}') {
         return None;
     }
     let mut links = Vec::new();
-    let mut reader = ChainReader { chars: text.char_indices().peekable(), argv: Vec::new() };
-    let mut start = 0;
-    loop {
-        let end = reader.link()?;
-        let written = text.get(start..end.unwrap_or(text.len()))?;
-        let argv = std::mem::take(&mut reader.argv);
-        if !is_plain(&argv) {
+    let mut end = 0;
+    for command in &scan.commands {
+        let (first, last) = (command.argv.first()?, command.argv.last()?);
+        let argv: Vec<String> = command.argv.iter().map(in_full).collect::<Option<_>>()?;
+        let before = if links.is_empty() { "" } else { "&&" };
+        let joined = text.get(end..first.span.start)?.trim() == before;
+        if !joined || !command.redirects.is_empty() || !is_plain(&argv) {
             return None;
         }
-        links.push(Link { text: written.trim().to_owned(), argv });
-        let Some(end) = end else { break };
-        start = end + "&&".len();
+        end = last.span.end;
+        links.push(Link { text: text.get(first.span.start..end)?.to_owned(), argv });
     }
-    (links.len() > 1).then_some(links)
+    // A comment, too, is more than a command.
+    (links.len() > 1 && text.get(end..)?.trim().is_empty()).then_some(links)
 }
 
-struct ChainReader<'t> {
-    chars: std::iter::Peekable<std::str::CharIndices<'t>>,
-    argv: Vec<String>,
+/// Returns a word that no shell expands.
+fn in_full(word: &Word<'_>) -> Option<String> {
+    let text = word.literal().filter(|text| word.quoted || !text.contains(EXPANDED))?;
+    Some(text.to_owned())
 }
 
-impl ChainReader<'_> {
-    /// Reads to the next `&&` and returns its offset; `Some(None)` at the end of the text.
-    fn link(&mut self) -> Option<Option<usize>> {
-        let mut word: Option<String> = None;
-        while let Some((at, c)) = self.chars.next() {
-            match c {
-                ' ' | '\t' => self.argv.extend(word.take()),
-                '\'' => self.single(word.get_or_insert_default())?,
-                '"' => self.double(word.get_or_insert_default())?,
-                '\\' => word.get_or_insert_default().push(self.chars.next()?.1),
-                '&' => {
-                    // A single `&` starts a background job, which is no flat chain.
-                    self.chars.next_if(|(_, next)| *next == '&')?;
-                    self.argv.extend(word);
-                    return Some(Some(at));
-                }
-                // A comment: bash would not run what follows.
-                '#' if word.is_none() => return None,
-                // The shell may expand these, so the words are not literal.
-                '*' | '?' | '[' | ']' | '{' | '}' | '~' => return None,
-                c if CONTROLS.contains(&c) => return None,
-                c => word.get_or_insert_default().push(c),
-            }
-        }
-        self.argv.extend(word);
-        Some(None)
-    }
-
-    fn single(&mut self, word: &mut String) -> Option<()> {
-        loop {
-            match self.chars.next()?.1 {
-                '\'' => return Some(()),
-                c => word.push(c),
-            }
-        }
-    }
-
-    fn double(&mut self, word: &mut String) -> Option<()> {
-        loop {
-            match self.chars.next()?.1 {
-                '"' => return Some(()),
-                '$' | '`' => return None,
-                '\\' => {
-                    let (_, next) = *self.chars.peek()?;
-                    let escaped = self.chars.next_if(|(_, next)| ESCAPABLE.contains(next));
-                    word.push(if escaped.is_some() { next } else { '\\' });
-                }
-                c => word.push(c),
-            }
-        }
-    }
-}
+const EXPANDED: [char; 7] = ['*', '?', '[', ']', '{', '}', '~'];
 
 /// Returns true for a program that neither changes the shell nor runs what its words say.
 fn is_plain(argv: &[String]) -> bool {
