@@ -19,8 +19,8 @@ use countersign_policy::{
 pub use crate::wcore::card::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
 use crate::wcore::config::WcoreConfig;
 pub use crate::wcore::config::{Category, ModeChange, ModeChangeSource, SessionMode, change};
-use crate::wcore::stage::Stage;
 pub use crate::wcore::stage::{ApprovalScope, RememberedApproval, asks_every_time};
+use crate::wcore::stage::{Pass, Stage};
 use crate::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
     PromptBehaviour, PromptChoice, System,
@@ -95,10 +95,10 @@ impl System for Wcore {
             && let Some(path) = paths::beyond(call, &context.grants.roots, !self.compat)
         {
             decision.reason = format!("{path} lies beyond the workspace.");
-        } else if let Some(pass) = stage.pass(decision.critical) {
+        } else if let Some(Pass { rule, reason }) = stage.pass(decision.critical) {
             decision.verdict = Verdict::Allow;
-            decision.reason = pass.reason();
-            (decision.rule, decision.deciding_rule) = (Some(pass.to_string()), None);
+            decision.reason = reason;
+            (decision.rule, decision.deciding_rule) = (Some(rule), None);
             // An allowed call has no card that would show them.
             decision.effects.clear();
         } else {

@@ -37,7 +37,10 @@ impl Roots {
         if path == "/" || paths::in_home(&path, dirs) == Some("") {
             return Err(format!("{path} holds everything; name a directory inside it"));
         }
-        if paths::secret(&path, dirs) || paths::startup(&path, dirs) || keeps_keys(&path) {
+        if paths::keeps_secrets(&path, dirs)
+            || paths::secret(&path, dirs)
+            || paths::startup(&path, dirs)
+        {
             return Err(format!("{path} is where keys and start-up files are kept"));
         }
         // Opening it again can only add the right to write.
@@ -84,10 +87,6 @@ pub fn beyond(call: &Call, roots: &Roots, writers: bool) -> Option<String> {
     paths.find(beyond).or_else(|| unseen.iter().find(|value| value.is_path).map(path))
 }
 
-fn keeps_keys(path: &str) -> bool {
-    path.split('/').any(|part| matches!(part, ".ssh" | ".gnupg" | ".aws" | ".azure" | ".kube"))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -97,9 +96,18 @@ mod tests {
     #[test]
     fn everything_home_and_keys_stay_closed() {
         let mut roots = Roots::default();
-        for root in
-            ["/", "/home/ana", "~", "/home/ana/.ssh", "/home/ana/.aws", "/etc", "x", "/a/.."]
-        {
+        for root in [
+            "/",
+            "/home/ana",
+            "~",
+            "/home/ana/.ssh",
+            "/home/ana/.aws",
+            "/srv/.AWS/x",
+            "/srv/.kube",
+            "/etc",
+            "x",
+            "/a/..",
+        ] {
             assert!(roots.open(root, false, Some("/home/ana")).is_err(), "{root}");
         }
         assert_eq!(roots.list(), []);

@@ -1,7 +1,5 @@
 //! The stages that a call may pass without a person.
 
-use std::fmt;
-
 use countersign_policy::{call::Call, tools::Kind};
 use serde::{Deserialize, Serialize};
 
@@ -18,17 +16,16 @@ pub(super) struct Stage<'a> {
     pub(super) grants: &'a Grants,
 }
 
-/// The stage that a call passed.
-pub(super) enum Pass {
-    AllowList(String),
-    Tool(String),
-    Mode(SessionMode),
-    Category(Category),
-    Prefix(Vec<String>),
+/// What lets a call pass.
+pub(super) struct Pass {
+    /// The entry, mode or grants.
+    pub(super) rule: String,
+    /// The same as a sentence.
+    pub(super) reason: String,
 }
 
 impl Stage<'_> {
-    /// Returns the first stage that the call passes.
+    /// Returns what lets the call pass: the first stage that does.
     // INVARIANT: a question passes none, in any mode.
     pub(super) fn pass(&self, critical: bool) -> Option<Pass> {
         let Self { allow_list, compat, call, category, mode, grants } = *self;
@@ -39,21 +36,22 @@ impl Stage<'_> {
         if critical && !compat && mode != SessionMode::Force {
             return None;
         }
-        let named = |list: &[String]| list.contains(&call.tool);
-        // Before the mode, as in wayland-core.
-        if named(allow_list) {
-            return Some(Pass::AllowList(call.tool.clone()));
-        }
-        if named(&grants.tools) && !asks_every_time(&call.tool) {
-            return Some(Pass::Tool(call.tool.clone()));
-        }
-        if mode.covers(&call.tool, category, compat) {
-            return Some(Pass::Mode(mode));
-        }
-        if grants.categories.iter().any(|granted| granted == category.word()) {
-            return Some(Pass::Category(category));
-        }
-        self.prefixes().map(Pass::Prefix)
+        let tool = &call.tool;
+        // The list comes before the mode, as in wayland-core.
+        let (rule, reason) = if allow_list.contains(tool) {
+            (format!("tools.allow_list: {tool}"), format!("The allow list holds {tool}."))
+        } else if grants.tools.contains(tool) && !asks_every_time(tool) {
+            (format!("always: {tool}"), format!("{tool} is always approved."))
+        } else if mode.covers(tool, category, compat) {
+            (format!("mode: {mode}"), format!("The mode {mode} allows it."))
+        } else if grants.categories.iter().any(|granted| granted == category.word()) {
+            let reason = format!("The category {category} is always approved.");
+            (format!("category: {category}"), reason)
+        } else {
+            let rule = format!("always_prefix: {}", self.prefixes()?.join(", "));
+            (rule, "Every command begins as one that is always approved.".to_owned())
+        };
+        Some(Pass { rule, reason })
     }
 
     fn prefixes(&self) -> Option<Vec<String>> {
@@ -63,30 +61,6 @@ impl Stage<'_> {
         let strict = || call.kind() == Kind::Shell && prefix::covers(prefixes, category, command);
         let covered = prefix::covers_as_text(prefixes, category, command) && (compat || strict());
         covered.then(|| prefixes.iter().map(|prefix| prefix.text.clone()).collect())
-    }
-}
-
-impl Pass {
-    pub(super) fn reason(&self) -> String {
-        match self {
-            Self::AllowList(tool) => format!("The allow list holds {tool}."),
-            Self::Tool(tool) => format!("{tool} is always approved."),
-            Self::Mode(mode) => format!("The mode {mode} allows it."),
-            Self::Category(category) => format!("The category {category} is always approved."),
-            Self::Prefix(_) => "Every command begins as one that is always approved.".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for Pass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AllowList(tool) => write!(f, "tools.allow_list: {tool}"),
-            Self::Tool(tool) => write!(f, "always: {tool}"),
-            Self::Mode(mode) => write!(f, "mode: {mode}"),
-            Self::Category(category) => write!(f, "category: {category}"),
-            Self::Prefix(prefixes) => write!(f, "always_prefix: {}", prefixes.join(", ")),
-        }
     }
 }
 
