@@ -2,8 +2,10 @@
 //! without asking are shown afterwards; with the conditions that they share with routes.
 
 use super::{
-    people::{ConfigEntries, group_name},
-    section::{ConfigNode, ConfigValue, Section, flag, nearest, number, text},
+    people::group_name,
+    section::{
+        ConfigEntries, ConfigNode, ConfigValue, Section, flag, is_reached, number, text, unknown,
+    },
     values::length,
 };
 use countersign_people::{
@@ -24,21 +26,11 @@ pub(super) fn read(
     people: &People,
     problems: &mut Vec<String>,
 ) -> Vec<AnswerRule> {
-    let mut rules: Vec<AnswerRule> = Vec::new();
-    for (at, (place, table)) in entries.into_iter().enumerate() {
-        let mut section = Section::new("[answer_rules]", Some(place.clone()), table, problems);
-        let rule = rule(&mut section, people, at);
-        section.finish();
-        match rules.iter().find(|earlier| earlier.when == AskConditions::default()) {
-            Some(earlier) => problems.push(format!(
-                "{place}: [[answer_rules]] is never reached, because `{}` before it has no \
-                 condition",
-                earlier.name
-            )),
-            None => rules.push(rule),
-        }
-    }
-    rules
+    entries.read(problems, |section, earlier: &[AnswerRule]| {
+        let rule = rule(section, people, earlier.len());
+        let last = earlier.iter().find(|it| it.when == AskConditions::default());
+        is_reached(section, last.map(|it| it.name.as_str())).then_some(rule)
+    })
 }
 
 fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
@@ -116,13 +108,7 @@ pub(super) fn known_group(node: &ConfigNode, people: &People) -> Result<String, 
     known.extend(people.groups.iter().map(|group| group.name.as_str()));
     known.sort_unstable();
     known.dedup();
-    Err(match (nearest(&group, &known), known.is_empty()) {
-        (Some(near), _) => format!("names the group `{group}`; did you mean `{near}`?"),
-        (None, true) => format!("names the group `{group}`, and nobody in [[people]] has a group"),
-        (None, false) => {
-            format!("names the group `{group}`; the groups are {}", known.join(", "))
-        }
-    })
+    Err(unknown("group", &group, &known, "nobody in [[people]] has a group"))
 }
 
 /// How long a card waits for somebody, where nothing is said.
@@ -132,22 +118,13 @@ const LOWEST: i64 = 1_000_000;
 
 /// Reads the rules.
 pub(super) fn read_reviews(entries: ConfigEntries, problems: &mut Vec<String>) -> Vec<ReviewRule> {
-    let mut rules: Vec<ReviewRule> = Vec::new();
-    for (at, (place, table)) in entries.into_iter().enumerate() {
-        let mut section = Section::new("[reviews]", Some(place.clone()), table, problems);
-        let rule = review_rule(&mut section, at);
-        section.finish();
+    entries.read(problems, |section, earlier: &[ReviewRule]| {
+        let rule = review_rule(section, earlier.len());
         let ends =
             |it: &&ReviewRule| it.when == AskConditions::default() && it.allowed_by.is_none();
-        match rules.iter().find(ends) {
-            Some(earlier) => problems.push(format!(
-                "{place}: [[reviews]] is never reached, because `{}` before it has no condition",
-                earlier.name
-            )),
-            None => rules.push(rule),
-        }
-    }
-    rules
+        let last = earlier.iter().find(ends);
+        is_reached(section, last.map(|it| it.name.as_str())).then_some(rule)
+    })
 }
 
 fn review_rule(section: &mut Section<'_>, at: usize) -> ReviewRule {
@@ -233,11 +210,6 @@ fn effects(node: &ConfigNode) -> Result<Vec<String>, String> {
     let effects = texts(node)?;
     match effects.iter().find(|effect| !EFFECTS.contains(&effect.as_str())) {
         None => Ok(effects),
-        Some(unknown) => Err(match nearest(unknown, &EFFECTS) {
-            Some(near) => format!("names the effect `{unknown}`; did you mean `{near}`?"),
-            None => {
-                format!("names the effect `{unknown}`; the effects are {}", EFFECTS.join(", "))
-            }
-        }),
+        Some(effect) => Err(unknown("effect", effect, &EFFECTS, "there are none")),
     }
 }

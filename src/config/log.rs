@@ -1,6 +1,7 @@
 //! `[log]`: where the rows of the log are sent beside the store.
 
 use super::section::{ConfigNode, Section, secret, text};
+use super::values::path;
 use countersign_tokens::secret::Secret;
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ pub struct LogWebhook {
 
 /// Reads the section; `resolve` makes a path absolute.
 pub(super) fn read(mut section: Section<'_>, resolve: impl Fn(&str) -> PathBuf) -> LogSettings {
-    let file = section.get("file", |node| text(node).map(|text| resolve(&text)));
+    let file = section.get("file", |node| path(node, resolve));
     let syslog = section.get("syslog", syslog);
     let key = section.get("webhook_secret", secret);
     let url = section.get("webhook", webhook);

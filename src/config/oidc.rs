@@ -2,7 +2,7 @@
 
 use super::{
     section::{ConfigNode, Section, list, secret, text},
-    values::{https, length},
+    values::{https, length, path},
 };
 use countersign_web::{OidcClaim, OidcSettings, PublicUrl};
 use std::{path::PathBuf, time::Duration};
@@ -26,7 +26,7 @@ pub(super) fn read(
     let group = section.get("group", filled);
     let scopes = section.get("scopes", |node| list(node)?.iter().map(scope).collect());
     let session = section.get("session", length).unwrap_or(SESSION);
-    let ca_file = section.get("ca_file", |node| text(node).map(|text| resolve(&text)));
+    let ca_file = section.get("ca_file", |node| path(node, resolve));
     match public {
         None => section.problem(
             "needs `public_url` in [daemon]: the identity provider sends browsers back to it",

@@ -5,7 +5,7 @@ use super::{
     oidc::id as oidc_id,
     routes::{hour_span, zone},
     section::{
-        ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, flag, id_of, list, number, text,
+        ConfigEntries, ConfigNode, ConfigValue, Section, flag, id_of, is_new, list, number, text,
     },
     values::token,
 };
@@ -14,13 +14,11 @@ use countersign_people::{
     approvers::{Members, NamedPerson, OIDC, People, QuietException, QuietHours, RoleGroup},
     duty::Hours,
 };
-use countersign_port::{ApproverList, Description, IdForm, Names, line};
+use countersign_port::{IdForm, Names, line};
 use countersign_web::OidcSettings;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The tables of a list with their places.
-pub(super) type ConfigEntries = Vec<(ConfigPlace, ConfigTable)>;
 /// The longest name, in characters.
 const LONGEST: usize = 64;
 
@@ -31,27 +29,17 @@ pub(super) fn read(
     (platforms, oidc): (&[Registered], Option<&OidcSettings>),
     problems: &mut Vec<String>,
 ) -> People {
-    let mut all = People::default();
-    for (place, table) in groups {
-        let mut section = Section::new("[groups]", Some(place.clone()), table, problems);
-        let group = group(&mut section, platforms);
-        section.finish();
-        let Some(group) = group else { continue };
-        if all.groups.iter().any(|other| other.name == group.name) {
-            problems.push(format!("{place}: [[groups]] has `{}` twice", group.name))
-        } else {
-            all.groups.push(group)
-        }
-    }
-    for (place, table) in people {
-        let mut section = Section::new("[people]", Some(place.clone()), table, problems);
-        let person = person(&mut section, platforms, oidc);
-        section.finish();
-        let Some(person) = person else { continue };
-        problems.extend(conflicts(&all.named, &person).map(|why| format!("{place}: {why}")));
-        all.named.push(person);
-    }
-    all
+    let groups = groups.read(problems, |section, earlier: &[RoleGroup]| {
+        let group = group(section, platforms)?;
+        let twice = earlier.iter().any(|other| other.name == group.name);
+        is_new(section, &group.name, twice).then_some(group)
+    });
+    let named = people.read(problems, |section, earlier| {
+        let person = person(section, platforms, oidc)?;
+        conflicts(earlier, &person).for_each(|why| section.problem(&why));
+        Some(person)
+    });
+    People { named, groups }
 }
 
 fn person(
@@ -121,24 +109,37 @@ fn ids(
     platforms: &[Registered],
     names: Names,
 ) -> BTreeMap<String, BTreeSet<String>> {
-    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut all = BTreeMap::new();
     for registered in platforms {
-        let keys: Vec<(String, Option<IdForm>)> = match registered.platform {
-            Some(platform) => {
-                let lists = platform.description().approvers.iter();
-                let lists = lists.filter(|list| list.names == names);
-                lists.map(|list| (list.key.to_owned(), Some(list.form))).collect()
-            }
-            // The form of its ids is not known; nobody can press there either.
-            None => section.keys_of(registered.name).into_iter().map(|key| (key, None)).collect(),
-        };
-        for (key, form) in keys {
-            let ids = section.get(&key, |node| each(node).iter().map(|id| one(form, id)).collect());
-            let ids: BTreeSet<String> = ids.unwrap_or_default();
-            if !ids.is_empty() {
-                all.entry(registered.name.to_owned()).or_default().extend(ids);
-            }
+        let ids = ids_of(section, registered, names, |node| Ok(each(node)));
+        if !ids.is_empty() {
+            all.insert(registered.name.to_owned(), ids);
         }
+    }
+    all
+}
+
+/// The ids in the lists of a platform; `split` reads a list.
+fn ids_of(
+    section: &mut Section<'_>,
+    registered: &Registered,
+    names: Names,
+    split: impl Fn(&ConfigNode) -> Result<Vec<ConfigNode>, String>,
+) -> BTreeSet<String> {
+    let keys: Vec<(String, Option<IdForm>)> = match registered.platform {
+        Some(platform) => {
+            let lists = platform.description().approvers.iter();
+            let lists = lists.filter(|list| list.names == names);
+            lists.map(|list| (list.key.to_owned(), Some(list.form))).collect()
+        }
+        // The form of its ids is not known; nobody can press there either.
+        None => section.keys_of(registered.name).into_iter().map(|key| (key, None)).collect(),
+    };
+    let mut all = BTreeSet::new();
+    for (key, form) in keys {
+        let ids: Option<BTreeSet<String>> =
+            section.get(&key, |node| split(node)?.iter().map(|id| one(form, id)).collect());
+        all.extend(ids.unwrap_or_default());
     }
     all
 }
@@ -182,15 +183,14 @@ fn conflicts<'a>(
 ) -> impl Iterator<Item = String> + 'a {
     earlier.iter().flat_map(|other| {
         let same_name = other.name.to_lowercase() == person.name.to_lowercase();
-        let name = same_name.then(|| {
-            format!("[[people]] has the name `{}` twice; names must be unique", other.name)
-        });
+        let name =
+            same_name.then(|| format!("has the name `{}` twice; names must be unique", other.name));
         let shared = person.identities.iter().filter_map(|(platform, ids)| {
             let id = ids.intersection(other.identities.get(platform)?).next()?;
             // Equal tokens are reported with all others.
             (platform != "api").then(|| {
                 format!(
-                    "[[people]] gives `{platform}` {id} to `{}` and to `{}`; an identity belongs \
+                    "gives `{platform}` {id} to `{}` and to `{}`; an identity belongs \
                      to one person",
                     other.name, person.name
                 )
@@ -198,14 +198,14 @@ fn conflicts<'a>(
         });
         let host = person.hosts.intersection(&other.hosts).next().map(|host| {
             format!(
-                "[[people]] gives the machine `{host}` to `{}` and to `{}`; its agents work for \
+                "gives the machine `{host}` to `{}` and to `{}`; its agents work for \
                  one person",
                 other.name, person.name
             )
         });
         let agent = person.agents.intersection(&other.agents).next().map(|agent| {
             format!(
-                "[[people]] gives the agent `{agent}` to `{}` and to `{}`; it works for one person",
+                "gives the agent `{agent}` to `{}` and to `{}`; it works for one person",
                 other.name, person.name
             )
         });
@@ -226,10 +226,16 @@ pub(super) fn read_approvers(
 ) -> ApproverSettings {
     let mut chats = BTreeMap::new();
     for registered in platforms {
-        let members = match registered.platform {
-            Some(platform) => members(&mut section, platform.description()),
-            None => unknown(&mut section, registered.name),
+        let mut members = Members {
+            people: ids_of(&mut section, registered, Names::People, list),
+            roles: BTreeSet::new(),
         };
+        // Members of a platform that this program was built without cannot answer here, but they
+        // count as approvers in a chat, so that local answering stays off (see
+        // `daemon::approvers`).
+        if registered.platform.is_some() {
+            members.roles = ids_of(&mut section, registered, Names::Roles, list);
+        }
         if members.count() > 0 {
             chats.insert(registered.name.to_owned(), members);
         }
@@ -259,35 +265,4 @@ pub(super) fn read_approvers(
     });
     section.finish();
     approvers
-}
-
-/// The members of a platform, from its own lists.
-fn members(section: &mut Section<'_>, about: &Description) -> Members {
-    let mut members = Members::default();
-    for ApproverList { key, names, form, .. } in about.approvers {
-        let ids = |node: &ConfigNode| list(node)?.iter().map(|id| id_of(*form, id)).collect();
-        let ids: BTreeSet<String> = section.get(key, ids).unwrap_or_default();
-        match names {
-            Names::People => members.people.extend(ids),
-            Names::Roles => members.roles.extend(ids),
-        }
-    }
-    members
-}
-
-/// The members of a platform that this program was built without. None of them can answer here, but
-/// they count as approvers in a chat, so that local answering stays off (see `daemon::approvers`).
-fn unknown(section: &mut Section<'_>, name: &str) -> Members {
-    let mut members = Members::default();
-    for key in section.keys_of(name) {
-        // The form of its ids is not known, so both numbers and texts are accepted.
-        let any = |node: &ConfigNode| {
-            let digits = || number(node).map(|number| number.to_string());
-            text(node).or_else(|_| digits())
-        };
-        let ids = |node: &ConfigNode| list(node)?.iter().map(any).collect();
-        let ids: BTreeSet<String> = section.get(&key, ids).unwrap_or_default();
-        members.people.extend(ids);
-    }
-    members
 }

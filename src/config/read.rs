@@ -2,17 +2,16 @@
 
 use super::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
-    StoreSettings, answer_rules, chats, ntfy, oidc,
-    people::{self, ConfigEntries},
+    StoreSettings, answer_rules, chats, ntfy, oidc, people,
     routes::{self, RouteEntries},
     secrets,
     section::{
-        self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, flag, nearest, secret,
-        text, wants,
+        self, ConfigEntries, ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, flag,
+        nearest, secret, text, wants,
     },
     values::{
-        address, default_address, hosts, length, on_timeout, optional, profile, public_url, push,
-        servers, token, tools,
+        address, default_address, hosts, length, on_timeout, optional, path, profile, public_url,
+        push, servers, token, tools,
     },
 };
 use crate::platforms::Registered;
@@ -80,7 +79,7 @@ pub(super) fn config(
     let base = reader.base.clone();
     let resolve = |path: &str| places.resolve(&base, path);
     // Read first: the defaults of client and store depend on its paths.
-    let daemon = reader.daemon();
+    let daemon = read_daemon(reader.section("daemon"), places, resolve);
     let left_out = reader.left_out();
     let mut chats = reader.chats();
     let oidc = oidc::read(reader.section("oidc"), daemon.public_url.as_ref(), resolve);
@@ -93,10 +92,10 @@ pub(super) fn config(
         // Known to the one who has read the file.
         version: None,
         platforms,
-        client: reader.client(&daemon.socket),
-        store: reader.store(&daemon.state_dir),
+        client: read_client(reader.section("client"), &daemon.socket, resolve),
+        store: read_store(reader.section("store"), &daemon.state_dir, resolve),
         daemon,
-        policy: reader.policy(),
+        policy: read_policy(reader.section("policy"), resolve),
         left_out,
         chats,
         approvers,
@@ -161,87 +160,6 @@ impl ConfigReader<'_> {
         self.root.iter().any(|(name, ..)| name == section)
     }
 
-    fn daemon(&mut self) -> DaemonSettings {
-        let places = self.places;
-        let base = self.base.clone();
-        let path = |node: &ConfigNode| text(node).map(|text| places.resolve(&base, &text));
-        let mut section = self.section("daemon");
-        let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
-        let public_url = section.get("public_url", public_url);
-        let passkeys = section.get("passkeys", flag);
-        if passkeys == Some(true) && !public_url.as_ref().is_some_and(PublicUrl::has_passkeys) {
-            section.problem(
-                "needs a `public_url` with https and a host name for `passkeys`: browsers make \
-                 none for an IP address, plain http or localhost",
-            );
-        }
-        let daemon = DaemonSettings {
-            socket: section
-                .get("socket", path)
-                .unwrap_or_else(|| places.runtime.as_ref().unwrap_or(&state_dir).join(SOCKET)),
-            listen: section.get("listen", address).unwrap_or_else(default_address),
-            public_url,
-            passkeys,
-            allowed_hosts: section.get("allowed_hosts", hosts).unwrap_or_default(),
-            push: section.get("push", push).unwrap_or(Some(PushShows::default())),
-            agent_token: section.get("agent_token", token),
-            approver_token: section.get("approver_token", token),
-            state_dir,
-        };
-        section.finish();
-        daemon
-    }
-
-    fn client(&mut self, socket: &Path) -> ClientSettings {
-        let places = self.places;
-        let base = self.base.clone();
-        let mut section = self.section("client");
-        let insecure_http = section.get("insecure_http", flag).unwrap_or(false);
-        let client = ClientSettings {
-            url: section
-                .get("url", |node| servers(node, insecure_http, |path| places.resolve(&base, path)))
-                // On the daemon's machine; its socket needs no token.
-                .unwrap_or_else(|| vec![Server::Unix(socket.into())]),
-            token: section.get("token", secret),
-            insecure_http,
-            ca_file: section
-                .get("ca_file", |node| text(node).map(|text| places.resolve(&base, &text))),
-        };
-        section.finish();
-        client
-    }
-
-    fn store(&mut self, state_dir: &Path) -> StoreSettings {
-        let places = self.places;
-        let base = self.base.clone();
-        let mut section = self.section("store");
-        let database = section
-            .get("url", |node| Database::read(&text(node)?, |file| places.resolve(&base, file)));
-        let keep = section.get("keep", length).unwrap_or(Duration::from_secs(30 * 86_400));
-        section.finish();
-        let beside = || Database::Sqlite(state_dir.join("countersign.db"));
-        StoreSettings { database: database.unwrap_or_else(beside), keep }
-    }
-
-    fn policy(&mut self) -> PolicySettings {
-        let places = self.places;
-        let base = self.base.clone();
-        let mut section = self.section("policy");
-        // Read first: `on_timeout` needs the tools.
-        let approved = section.get("approve_on_timeout", tools).unwrap_or_default();
-        let policy = PolicySettings {
-            profile: section.get("profile", profile).unwrap_or(Profile::Standard),
-            mode: section.get("mode", text),
-            rules: section.get("rules", |node| text(node).map(|text| places.resolve(&base, &text))),
-            compat: section.get("compat", flag).unwrap_or(false),
-            timeout: section.get("timeout", length),
-            late_yes: section.get("late_yes", length),
-            on_timeout: section.get("on_timeout", |node| on_timeout(node, approved)),
-        };
-        section.finish();
-        policy
-    }
-
     /// The platforms with a section here that this program was built without.
     fn left_out(&mut self) -> Vec<&'static str> {
         let missing = self.platforms.iter().filter(|it| it.platform.is_none());
@@ -268,8 +186,8 @@ impl ConfigReader<'_> {
     }
 
     /// Removes a list of tables, each written as [[name]], from the tree.
-    fn entries(&mut self, name: &str) -> ConfigEntries {
-        section::entries(&mut self.root, name, &mut self.problems)
+    fn entries(&mut self, name: &'static str) -> ConfigEntries {
+        ConfigEntries::of(&mut self.root, name, &mut self.problems)
     }
 
     fn chats(&mut self) -> Vec<ChatAccount> {
@@ -333,7 +251,87 @@ impl ConfigReader<'_> {
     }
 }
 
-/// Reads the section; `resolve` makes a path absolute.
+// Each of these reads a section; `resolve` makes a path absolute.
+
+fn read_daemon(
+    mut section: Section<'_>,
+    places: &Places,
+    resolve: impl Fn(&str) -> PathBuf,
+) -> DaemonSettings {
+    let path = |node: &ConfigNode| path(node, &resolve);
+    let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
+    let public_url = section.get("public_url", public_url);
+    let passkeys = section.get("passkeys", flag);
+    if passkeys == Some(true) && !public_url.as_ref().is_some_and(PublicUrl::has_passkeys) {
+        section.problem(
+            "needs a `public_url` with https and a host name for `passkeys`: browsers make \
+             none for an IP address, plain http or localhost",
+        );
+    }
+    let daemon = DaemonSettings {
+        socket: section
+            .get("socket", path)
+            .unwrap_or_else(|| places.runtime.as_ref().unwrap_or(&state_dir).join(SOCKET)),
+        listen: section.get("listen", address).unwrap_or_else(default_address),
+        public_url,
+        passkeys,
+        allowed_hosts: section.get("allowed_hosts", hosts).unwrap_or_default(),
+        push: section.get("push", push).unwrap_or(Some(PushShows::default())),
+        agent_token: section.get("agent_token", token),
+        approver_token: section.get("approver_token", token),
+        state_dir,
+    };
+    section.finish();
+    daemon
+}
+
+fn read_client(
+    mut section: Section<'_>,
+    socket: &Path,
+    resolve: impl Fn(&str) -> PathBuf,
+) -> ClientSettings {
+    let insecure_http = section.get("insecure_http", flag).unwrap_or(false);
+    let client = ClientSettings {
+        url: section
+            .get("url", |node| servers(node, insecure_http, &resolve))
+            // On the daemon's machine; its socket needs no token.
+            .unwrap_or_else(|| vec![Server::Unix(socket.into())]),
+        token: section.get("token", secret),
+        insecure_http,
+        ca_file: section.get("ca_file", |node| path(node, &resolve)),
+    };
+    section.finish();
+    client
+}
+
+fn read_store(
+    mut section: Section<'_>,
+    state_dir: &Path,
+    resolve: impl Fn(&str) -> PathBuf,
+) -> StoreSettings {
+    let database = section.get("url", |node| Database::read(&text(node)?, &resolve));
+    let keep = section.get("keep", length).unwrap_or(Duration::from_secs(30 * 86_400));
+    section.finish();
+    let beside = || Database::Sqlite(state_dir.join("countersign.db"));
+    StoreSettings { database: database.unwrap_or_else(beside), keep }
+}
+
+fn read_policy(mut section: Section<'_>, resolve: impl Fn(&str) -> PathBuf) -> PolicySettings {
+    // Read first: `on_timeout` needs the tools.
+    let approved = section.get("approve_on_timeout", tools).unwrap_or_default();
+    let policy = PolicySettings {
+        profile: section.get("profile", profile).unwrap_or(Profile::Standard),
+        mode: section.get("mode", text),
+        rules: section.get("rules", |node| path(node, &resolve)),
+        compat: section.get("compat", flag).unwrap_or(false),
+        timeout: section.get("timeout", length),
+        late_yes: section.get("late_yes", length),
+        on_timeout: section.get("on_timeout", |node| on_timeout(node, approved)),
+    };
+    section.finish();
+    policy
+}
+
 fn read_agents(mut section: Section<'_>, resolve: impl Fn(&str) -> PathBuf) -> AgentSettings {
     let codex = section.get("codex", optional).flatten();
     let person_said = section.get("person_said", flag).unwrap_or_default();

@@ -4,8 +4,11 @@
 use super::{
     ApproverSettings, ChatAccount,
     answer_rules::{conditions, known_group, texts},
-    people::{ConfigEntries, group_name},
-    section::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, list, nearest, text},
+    people::group_name,
+    section::{
+        ConfigEntries, ConfigNode, ConfigPlace, ConfigTable, ConfigValue, Section, is_new,
+        is_reached, list, nearest, text, unknown,
+    },
     values::length,
 };
 use countersign_gate::ask::plan::PlannedTarget;
@@ -55,29 +58,21 @@ pub(super) fn read(
     let direct = people.named.iter().map(|it| (it.name.clone(), direct(it, chats))).collect();
     let rotas = read_rotas(entries.rotas, people, problems);
     let names = RouteNames { people, chats, direct, rotas: &rotas };
-    let mut list: Vec<TargetRoute> = Vec::new();
-    for (at, (place, table)) in entries.routes.into_iter().enumerate() {
-        let mut section = Section::new("[routes]", Some(place.clone()), table, problems);
-        let route = route(&mut section, &names, at);
-        section.finish();
+    let list = entries.routes.read(problems, |section, earlier: &[TargetRoute]| {
+        let route = route(section, &names, earlier.len());
         let inbox_alone = !route.to.is_empty()
             && route.to.iter().all(|it| *it == RouteTarget::Inbox)
             && route.escalate.is_empty();
         if inbox_alone && !approvers.answer_in_inbox() {
-            problems.push(format!(
-                "{place}: [[routes]] shows requests in the inbox alone, where nobody may answer: \
-                 set `[approvers] inbox = true`, or give people names in [[people]]"
-            ));
+            section.problem(
+                "shows requests in the inbox alone, where nobody may answer: set `[approvers] \
+                 inbox = true`, or give people names in [[people]]",
+            );
         }
         let ends = |it: &&TargetRoute| it.when == AskConditions::default() && it.during.is_none();
-        match list.iter().find(ends) {
-            Some(earlier) => problems.push(format!(
-                "{place}: [[routes]] is never reached, because `{}` before it has no condition",
-                earlier.name
-            )),
-            None => list.push(route),
-        }
-    }
+        let last = earlier.iter().find(ends);
+        is_reached(section, last.map(|it| it.name.as_str())).then_some(route)
+    });
     let named = names.chats.iter().flat_map(|chat| chat.names.iter().map(|it| planned(chat, it)));
     let named = named.map(|target| (target.name.clone(), target)).collect();
     let digest = entries.digest.and_then(|(place, table)| {
@@ -183,16 +178,8 @@ impl RouteNames<'_> {
         }
         let names = self.chats.iter().flat_map(|chat| &chat.names);
         let known: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
-        Err(match (nearest(wanted, &known), known.is_empty()) {
-            (Some(near), _) => format!("names the target `{wanted}`; did you mean `{near}`?"),
-            (None, true) => format!(
-                "names the target `{wanted}`, and no target has a `name`: give one to its entry \
-                 in `targets`"
-            ),
-            (None, false) => {
-                format!("names the target `{wanted}`; the targets are {}", known.join(", "))
-            }
-        })
+        let none = "no target has a `name`: give one to its entry in `targets`";
+        Err(unknown("target", wanted, &known, none))
     }
 
     fn person(&self, name: &str) -> Result<RouteTarget, String> {
@@ -287,19 +274,11 @@ fn same_names(chats: &[ChatAccount]) -> Vec<String> {
 
 /// Reads the rotas of these people.
 fn read_rotas(entries: ConfigEntries, people: &People, problems: &mut Vec<String>) -> Vec<Rota> {
-    let mut rotas: Vec<Rota> = Vec::new();
-    for (place, table) in entries {
-        let mut section = Section::new("[rotas]", Some(place.clone()), table, problems);
-        let rota = rota(&mut section, people);
-        section.finish();
-        let Some(rota) = rota else { continue };
-        if rotas.iter().any(|other| other.name == rota.name) {
-            problems.push(format!("{place}: [[rotas]] has `{}` twice", rota.name))
-        } else {
-            rotas.push(rota)
-        }
-    }
-    rotas
+    entries.read(problems, |section, earlier: &[Rota]| {
+        let rota = rota(section, people)?;
+        let twice = earlier.iter().any(|other| other.name == rota.name);
+        is_new(section, &rota.name, twice).then_some(rota)
+    })
 }
 
 fn rota(section: &mut Section<'_>, people: &People) -> Option<Rota> {

@@ -1,7 +1,6 @@
 //! TOML values with their places, so that errors can name them, and one section of a config while it
 //! is read. A key that was read is known; a key that is left over is a mistake.
 
-use super::people::ConfigEntries;
 use countersign_port::IdForm;
 use countersign_tokens::secret::Secret;
 use std::{fmt, path::Path};
@@ -132,6 +131,15 @@ pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)
+}
+
+/// What is said of a name that is not among those known; `none` where there are none.
+pub(super) fn unknown(what: &str, name: &str, known: &[&str], none: &str) -> String {
+    match nearest(name, known) {
+        Some(near) => format!("names the {what} `{name}`; did you mean `{near}`?"),
+        None if known.is_empty() => format!("names the {what} `{name}`, and {none}"),
+        None => format!("names the {what} `{name}`; the {what}s are {}", known.join(", ")),
+    }
 }
 
 /// Any text.
@@ -364,26 +372,70 @@ fn with_place(value: &DeValue<'_>, place: &dyn Fn(usize) -> ConfigPlace) -> Conf
     }
 }
 
-/// Removes a list of tables, each written as [[name]], from the tree.
-pub(super) fn entries(
-    root: &mut ConfigTable,
-    name: &str,
-    problems: &mut Vec<String>,
-) -> ConfigEntries {
-    let found = root.iter().position(|(section, ..)| section == name);
-    let Some((_, place, node)) = found.map(|index| root.swap_remove(index)) else {
-        return Vec::new();
-    };
-    let ConfigValue::List(nodes) = node.value() else {
-        let what = wants(&format!("entries, each written as [[{name}]]"), &node);
-        problems.push(format!("{place}: `{name}` {what}"));
-        return Vec::new();
-    };
-    let entry = |node: &ConfigNode| match node.value() {
-        ConfigValue::Table(table) => Ok((node.place.clone(), table.clone())),
-        _ => Err(format!("{}: [[{name}]] {}", node.place, wants("a table", node))),
-    };
-    let (entries, wrong): (Vec<_>, Vec<_>) = nodes.iter().map(entry).partition(Result::is_ok);
-    problems.extend(wrong.into_iter().filter_map(Result::err));
-    entries.into_iter().filter_map(Result::ok).collect()
+/// The tables of a list, each written as [[name]], with their places.
+#[derive(Default)]
+pub(super) struct ConfigEntries {
+    name: &'static str,
+    tables: Vec<(ConfigPlace, ConfigTable)>,
+}
+
+impl ConfigEntries {
+    /// Removes the list from the tree.
+    pub fn of(root: &mut ConfigTable, name: &'static str, problems: &mut Vec<String>) -> Self {
+        let found = root.iter().position(|(section, ..)| section == name);
+        let Some((_, place, node)) = found.map(|index| root.swap_remove(index)) else {
+            return Self::default();
+        };
+        let ConfigValue::List(nodes) = node.value() else {
+            let what = wants(&format!("entries, each written as [[{name}]]"), &node);
+            problems.push(format!("{place}: `{name}` {what}"));
+            return Self::default();
+        };
+        let mut tables = Vec::new();
+        for node in nodes {
+            match node.value() {
+                ConfigValue::Table(table) => tables.push((node.place.clone(), table.clone())),
+                _ => {
+                    let what = wants("a table", node);
+                    problems.push(format!("{}: [[{name}]] {what}", node.place));
+                }
+            }
+        }
+        Self { name, tables }
+    }
+
+    /// Reads every entry; `read` is given those before it, and returns `None` for one that cannot
+    /// be used.
+    pub fn read<T>(
+        self,
+        problems: &mut Vec<String>,
+        read: impl Fn(&mut Section<'_>, &[T]) -> Option<T>,
+    ) -> Vec<T> {
+        let name = format!("[{}]", self.name);
+        let mut all = Vec::new();
+        for (place, table) in self.tables {
+            let mut section = Section::new(&name, Some(place), table, problems);
+            let entry = read(&mut section, &all);
+            section.finish();
+            all.extend(entry);
+        }
+        all
+    }
+}
+
+/// Reports an entry that comes after one without a condition; `earlier` is the name of that.
+pub(super) fn is_reached(section: &mut Section<'_>, earlier: Option<&str>) -> bool {
+    if let Some(name) = earlier {
+        let why = format!("is never reached, because `{name}` before it has no condition");
+        section.problem(&why);
+    }
+    earlier.is_none()
+}
+
+/// Reports an entry whose name another one has already.
+pub(super) fn is_new(section: &mut Section<'_>, name: &str, earlier: bool) -> bool {
+    if earlier {
+        section.problem(&format!("has `{name}` twice"));
+    }
+    !earlier
 }

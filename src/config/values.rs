@@ -18,6 +18,14 @@ pub(super) fn token(node: &ConfigNode) -> Result<Token, String> {
     Token::parse(text(node)?.trim())
 }
 
+/// Parses a path; `resolve` makes it absolute.
+pub(super) fn path(
+    node: &ConfigNode,
+    resolve: impl Fn(&str) -> PathBuf,
+) -> Result<PathBuf, String> {
+    text(node).map(|text| resolve(&text))
+}
+
 pub(super) fn default_address() -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7117)
 }
