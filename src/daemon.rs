@@ -149,35 +149,57 @@ pub async fn run(
     }
     told_to_stop.await;
 
-    tracing::info!("stopping; open asks stay open and are taken up again at the next start");
-    gate.stop();
-    // A caller that submits now gets an error and tries again later. No press is accepted any more;
-    // the outbox still shows the decisions made so far, and the leases are released.
-    stop.cancel();
-    let stopped = tokio::time::timeout(LAST, async {
-        reloader.ended().await;
-        while tasks.join_next().await.is_some() {}
-    });
-    if stopped.await.is_err() {
-        tasks.abort_all();
-    }
-    // The servers stop last, so that waiting callers still get their replies.
-    drain.cancel();
-    let drained =
-        tokio::time::timeout(DRAIN, async { while servers.join_next().await.is_some() {} });
-    if drained.await.is_err() {
-        servers.abort_all();
-    }
-    if let Err(error) = log.seal().await {
-        tracing::warn!(%error, "the newest events are sealed at the next start");
-    }
-    store.close().await;
+    let running = Running { gate, store, log, reloader, tasks, servers, stop, drain };
+    running.end().await;
     // A passed socket belongs to the service manager, which keeps listening on it for the next
     // start.
     if !socket.is_passed {
         let _ = fs::remove_file(&config.daemon.socket);
     }
     Ok(())
+}
+
+/// What runs until the daemon is told to stop.
+struct Running {
+    gate: Arc<Gate>,
+    store: Store,
+    log: Arc<LogSealer>,
+    reloader: Arc<Reloader>,
+    tasks: JoinSet<()>,
+    servers: JoinSet<()>,
+    /// Ends the tasks.
+    stop: CancellationToken,
+    /// Ends the servers.
+    drain: CancellationToken,
+}
+
+impl Running {
+    async fn end(mut self) {
+        tracing::info!("stopping; open asks stay open and are taken up again at the next start");
+        self.gate.stop();
+        // A caller that submits now gets an error and tries again later. No press is accepted any
+        // more; the outbox still shows the decisions made so far, and the leases are released.
+        self.stop.cancel();
+        let stopped = tokio::time::timeout(LAST, async {
+            self.reloader.ended().await;
+            while self.tasks.join_next().await.is_some() {}
+        });
+        if stopped.await.is_err() {
+            self.tasks.abort_all();
+        }
+        // The servers stop last, so that waiting callers still get their replies.
+        self.drain.cancel();
+        let drained = tokio::time::timeout(DRAIN, async {
+            while self.servers.join_next().await.is_some() {}
+        });
+        if drained.await.is_err() {
+            self.servers.abort_all();
+        }
+        if let Err(error) = self.log.seal().await {
+            tracing::warn!(%error, "the newest events are sealed at the next start");
+        }
+        self.store.close().await;
+    }
 }
 
 async fn open_store(config: &Config, anew: bool) -> Result<(Store, Arc<LogSealer>)> {

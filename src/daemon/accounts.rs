@@ -26,19 +26,12 @@ pub(super) struct Accounts {
     store: Store,
     pub(super) inbox: Inbox,
     /// Led from the first [`Accounts::serve`] on.
-    inbox_placement: Option<Placement>,
+    inbox_account: Option<Account>,
     inbox_target: String,
     led: Vec<Led>,
     adapters: watch::Sender<Arc<[NamedAdapter]>>,
     leases: watch::Sender<BTreeMap<&'static str, String>>,
     tasks: TaskTracker,
-}
-
-/// An adapter with its lease, which must differ from every other, and the targets of its cards.
-struct Placement {
-    adapter: NamedAdapter,
-    lease: String,
-    targets: Vec<String>,
 }
 
 /// An account that is led.
@@ -83,18 +76,21 @@ impl Accounts {
         // their own.
         let shared = store.is_shared();
         let target = if shared { format!("{INBOX}@{daemon}") } else { INBOX.to_owned() };
-        let placement = Placement {
+        let adapters = watch::Sender::new([].into());
+        let account = Account {
             adapter: NamedAdapter { name: INBOX, adapter: Arc::new(local.clone()) },
+            adapters: adapters.subscribe(),
             lease: leading::own_lease(daemon),
             targets: vec![target.clone()],
+            store: store.clone(),
         };
         Self {
             store: store.clone(),
             inbox: local,
-            inbox_placement: Some(placement),
+            inbox_account: Some(account),
             inbox_target: target,
             led: Vec::new(),
-            adapters: watch::Sender::new([].into()),
+            adapters,
             leases: watch::Sender::default(),
             tasks: TaskTracker::new(),
         }
@@ -148,15 +144,12 @@ impl Accounts {
         });
         let served =
             |chat: &&ChatAccount| self.led.iter().any(|led| led.chat.as_ref() == Some(chat));
-        let new: Vec<_> = chats.iter().filter(|chat| !served(chat)).cloned().collect();
-        let inbox = self.inbox_placement.take().map(|inbox| (None, inbox));
-        let chats = new.into_iter().map(|chat| {
-            let placement = Placement::of(&chat);
-            (Some(chat), placement)
-        });
-        for (chat, placement) in inbox.into_iter().chain(chats).collect::<Vec<_>>() {
+        let new = chats.iter().filter(|chat| !served(chat));
+        let new: Vec<_> = new.map(|chat| (Some(chat.clone()), self.account(chat))).collect();
+        let inbox = self.inbox_account.take().map(|inbox| (None, inbox));
+        for (chat, account) in inbox.into_iter().chain(new) {
             let led =
-                self.lead(chat, placement, gate.clone(), others_gone.clone(), stop.child_token());
+                self.lead(chat, account, gate.clone(), others_gone.clone(), stop.child_token());
             self.led.push(led);
         }
         self.leases.send_replace(
@@ -174,19 +167,12 @@ impl Accounts {
     fn lead(
         &self,
         chat: Option<ChatAccount>,
-        placement: Placement,
+        account: Account,
         gate: Arc<Gate>,
         others_gone: CancellationToken,
         stop: CancellationToken,
     ) -> Led {
-        let Placement { adapter, lease, targets } = placement;
-        let account = Account {
-            adapter: adapter.clone(),
-            adapters: self.adapters.subscribe(),
-            lease: lease.clone(),
-            targets,
-            store: self.store.clone(),
-        };
+        let (adapter, lease) = (account.adapter.clone(), account.lease.clone());
         let stops = stop.clone();
         let task = self.tasks.spawn(async move {
             others_gone.cancelled().await;
@@ -194,16 +180,16 @@ impl Accounts {
         });
         Led { chat, adapter, lease, stop, task }
     }
-}
 
-impl Placement {
-    /// The adapter of an account in the config, not connected yet.
-    fn of(chat: &ChatAccount) -> Self {
+    /// An account of the config, not connected yet.
+    fn account(&self, chat: &ChatAccount) -> Account {
         let adapter: Arc<dyn Adapter> = chat.platform.adapter(&chat.settings);
-        Self {
+        Account {
             adapter: NamedAdapter { name: chat.name(), adapter },
+            adapters: self.adapters.subscribe(),
             lease: leading::lease(chat.name(), chat.secret().reveal()),
             targets: targets(chat),
+            store: self.store.clone(),
         }
     }
 }

@@ -36,6 +36,7 @@ pub(super) struct Account {
     pub(super) adapter: NamedAdapter,
     /// All adapters of the daemon, this one included.
     pub(super) adapters: Adapters,
+    /// The lease's name, which differs from every other account's.
     pub(super) lease: String,
     pub(super) targets: Vec<String>,
     /// The store with the lease and the cards.
