@@ -380,7 +380,6 @@ const CANCEL_REQUEST: &str = "$/cancel_request";
 struct AcpMessage {
     #[serde(default)]
     id: Value,
-    #[serde(default)]
     method: Option<String>,
     #[serde(default)]
     params: Map<String, Value>,

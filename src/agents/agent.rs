@@ -56,8 +56,7 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     fn connect(&self, settings: &str, command: &str, mode: HookMode) -> Result<String, String>;
 
     /// Why hooks of this mode do not belong into this file; `None` where they do.
-    fn unfit(&self, settings: &Path, mode: HookMode) -> Option<String> {
-        let _ = (settings, mode);
+    fn unfit(&self, _settings: &Path, _mode: HookMode) -> Option<String> {
         None
     }
 
@@ -74,16 +73,12 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     fn installed(&self, settings: &str) -> Result<Option<Hooks>, String>;
 
     /// The commands of other programs that may answer the agent before a person does.
-    fn others(&self, settings: &str) -> Vec<String> {
-        let _ = settings;
+    fn others(&self, _settings: &str) -> Vec<String> {
         Vec::new()
     }
 
     /// A call as the agent writes it to stdin, for a trial: of a shell command that is never run.
-    fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
-        let _ = (session, mode);
-        None
-    }
+    fn sample(&self, session: &str, mode: HookMode) -> Value;
 
     /// The folder of an agent whose own server the daemon can watch; `None` for all others.
     fn watched_home(&self) -> Option<PathBuf> {
@@ -92,20 +87,17 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
 
     /// Returns whether this process is a hook of the server in `watched`, so that the daemon
     /// answers the same prompt already.
-    fn is_watched(&self, watched: &Path) -> bool {
-        let _ = watched;
+    fn is_watched(&self, _watched: &Path) -> bool {
         false
     }
 
     /// What a person still has to do at the agent, so that it runs the hooks in this file.
-    fn still_to_do(&self, settings: &Path) -> Option<String> {
-        let _ = settings;
+    fn still_to_do(&self, _settings: &Path) -> Option<String> {
         None
     }
 
     /// Why the agent runs none of these hooks in this working directory, although they are there.
-    fn switched_off(&self, settings: &Path, folder: &Path) -> Option<String> {
-        let _ = (settings, folder);
+    fn switched_off(&self, _settings: &Path, _folder: &Path) -> Option<String> {
         None
     }
 
@@ -113,12 +105,11 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// for our hooks; `None` for agents whose modes change nothing here.
     fn start(
         &self,
-        settings: &Path,
-        folder: &Path,
-        version: Option<&str>,
-        hooks: HookMode,
+        _settings: &Path,
+        _folder: &Path,
+        _version: Option<&str>,
+        _hooks: HookMode,
     ) -> Option<AgentStart> {
-        let _ = (settings, folder, version, hooks);
         None
     }
 
@@ -135,14 +126,12 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// A sentence; the agent then goes on as without us.
-    fn retried(&self, stdin: &[u8]) -> Result<Option<Retry>, String> {
-        let _ = stdin;
+    fn retried(&self, _stdin: &[u8]) -> Result<Option<Retry>, String> {
         Ok(None)
     }
 
     /// Lets a retry run that a person released; `why` says who.
-    fn release(&self, why: &str, at: RetryStep) -> HookReply {
-        let _ = (why, at);
+    fn release(&self, _why: &str, _at: RetryStep) -> HookReply {
         HookReply::Nothing
     }
 
@@ -189,13 +178,13 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
 
 /// The reply without a decision where nothing of the agent says otherwise.
 pub(super) fn undecided(why: &str, mode: HookMode) -> HookReply {
-    match mode {
-        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => HookReply::Nothing,
-        HookMode::EveryCall | HookMode::RuledCalls => HookReply::Block(format!(
-            "countersign decides every call here and could not decide on this one, so it is \
-             blocked: {why}"
-        )),
+    if !mode.is_gate() {
+        return HookReply::Nothing;
     }
+    HookReply::Block(format!(
+        "countersign decides every call here and could not decide on this one, so it is blocked: \
+         {why}"
+    ))
 }
 
 /// Whether a person sits at the agent's terminal.

@@ -103,24 +103,19 @@ impl HookAgent for ClaudeCode {
         Some(start_mode::read(settings, folder, version, hooks))
     }
 
-    fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
+    fn sample(&self, session: &str, mode: HookMode) -> Value {
         let event = match mode {
             HookMode::Prompts | HookMode::Dialogs => "PermissionRequest",
             HookMode::EveryCall | HookMode::RuledCalls => "PreToolUse",
             HookMode::Blocks => appeal::EVENT,
         };
-        Some(json!({"session_id": session, "hook_event_name": event, "tool_name": "Bash",
+        json!({"session_id": session, "hook_event_name": event, "tool_name": "Bash",
             "tool_input": {"command": TRIAL, "description": TRIAL_SAYS},
-            "permission_mode": "default", "reason": TRIAL_SAYS}))
+            "permission_mode": "default", "reason": TRIAL_SAYS})
     }
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
-        match mode {
-            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => read(stdin, mode),
-            HookMode::EveryCall | HookMode::RuledCalls => {
-                gate::read(stdin, mode, self.attendance())
-            }
-        }
+        if mode.is_gate() { gate::read(stdin, mode, self.attendance()) } else { read(stdin, mode) }
     }
 
     fn retried(&self, stdin: &[u8]) -> Result<Option<Retry>, String> {

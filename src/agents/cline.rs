@@ -69,7 +69,7 @@ struct ClineRequest {
     #[serde(default)]
     workspace_roots: Vec<String>,
     pre_tool_use: ToolUse,
-    #[serde(default, rename = "tool_call")]
+    #[serde(rename = "tool_call")]
     tool_call: Option<ClineCall>,
 }
 

@@ -102,14 +102,10 @@ impl HookAgent for Codex {
         SETTINGS.others(settings, PROMPT)
     }
 
-    fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
-        let event = match mode {
-            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => PROMPT,
-            HookMode::EveryCall | HookMode::RuledCalls => GATE,
-        };
-        Some(json!({"session_id": session, "hook_event_name": event, "tool_name": "Bash",
+    fn sample(&self, session: &str, mode: HookMode) -> Value {
+        json!({"session_id": session, "hook_event_name": event_of(mode), "tool_name": "Bash",
             "tool_input": {"command": TRIAL, "description": TRIAL_SAYS},
-            "permission_mode": "default"}))
+            "permission_mode": "default"})
     }
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
@@ -117,10 +113,8 @@ impl HookAgent for Codex {
     }
 
     fn limit(&self, mode: HookMode) -> Option<HookLimit> {
-        Some(HookLimit::written(match mode {
-            HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => Overdue::Asks,
-            HookMode::EveryCall | HookMode::RuledCalls => Overdue::Runs,
-        }))
+        let then = if mode.is_gate() { Overdue::Runs } else { Overdue::Asks };
+        Some(HookLimit::written(then))
     }
 
     fn watched_home(&self) -> Option<PathBuf> {
@@ -173,6 +167,11 @@ const PROMPT: &str = "PermissionRequest";
 /// The event of every call.
 const GATE: &str = "PreToolUse";
 
+/// The event of the calls that come here in this mode.
+fn event_of(mode: HookMode) -> &'static str {
+    if mode.is_gate() { GATE } else { PROMPT }
+}
+
 /// Events that only inform a hook.
 const TELLING: &[&str] = &[
     "Notification",
@@ -202,13 +201,8 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
         }
         Err(error) => return Err(unreadable(error)),
     };
-    let event = whole.get("hook_event_name").and_then(Value::as_str);
-    let wanted = match mode {
-        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => PROMPT,
-        HookMode::EveryCall | HookMode::RuledCalls => GATE,
-    };
-    match event {
-        Some(event) if event == wanted => {}
+    match whole.get("hook_event_name").and_then(Value::as_str) {
+        Some(event) if event == event_of(mode) => {}
         Some(event) if mode == HookMode::Prompts && TELLING.contains(&event) => {
             return Ok(HookEvent::Notice);
         }
@@ -223,10 +217,7 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     if input.tool_name == "request_user_input" {
         return Ok(HookEvent::Notice);
     }
-    let encode = match mode {
-        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => hook_call::answer_prompt,
-        HookMode::EveryCall | HookMode::RuledCalls => encode_gate,
-    };
+    let encode = if mode.is_gate() { encode_gate } else { hook_call::answer_prompt };
     // `interrupt` makes the whole reply invalid.
     Ok(HookEvent::Wants(Box::new(input.wanted(NAME, encode))))
 }
@@ -241,14 +232,8 @@ fn encode_gate(decision: &ToolDecision) -> HookReply {
 
 /// An event that asks this hook for a decision it cannot make.
 fn misplaced(event: &str, mode: HookMode) -> HookEvent {
-    match mode {
-        HookMode::Prompts | HookMode::Blocks | HookMode::Dialogs => {
-            hook_call::misplaced(event, "", NAME, PROMPT)
-        }
-        HookMode::EveryCall | HookMode::RuledCalls => {
-            hook_call::misplaced(event, " --gate", NAME, GATE)
-        }
-    }
+    let option = if mode.is_gate() { GATE_OPTION } else { "" };
+    hook_call::misplaced(event, option, NAME, event_of(mode))
 }
 
 // Whether Codex runs our hooks: a person has to trust each of them first.

@@ -67,8 +67,8 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     };
     // Escape leaves the hook alone.
     let journal = journal(&request.session_id);
-    let accepts = vec![Accepts::Stop];
-    let wanted = HookCall { accepts, journal, ..request.wanted(NAME, encode) };
+    let mut wanted = HookCall { journal, ..request.wanted(NAME, encode) };
+    wanted.call.accepts.push(Accepts::Stop);
     Ok(HookEvent::Wants(Box::new(wanted)))
 }
 

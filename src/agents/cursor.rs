@@ -68,13 +68,9 @@ struct CursorRequest {
     conversation_id: String,
     #[serde(default)]
     workspace_roots: Vec<String>,
-    #[serde(default)]
     cwd: Option<String>,
-    #[serde(default)]
     command: Option<String>,
-    #[serde(default)]
     url: Option<String>,
-    #[serde(default)]
     tool_name: Option<String>,
     #[serde(default)]
     tool_input: Value,

@@ -162,8 +162,8 @@ impl HookAgent for AgentDescription {
         Ok(Some(Hooks { command: command.clone(), mode, complete }))
     }
 
-    fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
-        Some((self.sample)(session, mode))
+    fn sample(&self, session: &str, mode: HookMode) -> Value {
+        (self.sample)(session, mode)
     }
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {

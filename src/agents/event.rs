@@ -64,14 +64,12 @@ pub trait HookRequest: fmt::Debug + Send {
     fn reply(&self, decided: &Decided) -> HookReply;
 
     /// Whether this decision leaves the call to the agent's own judge, so that nothing is said.
-    fn leaves(&self, decided: &Decided) -> bool {
-        let _ = decided;
+    fn leaves(&self, _decided: &Decided) -> bool {
         false
     }
 
     /// What wakes an agent that did not wait for this decision; `None` where it changes nothing.
-    fn wakes(&self, decided: &Decided) -> Option<String> {
-        let _ = decided;
+    fn wakes(&self, _decided: &Decided) -> Option<String> {
         None
     }
 

@@ -8,7 +8,7 @@ use crate::{
 use countersign_client::{Decided, Ending};
 use countersign_domain::{
     Decision,
-    call::{Accepts, Call, excerpt},
+    call::{Call, excerpt},
     exact_json,
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -17,22 +17,12 @@ use std::{fmt, path::PathBuf};
 
 /// A request for one tool call.
 pub(super) struct HookCall {
-    /// The agent's name.
-    pub agent: &'static str,
-    /// The conversation.
-    pub session: String,
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// The tool.
-    pub tool: String,
-    /// Its arguments.
-    pub args: Value,
-    /// Whether the agent can end its turn with a denial.
-    pub accepts: Vec<Accepts>,
+    /// The call, without its key and its machine.
+    pub call: Call,
     /// Where the agent notes that the turn was interrupted.
     pub journal: Option<Journal>,
     /// The reply in the agent's words.
-    pub encode: fn(&ToolDecision) -> HookReply,
+    pub encode: Box<dyn Fn(&ToolDecision) -> HookReply + Send>,
 }
 
 /// The event of one tool call, as most agents write it; some spell its fields otherwise.
@@ -40,9 +30,7 @@ pub(super) struct HookCall {
 pub(super) struct ToolEvent {
     #[serde(alias = "sessionId")]
     pub session_id: String,
-    #[serde(default)]
     cwd: Option<String>,
-    #[serde(default)]
     pub transcript_path: Option<PathBuf>,
     #[serde(alias = "toolName")]
     pub tool_name: String,
@@ -69,9 +57,12 @@ impl HookCall {
         session: String,
         cwd: Option<String>,
         (tool, args): (String, Value),
-        encode: fn(&ToolDecision) -> HookReply,
+        encode: impl Fn(&ToolDecision) -> HookReply + Send + 'static,
     ) -> Self {
-        Self { agent, session, cwd, tool, args, accepts: Vec::new(), journal: None, encode }
+        let description = args.get("description").and_then(Value::as_str);
+        let description = description.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let call = Call { cwd, description, ..Call::new(agent, session, tool, args) };
+        Self { call, journal: None, encode: Box::new(encode) }
     }
 }
 
@@ -107,15 +98,7 @@ impl ToolDecision {
 
 impl HookRequest for HookCall {
     fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
-        let description = self.args.get("description").and_then(Value::as_str);
-        Ok(Call {
-            key: Some(key),
-            host,
-            cwd: self.cwd.clone(),
-            description: description.filter(|text| !text.trim().is_empty()).map(str::to_owned),
-            accepts: self.accepts.clone(),
-            ..Call::new(self.agent, &self.session, &self.tool, self.args.clone())
-        })
+        Ok(Call { key: Some(key), host, ..self.call.clone() })
     }
 
     fn reply(&self, decided: &Decided) -> HookReply {
@@ -129,7 +112,7 @@ impl HookRequest for HookCall {
 
 impl fmt::Debug for HookCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HookCall").field("tool", &self.tool).finish_non_exhaustive()
+        f.debug_struct("HookCall").field("tool", &self.call.tool).finish_non_exhaustive()
     }
 }
 
@@ -141,6 +124,14 @@ pub(super) fn answer_prompt(decision: &ToolDecision) -> HookReply {
     };
     let output = json!({"hookEventName": "PermissionRequest", "decision": decision});
     HookReply::Print(json!({"hookSpecificOutput": output}))
+}
+
+/// The reply to our own plugins, which block a call of an agent or let it run.
+pub(super) fn answer_plugin(decision: &ToolDecision) -> HookReply {
+    HookReply::Print(match decision {
+        ToolDecision::Allow => json!({"block": false}),
+        ToolDecision::Deny { message, .. } => json!({"block": true, "reason": message}),
+    })
 }
 
 /// Names who decided and why, for the model.

@@ -47,19 +47,23 @@ impl OwnFile {
     }
 }
 
-/// The words of a command in the line of a script that begins with `start`, as a list in JSON.
-pub(super) fn words_in(text: &str, start: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| line.strip_prefix(start))?;
+/// The start of the line of a script that names our command.
+const COMMAND: &str = "const COMMAND = ";
+
+/// The words of the command in a script of ours, which begins with `mark`; they are a list in JSON.
+pub(super) fn command_of(script: &str, mark: &str) -> Option<String> {
+    let ours = script.starts_with(mark).then_some(script)?;
+    let line = ours.lines().find_map(|line| line.strip_prefix(COMMAND))?;
     let words: Vec<String> = serde_json::from_str(line.trim_end_matches([';', ' '])).ok()?;
     shlex::try_join(words.iter().map(String::as_str)).ok()
 }
 
-/// A script in which the line that begins with `start` names this command.
-pub(super) fn with_words(script: &str, start: &str, command: &str) -> Result<String, String> {
+/// The script with this command.
+pub(super) fn with_command(script: &str, command: &str) -> Result<String, String> {
     let words = shlex::split(command).ok_or("the hook's command cannot be read")?;
     let words = serde_json::json!(words).to_string();
     let lines = script.lines().map(|line| {
-        if line.starts_with(start) { format!("{start}{words};\n") } else { format!("{line}\n") }
+        if line.starts_with(COMMAND) { format!("{COMMAND}{words};\n") } else { format!("{line}\n") }
     });
     Ok(lines.collect())
 }

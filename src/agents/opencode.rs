@@ -3,8 +3,8 @@
 use crate::{
     agent::{AgentTitle, HookEvent, HookFile, HookMode, HookReply, HookRequest, TRIAL, TRIAL_SAYS},
     description::{AgentDescription, HookText, Silence},
-    hook_call::{HookCall, ToolDecision},
-    hook_files::{self, OwnFile, with_words, words_in},
+    hook_call::{HookCall, ToolDecision, answer_plugin},
+    hook_files::{self, OwnFile, command_of, with_command},
 };
 use countersign_client::{Decided, Ending};
 use countersign_domain::{
@@ -21,9 +21,6 @@ const PLUGIN: &str = include_str!("../../config/opencode/countersign.js");
 
 /// The start of the plugin, which tells it from others.
 const MARK: &str = "// countersign for opencode";
-
-/// The start of the line with the command.
-const COMMAND: &str = "const COMMAND = ";
 
 /// opencode.
 pub const OPENCODE: AgentDescription = AgentDescription {
@@ -42,7 +39,12 @@ pub const OPENCODE: AgentDescription = AgentDescription {
     traces: &[],
     file: "plugin/countersign.js",
     project: &[],
-    hooks: HookText::Own(OwnFile { name: NAME, kind: HookFile::Own, text, command }),
+    hooks: HookText::Own(OwnFile {
+        name: NAME,
+        kind: HookFile::Own,
+        text: |command| with_command(PLUGIN, command),
+        command: |text| command_of(text, MARK),
+    }),
     modes: &[HookMode::Prompts, HookMode::EveryCall],
     // The plugin waits for ever, and so does the dialog beside it.
     limit: |_| None,
@@ -57,7 +59,7 @@ pub const OPENCODE: AgentDescription = AgentDescription {
             "sessionID": session, "permission": "bash", "patterns": [TRIAL], "metadata": args}})
     },
     read: |stdin, mode| if mode.is_gate() { read_call(stdin) } else { read(stdin) },
-    encode: |_| encode_call,
+    encode: |_| answer_plugin,
     // FAIL-CLOSED: the plugin blocks a call of which nothing is said; a question is one of these.
     spoken: &[Silence::Undecided, Silence::Noticed],
 };
@@ -89,35 +91,12 @@ fn read_call(stdin: &[u8]) -> Result<HookEvent, String> {
         return Ok(HookEvent::Notice);
     }
     let from = RequestOrigin { directory, session, wire: OpencodeWire::V1 };
-    let meta = from.meta(&call.session);
     let root = from.root(&call.session).to_owned();
+    let meta = from.meta(&call.session);
     let call = (known(&call.tool), call.args);
-    let call = HookCall::new(NAME, root, from.directory, call, encode_call);
-    Ok(HookEvent::Wants(Box::new(GatedCall { call, meta })))
-}
-
-/// A call before it runs, with what is known of the subagent that makes it.
-#[derive(Debug)]
-struct GatedCall {
-    call: HookCall,
-    meta: Option<Value>,
-}
-
-impl HookRequest for GatedCall {
-    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
-        Ok(Call { meta: self.meta.clone(), ..self.call.call(key, host)? })
-    }
-
-    fn reply(&self, decided: &Decided) -> HookReply {
-        self.call.reply(decided)
-    }
-}
-
-fn encode_call(decision: &ToolDecision) -> HookReply {
-    HookReply::Print(match decision {
-        ToolDecision::Allow => json!({"block": false}),
-        ToolDecision::Deny { message, .. } => json!({"block": true, "reason": message}),
-    })
+    let mut wanted = HookCall::new(NAME, root, from.directory, call, answer_plugin);
+    wanted.call.meta = meta;
+    Ok(HookEvent::Wants(Box::new(wanted)))
 }
 
 #[derive(Deserialize)]
@@ -125,7 +104,6 @@ struct PluginEvent {
     #[serde(rename = "type")]
     kind: String,
     properties: Value,
-    #[serde(default)]
     directory: Option<String>,
     #[serde(default)]
     session: RequestSession,
@@ -141,7 +119,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
     Ok(match kind.as_str() {
         "permission.asked" | "permission.v2.asked" => {
             let asked = PermissionAsked::deserialize(properties).map_err(unreadable)?;
-            HookEvent::Wants(Box::new(asked.of(origin)?))
+            HookEvent::Wants(Box::new(asked.wanted(&origin)?))
         }
         "question.asked" | "question.v2.asked" => {
             let asked = PendingQuestions::deserialize(properties).map_err(unreadable)?;
@@ -150,7 +128,7 @@ fn read(stdin: &[u8]) -> Result<HookEvent, String> {
         // The plugin's own events: its reply came after another one.
         "countersign.overtaken" => {
             let asked = PermissionAsked::deserialize(properties).map_err(unreadable)?;
-            overtaken(&asked.of(origin)?)?
+            overtaken(&asked.wanted(&origin)?)?
         }
         "countersign.overtaken.question" => {
             let asked = PendingQuestions::deserialize(properties).map_err(unreadable)?;
@@ -176,14 +154,6 @@ fn folder() -> Result<PathBuf, String> {
         (None, Some(config)) => Ok(config.join("opencode")),
         (None, None) => hook_files::home(".config/opencode"),
     }
-}
-
-fn text(command: &str) -> Result<String, String> {
-    with_words(PLUGIN, COMMAND, command)
-}
-
-fn command(text: &str) -> Option<String> {
-    text.starts_with(MARK).then(|| words_in(text, COMMAND))?
 }
 
 /// The agent's name in its calls.
@@ -224,7 +194,6 @@ pub(super) struct RequestSession {
     /// The sessions above this one, nearest first: a subagent's session is below the person's own.
     #[serde(default)]
     above: Vec<String>,
-    #[serde(default)]
     title: Option<String>,
 }
 
@@ -240,8 +209,6 @@ pub(super) struct PermissionAsked {
     patterns: Vec<String>,
     #[serde(default)]
     metadata: Value,
-    #[serde(skip)]
-    from: RequestOrigin,
 }
 
 /// Questions.
@@ -279,7 +246,6 @@ pub(super) enum OpencodeWire {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct OpencodeQuestion {
     question: String,
-    #[serde(default)]
     header: Option<String>,
     #[serde(default)]
     options: Vec<Choice>,
@@ -288,13 +254,32 @@ struct OpencodeQuestion {
 }
 
 impl PermissionAsked {
-    /// The request with its origin.
+    /// The request that comes from there.
     ///
     /// # Errors
     /// Where its id is not one.
-    pub(super) fn of(self, from: RequestOrigin) -> Result<Self, String> {
+    // Never opencode's `always`: what was approved for longer is a grant here, which is shown and
+    // can be revoked, and decides the next time.
+    fn wanted(&self, from: &RequestOrigin) -> Result<HookCall, String> {
         from.check_route(&self.id, &self.session)?;
-        Ok(Self { from, ..self })
+        let path = from.route(&self.session, &format!("permission/{}/reply", self.id));
+        let encode = move |decision: &ToolDecision| {
+            let body = match decision {
+                ToolDecision::Allow => json!({"reply": "once"}),
+                ToolDecision::Deny { message, stop: false } => {
+                    json!({"reply": "reject", "message": message})
+                }
+                // Without a message the turn ends.
+                ToolDecision::Deny { stop: true, .. } => json!({"reply": "reject"}),
+            };
+            HookReply::Print(json!({"path": path, "body": body}))
+        };
+        let root = from.root(&self.session).to_owned();
+        let call = (known(&self.permission), self.args());
+        let mut wanted = HookCall::new(NAME, root, from.directory.clone(), call, encode);
+        wanted.call.accepts.push(Accepts::Stop);
+        wanted.call.meta = from.meta(&self.session);
+        Ok(wanted)
     }
 
     fn args(&self) -> Value {
@@ -311,39 +296,6 @@ impl PermissionAsked {
             }
         }
         args.into()
-    }
-}
-
-impl HookRequest for PermissionAsked {
-    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
-        let call =
-            Call::new(NAME, self.from.root(&self.session), known(&self.permission), self.args());
-        let description = self.metadata.get("description").and_then(Value::as_str);
-        Ok(Call {
-            key: Some(key),
-            host,
-            cwd: self.from.directory.clone(),
-            description: description.map(str::to_owned),
-            accepts: vec![Accepts::Stop],
-            meta: self.from.meta(&self.session),
-            ..call
-        })
-    }
-
-    // Never opencode's `always`: what was approved for longer is a grant here, which is shown and
-    // can be revoked, and decides the next time.
-    fn reply(&self, decided: &Decided) -> HookReply {
-        let body = match ToolDecision::of(decided) {
-            None => return HookReply::Nothing,
-            Some(ToolDecision::Allow) => json!({"reply": "once"}),
-            Some(ToolDecision::Deny { message, stop: false }) => {
-                json!({"reply": "reject", "message": message})
-            }
-            // Without a message the turn ends.
-            Some(ToolDecision::Deny { stop: true, .. }) => json!({"reply": "reject"}),
-        };
-        let path = self.from.route(&self.session, &format!("permission/{}/reply", self.id));
-        HookReply::Print(json!({"path": path, "body": body}))
     }
 }
 

@@ -2,14 +2,12 @@
 
 use crate::{
     agent::{
-        A_DAY_S, AgentTitle, HookEvent, HookFile, HookLimit, HookMode, HookReply, HookRequest,
-        Overdue, TRIAL, TRIAL_SAYS,
+        A_DAY_S, AgentTitle, HookEvent, HookFile, HookLimit, HookMode, Overdue, TRIAL, TRIAL_SAYS,
     },
     description::{AgentDescription, HookText, Silence},
-    hook_call::{HookCall, ToolDecision},
-    hook_files::{self, OwnFile, with_words, words_in},
+    hook_call::{HookCall, answer_plugin},
+    hook_files::{self, OwnFile, command_of, with_command},
 };
-use countersign_client::Decided;
 use countersign_domain::{call::Call, exact_json};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,9 +17,6 @@ const EXTENSION: &str = include_str!("../../config/pi/countersign.js");
 
 /// The start of the extension, which tells it from others.
 const MARK: &str = "// countersign for pi";
-
-/// The start of the line with the command.
-const COMMAND: &str = "const COMMAND = ";
 
 /// pi.
 pub const PI: AgentDescription = AgentDescription {
@@ -38,7 +33,7 @@ pub const PI: AgentDescription = AgentDescription {
     traces: &[],
     file: "extensions/countersign.js",
     project: &[],
-    hooks: HookText::Own(OwnFile { name: Pi::Pi.id(), kind: HookFile::Own, text, command }),
+    hooks: own_file(Pi::Pi),
     modes: &[HookMode::EveryCall],
     limit: |_| None,
     process_variable: None,
@@ -47,7 +42,7 @@ pub const PI: AgentDescription = AgentDescription {
             "input": {"command": TRIAL, "description": TRIAL_SAYS}})
     },
     read: |stdin, _| read(Pi::Pi, stdin),
-    encode: |_| encode,
+    encode: |_| answer_plugin,
     spoken: &[Silence::Undecided],
 };
 
@@ -63,7 +58,7 @@ pub const OH_MY_PI: AgentDescription = AgentDescription {
     },
     program: Some("omp"),
     home: || folder(hook_files::named("PI_CONFIG_DIR").unwrap_or_else(|| ".omp".into())),
-    hooks: HookText::Own(OwnFile { name: Pi::OhMyPi.id(), kind: HookFile::Own, text, command }),
+    hooks: own_file(Pi::OhMyPi),
     limit: |_| {
         let after = Duration::from_secs(A_DAY_S);
         Some(HookLimit { after, then: Overdue::Blocks, source: "the extension sets it" })
@@ -71,6 +66,15 @@ pub const OH_MY_PI: AgentDescription = AgentDescription {
     read: |stdin, _| read(Pi::OhMyPi, stdin),
     ..PI
 };
+
+const fn own_file(agent: Pi) -> HookText {
+    HookText::Own(OwnFile {
+        name: agent.id(),
+        kind: HookFile::Own,
+        text: |command| with_command(EXTENSION, command),
+        command: |text| command_of(text, MARK),
+    })
+}
 
 fn folder(config: PathBuf) -> Result<PathBuf, String> {
     match hook_files::named("PI_CODING_AGENT_DIR") {
@@ -99,38 +103,14 @@ impl Pi {
 #[derive(Deserialize)]
 struct PiCall {
     session: String,
-    #[serde(default)]
     cwd: Option<String>,
     tool: String,
     #[serde(default)]
     input: Value,
     /// The name of a subagent.
-    #[serde(default)]
     worker: Option<String>,
     /// What the tool says of itself.
-    #[serde(default)]
     approval: Option<Value>,
-}
-
-/// A call with what is known of its tool, for the profile `ohmypi`.
-#[derive(Debug)]
-struct PiRequest {
-    call: HookCall,
-    worker: Option<String>,
-    declared: ToolDeclaration,
-}
-
-impl HookRequest for PiRequest {
-    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
-        let mut call = self.call.call(key, host)?;
-        call.worker.clone_from(&self.worker);
-        self.declared.clone().put_into(&mut call);
-        Ok(call)
-    }
-
-    fn reply(&self, decided: &Decided) -> HookReply {
-        self.call.reply(decided)
-    }
 }
 
 // FAIL-CLOSED: whatever is not understood is an error, and that blocks.
@@ -143,95 +123,52 @@ fn read(agent: Pi, stdin: &[u8]) -> Result<HookEvent, String> {
         (Pi::OhMyPi, None) => ToolDeclaration::known(&asked.tool),
     };
     let call = (asked.tool, asked.input);
-    let call = HookCall::new(agent.id(), asked.session, asked.cwd, call, encode);
-    Ok(HookEvent::Wants(Box::new(PiRequest { call, worker: asked.worker, declared })))
-}
-
-fn encode(decision: &ToolDecision) -> HookReply {
-    HookReply::Print(match decision {
-        ToolDecision::Allow => json!({"block": false}),
-        ToolDecision::Deny { message, .. } => json!({"block": true, "reason": message}),
-    })
-}
-
-fn text(command: &str) -> Result<String, String> {
-    with_words(EXTENSION, COMMAND, command)
-}
-
-fn command(text: &str) -> Option<String> {
-    text.starts_with(MARK).then(|| words_in(text, COMMAND))?
+    let mut wanted = HookCall::new(agent.id(), asked.session, asked.cwd, call, answer_plugin);
+    let ToolDeclaration { tier, overrides, policy, policy_key, reason } = declared;
+    let worker = asked.worker;
+    wanted.call = Call { worker, tier, overrides, policy, policy_key, reason, ..wanted.call };
+    Ok(HookEvent::Wants(Box::new(wanted)))
 }
 
 // What a tool of oh-my-pi declares of itself: the fields on which the profile `ohmypi` decides.
 
-/// A declaration: a tier, or more.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum ToolDeclaration {
-    /// The tier alone.
-    Tier(String),
-    /// All of it.
-    Fields(Box<DeclarationFields>),
-}
-
-/// The fields of a declaration.
-// FAIL-CLOSED: one of another type is no declaration, and such a call is blocked.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+/// A declaration, for the profile `ohmypi`.
+// FAIL-CLOSED: a field of another type is no declaration, and such a call is blocked.
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct DeclarationFields {
-    #[serde(default)]
+struct ToolDeclaration {
     tier: Option<String>,
-    #[serde(default, rename = "override")]
+    #[serde(rename = "override")]
     overrides: Option<Value>,
-    #[serde(default)]
     policy: Option<Value>,
-    #[serde(default)]
     policy_key: Option<String>,
-    #[serde(default)]
     reason: Option<String>,
 }
 
-impl Default for ToolDeclaration {
-    fn default() -> Self {
-        Self::Fields(Box::default())
-    }
-}
-
 impl ToolDeclaration {
+    fn of_tier(tier: String) -> Self {
+        Self { tier: Some(tier), ..Self::default() }
+    }
+
     /// The declaration that comes with a call.
-    pub(super) fn read(declared: Value) -> Result<Self, String> {
-        let unreadable = |error| format!("the tool's declaration cannot be read: {error}");
+    fn read(declared: Value) -> Result<Self, String> {
         match declared {
-            Value::String(tier) => Ok(Self::Tier(tier)),
-            Value::Object(_) => {
-                serde_json::from_value(declared).map(Self::Fields).map_err(unreadable)
-            }
+            Value::String(tier) => Ok(Self::of_tier(tier)),
+            Value::Object(_) => serde_json::from_value(declared)
+                .map_err(|error| format!("the tool's declaration cannot be read: {error}")),
             _ => Err("the tool's declaration is neither a tier nor an object".to_owned()),
         }
     }
 
     /// The tier that oh-my-pi's own tools declare. Any other tool counts as one that runs programs.
-    pub(super) fn known(tool: &str) -> Self {
+    fn known(tool: &str) -> Self {
         let tier = match tool {
             "read" | "grep" | "glob" | "find" | "ls" | "ast_grep" | "todo" | "web_search" => "read",
             "write" | "edit" | "ast_edit" => "write",
             tool if tool.starts_with("mcp__") => "write",
             _ => return Self::default(),
         };
-        Self::Tier(tier.to_owned())
-    }
-
-    fn put_into(self, call: &mut Call) {
-        match self {
-            Self::Tier(tier) => call.tier = Some(tier),
-            Self::Fields(fields) => {
-                let DeclarationFields { tier, overrides, policy, policy_key, reason } = *fields;
-                call.tier = tier;
-                call.overrides = overrides;
-                call.policy = policy;
-                call.policy_key = policy_key;
-                call.reason = reason;
-            }
-        }
+        Self::of_tier(tier.to_owned())
     }
 }
 
@@ -244,7 +181,10 @@ mod tests {
         reason = "tests fail by panicking"
     )]
     use super::*;
-    use crate::agent::HookAgent;
+    use crate::{
+        agent::{HookAgent, HookReply},
+        hook_call::ToolDecision,
+    };
 
     const BOTH: [(Pi, AgentDescription); 2] = [(Pi::Pi, PI), (Pi::OhMyPi, OH_MY_PI)];
 
@@ -285,7 +225,7 @@ mod tests {
             assert_eq!(undecided, HookReply::Print(json!({"block": true, "reason": blocked})));
             assert!(read(agent, b"{}").is_err());
         }
-        assert_eq!(encode(&ToolDecision::Allow), HookReply::Print(json!({"block": false})));
+        assert_eq!(answer_plugin(&ToolDecision::Allow), HookReply::Print(json!({"block": false})));
     }
 
     #[test]

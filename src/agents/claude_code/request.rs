@@ -31,22 +31,16 @@ const SUBAGENT: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct PermissionRequest {
     session_id: String,
-    #[serde(default)]
     cwd: Option<String>,
     tool_name: String,
     #[serde(default)]
     tool_input: Value,
-    #[serde(default)]
     permission_mode: Option<String>,
-    #[serde(default)]
     agent_id: Option<String>,
-    #[serde(default)]
     agent_type: Option<String>,
     /// Told before and after the call, and not where Claude asks for permission.
-    #[serde(default)]
     tool_use_id: Option<String>,
     /// The file with the conversation.
-    #[serde(default)]
     transcript_path: Option<String>,
 }
 

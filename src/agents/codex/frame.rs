@@ -128,15 +128,11 @@ impl ServerRequest {
 
 #[derive(Deserialize)]
 struct Envelope {
-    #[serde(default)]
     id: Option<Value>,
-    #[serde(default)]
     method: Option<String>,
     #[serde(default)]
     params: Map<String, Value>,
-    #[serde(default)]
     result: Option<Value>,
-    #[serde(default)]
     error: Option<Value>,
 }
 

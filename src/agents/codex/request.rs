@@ -254,19 +254,16 @@ const KIND: &str = "codex_approval_kind";
 #[serde(rename_all = "camelCase")]
 struct CodexQuestion {
     id: String,
-    #[serde(default)]
     header: Option<String>,
     question: String,
     #[serde(default)]
     is_secret: bool,
-    #[serde(default)]
     options: Option<Vec<CodexOption>>,
 }
 
 #[derive(Deserialize)]
 struct CodexOption {
     label: String,
-    #[serde(default)]
     description: Option<String>,
 }
 

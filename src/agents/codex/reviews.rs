@@ -46,7 +46,6 @@ pub(super) struct Review {
     thread_id: String,
     turn_id: String,
     review_id: String,
-    #[serde(default)]
     target_item_id: Option<String>,
     started_at_ms: i64,
     completed_at_ms: i64,
@@ -61,11 +60,8 @@ pub(super) struct Review {
 #[serde(rename_all = "camelCase")]
 struct ReviewVerdict {
     status: ReviewStatus,
-    #[serde(default)]
     risk_level: Option<String>,
-    #[serde(default)]
     user_authorization: Option<String>,
-    #[serde(default)]
     rationale: Option<String>,
 }
 

@@ -270,7 +270,6 @@ pub(super) struct HumanQuestion {
     options: Vec<HumanOption>,
     #[serde(default)]
     multiple: bool,
-    #[serde(default)]
     pub(super) reason: Option<String>,
 }
 
@@ -280,7 +279,6 @@ enum HumanOption {
     Label(String),
     Described {
         label: String,
-        #[serde(default)]
         description: Option<String>,
     },
 }

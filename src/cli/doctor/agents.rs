@@ -218,9 +218,7 @@ pub(super) async fn try_hook(context: &Context, agent: &dyn HookAgent) -> Doctor
         }
         Err(error) => return fail(LIVE, format!("{error:#}"), "edit it"),
     };
-    let Some(sample) = agent.sample(SESSION, hooks.mode) else {
-        return fail(LIVE, format!("there is no recorded call of {title} to try"), "ask it to act");
-    };
+    let sample = agent.sample(SESSION, hooks.mode);
     let client = match context.client() {
         Ok(client) => client,
         Err(error) => return fail(LIVE, format!("{error:#}"), "edit [client]"),

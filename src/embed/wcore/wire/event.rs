@@ -13,7 +13,6 @@ pub enum EngineEvent {
     /// The engine accepts messages.
     Ready {
         /// The engine's session, if it has one.
-        #[serde(default)]
         session_id: Option<String>,
         /// Its capabilities.
         #[serde(default)]
@@ -151,7 +150,6 @@ const KNOWN: &[&str] = &[
 struct EventHead {
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     call_id: Option<String>,
 }
 
