@@ -21,6 +21,7 @@ use crate::{
     },
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
     line_head::{LineHead, MessageHead},
+    waiting::Waiting,
 };
 use countersign_client::Decided;
 use countersign_domain::{call::Call, exact_json, wire::CancelReason};
@@ -61,11 +62,9 @@ pub struct AcpProxy {
     /// The session of each request that opens one again.
     loading: HashMap<String, String>,
     calls: ToolCalls,
-    open: HashMap<String, AgentRequest>,
+    waiting: Waiting<AgentRequest>,
     late: LateReplies,
     modes: Modes,
-    /// Each request has its own key, even if the agent repeats an id.
-    count: u64,
     input: EngineInput,
 }
 
@@ -75,15 +74,14 @@ impl AcpProxy {
     pub fn new(around: AcpContext, prompts: Prompts) -> Self {
         Self {
             modes: Modes::new(around.mode.clone(), &around.run),
+            waiting: Waiting::new(&around.run),
             around,
             prompts,
             folders: HashMap::new(),
             opening: HashMap::new(),
             loading: HashMap::new(),
             calls: ToolCalls::default(),
-            open: HashMap::new(),
             late: LateReplies::default(),
-            count: 0,
             input: EngineInput::Open,
         }
     }
@@ -178,14 +176,10 @@ impl AcpProxy {
     }
 
     fn submit(&mut self, request: AgentRequest, call: Call) -> Vec<Step> {
-        self.count += 1;
-        let key = format!("{}-{}", self.around.run, self.count);
-        let call = Call { key: Some(key.clone()), ..call };
-        if let Err(wrong) = call.check() {
-            return self.undecided(request, &wrong.to_string());
+        match self.waiting.submit(request, call) {
+            Ok(step) => vec![step],
+            Err((request, wrong)) => self.undecided(request, &wrong),
         }
-        self.open.insert(key.clone(), request);
-        vec![Step::Submit { key, call: Box::new(call) }]
     }
 
     fn answer(&mut self, open: AgentRequest, decided: &Decided) -> Vec<Step> {
@@ -237,14 +231,14 @@ impl AcpProxy {
             return (Forward::Stays, Vec::new());
         }
         let is_it = |(_, open): &(&String, &AgentRequest)| open.id == *id;
-        let found = self.open.iter().find(is_it);
+        let found = self.waiting.open.iter().find(is_it);
         if let Some((key, in_editor)) = found.map(|(key, it)| (key.clone(), it.stands_in_editor()))
         {
             // SECURITY: the editor never got this request, so it has no answer to it.
             if !in_editor {
                 return (Forward::Stays, Vec::new());
             }
-            self.open.remove(&key);
+            self.waiting.open.remove(&key);
             let why = CancelReason::AnsweredElsewhere;
             return (Forward::On, vec![Step::Cancel { key, why }]);
         }
@@ -253,7 +247,7 @@ impl AcpProxy {
 
     /// The editor ends the turn: every request of the session is cancelled, as the protocol wants.
     fn turn_cancelled(&mut self, session: &str) -> Vec<Step> {
-        let gone = self.open.extract_if(|_, open| open.session == session);
+        let gone = self.waiting.open.extract_if(|_, open| open.session == session);
         let gone = gone.flat_map(|(key, open)| {
             let line = || Step::Send(reply(&open.id, &open.cancelled()));
             // What the editor shows, the editor answers itself.
@@ -268,7 +262,7 @@ impl AcpProxy {
     fn taken_back(&mut self, message: &AcpMessage) -> (Forward, Vec<Step>) {
         let id = message.params.get("requestId").unwrap_or(&Value::Null);
         let mut forward = Forward::On;
-        let gone = self.open.extract_if(|_, open| open.id == *id);
+        let gone = self.waiting.open.extract_if(|_, open| open.id == *id);
         let steps = gone.map(|(key, open)| {
             if !open.stands_in_editor() {
                 forward = Forward::Stays;
@@ -331,13 +325,14 @@ impl HostedSession for AcpProxy {
 
     fn opened(&mut self, key: &str, _ask: &str) -> Vec<Step> {
         let raced = self.prompts == Prompts::InEditorToo;
-        let line = self.open.get_mut(key).filter(|_| raced).and_then(|open| open.line.take());
+        let open = self.waiting.open.get_mut(key).filter(|_| raced);
+        let line = open.and_then(|open| open.line.take());
         line.map(Step::Tell).into_iter().collect()
     }
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry the editor was first; the later decision is dropped.
-        let Some(open) = self.open.remove(key) else { return Vec::new() };
+        let Some(open) = self.waiting.open.remove(key) else { return Vec::new() };
         match decided {
             Ok(decided) => self.answer(open, decided),
             Err(why) => self.undecided(open, &why),
@@ -351,8 +346,7 @@ impl HostedSession for AcpProxy {
     }
 
     fn engine_ended(&mut self, _why: CancelReason) -> Vec<Step> {
-        let why = CancelReason::SessionEnded;
-        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
+        self.waiting.take_back(|_| true, CancelReason::SessionEnded)
     }
 
     fn ends(&self) -> SessionEnd {

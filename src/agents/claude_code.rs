@@ -11,7 +11,7 @@ mod settings;
 mod start_mode;
 mod transcript;
 
-pub use control::{ControlAround, ControlEnd, ControlSession};
+pub use control::{ControlEnd, ControlSession};
 pub use prompt::PermissionPrompt;
 pub use settings::gated as claude_gated;
 

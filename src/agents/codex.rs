@@ -9,7 +9,7 @@ mod run;
 mod watch;
 
 pub use crate::codex::{
-    run::{CodexAround, CodexOutput, CodexRun},
+    run::{CodexOutput, CodexRun},
     watch::CodexWatch,
 };
 use crate::{

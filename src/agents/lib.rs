@@ -24,6 +24,7 @@ pub mod mcp;
 mod opencode;
 mod pi;
 mod qwen;
+mod waiting;
 pub mod wcore;
 
 pub use agent::{
@@ -31,11 +32,11 @@ pub use agent::{
     Retry, RetryStep,
 };
 pub use claude_code::{
-    ClaudeCode, ControlAround, ControlEnd, ControlSession, PermissionPrompt, claude_gated,
+    ClaudeCode, ControlEnd, ControlSession, PermissionPrompt, claude_gated,
 };
 use cline::CLINE;
 use codex::Codex;
-pub use codex::{CodexAround, CodexOutput, CodexRun, CodexWatch};
+pub use codex::{CodexOutput, CodexRun, CodexWatch};
 use copilot::COPILOT;
 use cursor::CURSOR;
 pub use event::{HookEvent, HookReply, HookRequest, PutOff};
@@ -46,6 +47,7 @@ pub use journal::Journal;
 use opencode::OPENCODE;
 use pi::{OH_MY_PI, PI};
 use qwen::QWEN;
+pub use waiting::CallOrigin;
 
 /// Every agent that `connect`, `disconnect`, `hook` and `doctor` support.
 pub const AGENTS: &[&dyn HookAgent] =

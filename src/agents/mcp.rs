@@ -11,7 +11,7 @@ mod server;
 use crate::line_head::LineHead;
 pub use crate::mcp::{
     proxy::{ProxyAround, ProxySession},
-    server::{Handled, McpCaller, McpServer, PendingTool, VERSIONS},
+    server::{Handled, McpServer, PendingTool, VERSIONS},
 };
 use countersign_domain::exact_json;
 use serde_json::{Map, Value, json};

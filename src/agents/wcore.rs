@@ -6,7 +6,10 @@
 //! INVARIANT: every request has at most one answer: the daemon's, or that of the person at our own
 //! host, whichever comes first; the other is cancelled or dropped.
 
-use crate::hosted::{EngineInput, Forward, HostedSession, Step};
+use crate::{
+    hosted::{EngineInput, Forward, HostedSession, Step},
+    waiting::{CallOrigin, Waiting},
+};
 use countersign_client::{AnswerView, Decided, Ending};
 use countersign_domain::{
     Decision, Scope,
@@ -25,7 +28,6 @@ use countersign_wcore::wire::{
     AnswerRoute, EngineEvent, HostCommand, Mistake, ResumeToken, Suspension, ToolRequest,
 };
 use serde_json::{Value, json};
-use std::collections::HashMap;
 
 /// The reason of denials after our own host has closed its end.
 pub const HOST_GONE: &str = "the host closed its input while this approval was pending";
@@ -35,9 +37,7 @@ pub const HOST_GONE: &str = "the host closed its input while this approval was p
 pub struct EngineSession {
     around: EngineContext,
     rights: LaunchOptions,
-    open: HashMap<String, OpenRequest>,
-    /// The number of requests so far. Each has its own key, even if the engine repeats an id.
-    count: u64,
+    waiting: Waiting<OpenRequest>,
     host_gone: bool,
 }
 
@@ -56,7 +56,8 @@ impl EngineSession {
     /// A session that has not started.
     #[must_use]
     pub fn new(around: EngineContext, rights: LaunchOptions) -> Self {
-        Self { around, rights, open: HashMap::new(), count: 0, host_gone: false }
+        let waiting = Waiting::new(&around.origin.run);
+        Self { around, rights, waiting, host_gone: false }
     }
 
     /// Handles a line of the engine.
@@ -93,7 +94,7 @@ impl EngineSession {
     fn ready(&mut self, session: Option<String>, capabilities: Value) -> Vec<Step> {
         if let Some(session) = session.filter(|name| !self.rights.named && !name.trim().is_empty())
         {
-            self.around.session = session;
+            self.around.origin.session = session;
         }
         self.around.capabilities = capabilities;
         Vec::new()
@@ -114,48 +115,35 @@ impl EngineSession {
             _ => false,
         };
         // `suspend` and `approval_required` announce the same request, in either order.
-        if self.open.values().any(known) {
+        if self.waiting.open.values().any(known) {
             return Vec::new();
         }
         let call = self.around.question(&wanted);
         self.ask(OpenRequest::Suspended(wanted, token), call)
     }
 
-    fn ask(&mut self, open: OpenRequest, call: Result<Call, String>) -> Vec<Step> {
-        let call = match call {
-            // The engine may go on asking until it has read the end of its input.
-            _ if self.host_gone => return vec![Step::Send(denial(&open, HOST_GONE))],
+    fn ask(&mut self, open: OpenRequest, call: Call) -> Vec<Step> {
+        // The engine may go on asking until it has read the end of its input.
+        if self.host_gone {
+            return vec![Step::Send(denial(&open, HOST_GONE))];
+        }
+        match self.waiting.submit(open, call) {
+            Ok(step) => vec![step],
             // FAIL-CLOSED: a request that cannot be shown is denied instead of left waiting.
-            Err(why) => return vec![Step::Send(denial(&open, &why)), Step::Log(why)],
-            Ok(call) => call,
-        };
-        self.count += 1;
-        let key = format!("{}-{}", self.around.run, self.count);
-        self.open.insert(key.clone(), open);
-        vec![Step::Submit { call: Box::new(Call { key: Some(key.clone()), ..call }), key }]
+            Err((open, why)) => vec![Step::Send(denial(&open, &why)), Step::Log(why)],
+        }
     }
 
     fn settled(&mut self, call_id: &str, why: CancelReason) -> Vec<Step> {
-        self.cancel_where(
-            |open| matches!(open, OpenRequest::Call(known) if known.call_id == call_id),
-            why,
-        )
+        let is_it =
+            |open: &OpenRequest| matches!(open, OpenRequest::Call(it) if it.call_id == call_id);
+        self.waiting.take_back(is_it, why)
     }
 
     fn resumed(&mut self, token: &ResumeToken, why: CancelReason) -> Vec<Step> {
-        self.cancel_where(
-            |open| matches!(open, OpenRequest::Suspended(_, known) if known == token),
-            why,
-        )
-    }
-
-    fn cancel_where(
-        &mut self,
-        which: impl Fn(&OpenRequest) -> bool,
-        why: CancelReason,
-    ) -> Vec<Step> {
-        let taken = self.open.extract_if(|_, open| which(open));
-        taken.map(|(key, _)| Step::Cancel { key, why }).collect()
+        let is_it =
+            |open: &OpenRequest| matches!(open, OpenRequest::Suspended(_, it) if it == token);
+        self.waiting.take_back(is_it, why)
     }
 }
 
@@ -179,7 +167,7 @@ impl HostedSession for EngineSession {
     }
 
     fn name(&self) -> &str {
-        &self.around.session
+        &self.around.origin.session
     }
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
@@ -219,7 +207,7 @@ impl HostedSession for EngineSession {
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry it was answered at our own host; the later decision is dropped.
-        let Some(open) = self.open.remove(key) else { return Vec::new() };
+        let Some(open) = self.waiting.open.remove(key) else { return Vec::new() };
         commands(&open, decided, self.rights.compat)
             .iter()
             .map(|line| Step::Send(line.clone()))
@@ -228,14 +216,14 @@ impl HostedSession for EngineSession {
 
     fn host_ended(&mut self) -> Vec<Step> {
         self.host_gone = true;
-        let gone = self.open.drain().flat_map(|(key, open)| {
+        let gone = self.waiting.open.drain().flat_map(|(key, open)| {
             [Step::Send(denial(&open, HOST_GONE)), Step::Cancel { key, why: CancelReason::Aborted }]
         });
         gone.collect()
     }
 
     fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
-        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
+        self.waiting.take_back(|_| true, why)
     }
 
     fn input(&self) -> EngineInput {
@@ -259,14 +247,8 @@ const MOST_CHOICES: usize = 20;
 /// The context of every call of an engine.
 #[derive(Debug, Clone)]
 pub struct EngineContext {
-    /// The session's name.
-    pub session: String,
-    /// The name of this run: keys derived from it occur in no other run.
-    pub run: String,
-    /// The machine.
-    pub host: Option<String>,
-    /// The working directory.
-    pub cwd: Option<String>,
+    /// Where the calls come from.
+    pub origin: CallOrigin,
     /// The capabilities that the engine announced.
     pub capabilities: Value,
 }
@@ -278,11 +260,12 @@ impl EngineContext {
         let run = ids::nonce();
         // Sessions without a name must not share grants.
         let session = session.unwrap_or_else(|| format!("wcore {}", ids::ask_id()));
-        Self { session, run, host, cwd, capabilities: Value::Null }
+        let origin = CallOrigin { session, host, cwd, run };
+        Self { origin, capabilities: Value::Null }
     }
 
     /// The call for a `tool_request`.
-    fn call(&self, request: &ToolRequest) -> Result<Call, String> {
+    fn call(&self, request: &ToolRequest) -> Call {
         let tool = &request.tool;
         let questions = match tool.name.as_str() {
             TOOL => question::parse_all(&tool.args).into_iter().map(asked).collect(),
@@ -292,7 +275,7 @@ impl EngineContext {
             format!("It reaches beyond the workspace: {} of {}", edge.access, edge.target)
         });
         let description = Some(tool.description.clone()).filter(|text| !text.trim().is_empty());
-        let call = Call {
+        Call {
             category: Some(tool.category.word().to_owned()),
             reason,
             description,
@@ -302,15 +285,13 @@ impl EngineContext {
                 "msg_id": request.msg_id,
                 "capabilities": self.capabilities,
             })),
-            ..self.of(&tool.name, tool.args.clone())
-        };
-        call.check().map_err(|error| error.to_string())?;
-        Ok(call)
+            ..self.origin.call(AGENT, &tool.name, tool.args.clone())
+        }
     }
 
     /// The question for an `approval_required`. It always goes to a person, whatever grants exist,
     /// and its secret is not part of the call.
-    fn question(&self, wanted: &Suspension) -> Result<Call, String> {
+    fn question(&self, wanted: &Suspension) -> Call {
         let words = [wanted.reason.as_str(), wanted.context.as_str()];
         let words: Vec<&str> = words.into_iter().filter(|text| !text.trim().is_empty()).collect();
         let text = if words.is_empty() {
@@ -323,23 +304,13 @@ impl EngineContext {
             // One option only: any other text is a denial in the person's words.
             None => Question { question: text, options: vec![choice(APPROVE, None)], ..blank() },
         };
-        let call = Call {
+        Call {
             questions: vec![question],
             meta: Some(json!({
                 "call_id": wanted.call_id,
                 "capabilities": self.capabilities,
             })),
-            ..self.of(SUSPENDED, json!({}))
-        };
-        call.check().map_err(|error| error.to_string())?;
-        Ok(call)
-    }
-
-    fn of(&self, tool: &str, args: Value) -> Call {
-        Call {
-            host: self.host.clone(),
-            cwd: self.cwd.clone(),
-            ..Call::new(AGENT, &self.session, tool, args)
+            ..self.origin.call(AGENT, SUSPENDED, json!({}))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Misused, complete, when};
 use anyhow::{Context as _, Result};
+use countersign_agents::CallOrigin;
 use countersign_domain::exact_json;
 use countersign_gate::call::Call;
 use countersign_tokens::ids;
@@ -27,7 +28,6 @@ pub(super) struct Caller {
 impl Caller {
     /// Builds the call of this tool with these arguments.
     pub(super) fn call(self, tool: &str, args: Value) -> Result<Call> {
-        let cwd = std::env::current_dir().context("the current folder is not there")?;
         // The shell that started us: approvals for the session end with the terminal.
         let shell = || format!("shell {}", std::os::unix::process::parent_id());
         let session = self.session.unwrap_or_else(shell);
@@ -36,12 +36,23 @@ impl Caller {
             // the same ask.
             key: Some(ids::nonce()),
             host: host(),
-            cwd: Some(cwd.display().to_string()),
+            cwd: Some(folder()?),
             reason: self.reason,
             expires_in_s: self.expires,
             ..Call::new(self.agent, session, tool, args)
         })
     }
+}
+
+/// Where the calls of a program come from that we run here.
+pub(super) fn origin(session: String) -> Result<CallOrigin> {
+    Ok(CallOrigin { session, host: host(), cwd: Some(folder()?), run: ids::nonce() })
+}
+
+/// The current folder.
+pub(super) fn folder() -> Result<String> {
+    let folder = std::env::current_dir().context("the current folder is not there")?;
+    Ok(folder.display().to_string())
 }
 
 /// This machine's host name.

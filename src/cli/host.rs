@@ -13,7 +13,7 @@ use super::{
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{
-    CodexAround, CodexOutput, CodexRun, ControlAround, ControlSession,
+    CodexOutput, CodexRun, ControlSession,
     acp::{AcpContext, AcpProxy, Prompts},
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
     wcore::{EngineContext, EngineSession, LaunchOptions},
@@ -80,9 +80,6 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     let mut signals = InterruptSignals::new()?;
     let config = context.config()?;
     let client = Client::new(&config.client, CONNECT)?;
-    let folder = std::env::current_dir().context("the current folder is not there")?;
-    let folder = folder.display().to_string();
-    let cwd = Some(folder.clone());
     match args.system {
         HostedSystem::Wcore(args) => {
             let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
@@ -96,7 +93,8 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
                 compat,
                 named: args.session.is_some(),
             };
-            let around = EngineContext::new(args.session, caller::host(), cwd);
+            let around =
+                EngineContext::new(args.session, caller::host(), Some(caller::folder()?));
             let mut session = EngineSession::new(around, rights);
             // An engine outlives a restart of the daemon.
             let calls = OpenCalls::new(client, WithoutDaemon::Waits);
@@ -109,19 +107,15 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             engine: words,
         }) => {
             park::check()?;
-            let (host, transcript, after_s) = (caller::host(), None, after);
-            let run = ParkedRun { host, cwd: folder, transcript, words, after_s, seal: None };
+            let (host, cwd, after_s) = (caller::host(), caller::folder()?, after);
+            let run = ParkedRun { host, cwd, transcript: None, words, after_s, seal: None };
             let while_parked = WhileParked::Wait;
             let host = ParkingHost { hook: &park::hook(context)?, client, run, while_parked };
             host.serve(Start::Prompt(prompt), &mut signals).await
         }
         HostedSystem::ClaudeCode(args) => {
-            let session = ControlSession::new(ControlAround {
-                session: format!("claude {}", ids::ask_id()),
-                host: caller::host(),
-                cwd,
-                run: ids::nonce(),
-            });
+            let origin = caller::origin(format!("claude {}", ids::ask_id()))?;
+            let session = ControlSession::new(origin);
             // With a prompt nobody writes to our stdin.
             let (mut session, lines) = match &args.prompt {
                 Some(prompt) => (session.without_host(), queued(&[message(prompt)])),
@@ -131,10 +125,10 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             serve(&hosting(args.engine), &mut session, lines, calls, &mut signals).await
         }
         HostedSystem::Codex(args) => {
-            let around = CodexAround { cwd, host: caller::host(), run: ids::nonce() };
+            let origin = caller::origin(String::new())?;
             let output = if args.json { CodexOutput::Frames } else { CodexOutput::Messages };
             let retries = Duration::from_secs(args.retry_for);
-            let mut run = CodexRun::new(args.prompt()?, around, output).ending_after(retries);
+            let mut run = CodexRun::new(args.prompt()?, origin, output).ending_after(retries);
             let opening = queued(&run.opening());
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
             serve(&args.words(), &mut run, opening, calls, &mut signals).await

@@ -10,10 +10,10 @@ use super::{
     lines::{of_stdin, writer},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
 };
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use countersign_agents::{
     hosted::SessionEnd,
-    mcp::{Handled, McpCaller, McpServer, PendingTool, ProxyAround, ProxySession, read},
+    mcp::{Handled, McpServer, PendingTool, ProxyAround, ProxySession, read},
 };
 use countersign_client::{Client, Decided};
 use countersign_domain::wire::CancelReason;
@@ -57,20 +57,13 @@ pub(super) async fn run(context: &Context, args: McpArgs) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = InterruptSignals::new()?;
     let client = Client::new(&context.config()?.client, CONNECT)?;
-    let cwd = std::env::current_dir().context("the current folder is not there")?;
     let named = args.session.or_else(claude_session);
     let ends_session = named.is_none();
-    let caller = McpCaller {
-        agent: args.agent,
-        // Sessions without a name must not share grants.
-        session: named.unwrap_or_else(|| format!("mcp {}", ids::ask_id())),
-        host: caller::host(),
-        cwd: Some(cwd.display().to_string()),
-        run: ids::nonce(),
-    };
+    // Sessions without a name must not share grants.
+    let session = named.unwrap_or_else(|| format!("mcp {}", ids::ask_id()));
     let (out, writing) = writer(tokio::io::stdout());
     let mut connection = McpConnection {
-        server: McpServer::new(caller),
+        server: McpServer::new(args.agent, caller::origin(session)?),
         calls: OpenCalls::new(client, WithoutDaemon::Fails),
         pending: HashMap::new(),
         out,
@@ -210,7 +203,6 @@ pub(super) async fn run_proxy(context: &Context, args: McpProxyArgs) -> Result<E
     // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = InterruptSignals::new()?;
     let client = context.client()?;
-    let cwd = std::env::current_dir().context("the current folder is not there")?;
     let (session, ends) = match args.session.or_else(claude_session) {
         Some(session) => (session, SessionEnd::Elsewhere),
         // Sessions without a name must not share grants.
@@ -219,11 +211,8 @@ pub(super) async fn run_proxy(context: &Context, args: McpProxyArgs) -> Result<E
     let mut session = ProxySession::new(ProxyAround {
         server: args.name,
         agent: args.agent,
-        session,
+        origin: caller::origin(session)?,
         ends,
-        host: caller::host(),
-        cwd: Some(cwd.display().to_string()),
-        run: ids::nonce(),
     });
     let calls = OpenCalls::new(client, WithoutDaemon::Fails);
     host::serve(&args.server, &mut session, of_stdin(), calls, &mut signals).await

@@ -17,7 +17,7 @@ use super::{
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{
-    ClaudeCode, ControlAround, ControlSession, HookAgent as _, claude_gated,
+    CallOrigin, ClaudeCode, ControlSession, HookAgent as _, claude_gated,
     hosted::HostedSession as _,
 };
 use countersign_client::{Client, ClientError, Decided, session};
@@ -136,7 +136,7 @@ impl ParkingHost<'_> {
 
     fn session(&self, resumed: Option<&ResumedCall>) -> ControlSession {
         let fresh = || format!("claude {}", ids::ask_id());
-        let session = ControlSession::new(ControlAround {
+        let session = ControlSession::new(CallOrigin {
             session: resumed.map_or_else(fresh, |call| call.session.clone()),
             host: caller::host(),
             cwd: Some(self.run.cwd.clone()),

@@ -87,8 +87,7 @@ fn refused(why: &impl fmt::Display) -> Exit {
 fn digest(args: &VerifyTokenArgs) -> Result<String> {
     let otherwise = "nothing to check: give -- CMD, or --args JSON";
     let given = caller::args(args.args.as_deref(), &args.command, otherwise)?;
-    let cwd = std::env::current_dir().context("the current folder is not there")?;
-    Ok(ExecutionToken::digest_of(&args.tool, &given, Some(&cwd.display().to_string())))
+    Ok(ExecutionToken::digest_of(&args.tool, &given, Some(&caller::folder()?)))
 }
 
 /// Remembers that a token is used.

@@ -18,8 +18,9 @@ use axum::{
     },
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use countersign_agents::mcp::{
-    Handled, McpCaller, McpServer, PendingTool, RpcMessage, VERSIONS, read,
+use countersign_agents::{
+    CallOrigin,
+    mcp::{Handled, McpServer, PendingTool, RpcMessage, VERSIONS, read},
 };
 use countersign_domain::Owner;
 use countersign_gate::{AttachedCaller, Gate, SESSION_ENDED, SubmitOutcome, call::is_name};
@@ -48,15 +49,11 @@ pub(super) async fn receive(
     };
     let begins = matches!(&message, RpcMessage::Request { method, .. } if method == "initialize");
     let session = if begins { McpSession::default() } else { McpSession::of(&headers)? };
-    let mut server = McpServer::new(McpCaller {
-        agent: session.agent.clone(),
-        session: session.name(),
-        host: None,
-        cwd: None,
-        // A request that is sent again is another call: its connection was lost, so its ask is
-        // cancelled.
-        run: ids::nonce(),
-    });
+    // A request that is sent again is another call: its connection was lost, so its ask is
+    // cancelled.
+    let run = ids::nonce();
+    let origin = CallOrigin { session: session.name(), host: None, cwd: None, run };
+    let mut server = McpServer::new(session.agent.clone(), origin);
     match server.handle(message) {
         Handled::Reply(reply) if begins => {
             let session = McpSession::begin(server.agent());

@@ -7,7 +7,10 @@
 mod envelope;
 
 use super::{prompt::PermissionPrompt, request::NAME};
-use crate::hosted::{EngineInput, Forward, HostedSession, Step};
+use crate::{
+    hosted::{EngineInput, Forward, HostedSession, Step},
+    waiting::{CallOrigin, Waiting},
+};
 use countersign_client::Decided;
 use countersign_domain::{exact_json, wire::CancelReason};
 use envelope::{ControlRequest, UnreadableRequest};
@@ -17,28 +20,14 @@ use std::collections::HashMap;
 /// How a result says that a call was put off.
 const PUT_OFF: &str = "tool_deferred";
 
-/// The context of every call of a run.
-#[derive(Debug, Clone)]
-pub struct ControlAround {
-    /// The session's name, until Claude Code tells its own.
-    pub session: String,
-    /// The machine.
-    pub host: Option<String>,
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// The name of this run: keys derived from it occur in no other run.
-    pub run: String,
-}
-
 /// One run of Claude Code.
 #[derive(Debug)]
 pub struct ControlSession {
-    around: ControlAround,
+    origin: CallOrigin,
     mode: Option<String>,
-    open: HashMap<String, OpenPrompt>,
+    waiting: Waiting<OpenPrompt>,
     /// The keys of answered requests, by request.
     answered: HashMap<String, String>,
-    count: u64,
     /// Whether our own host can answer the requests that are not ours.
     has_host: bool,
     /// Why nobody can answer a request of Claude Code, which waits for ever.
@@ -68,13 +57,12 @@ struct OpenPrompt {
 impl ControlSession {
     /// A run that has not started.
     #[must_use]
-    pub fn new(around: ControlAround) -> Self {
+    pub fn new(origin: CallOrigin) -> Self {
         Self {
-            around,
+            waiting: Waiting::new(&origin.run),
+            origin,
             mode: None,
-            open: HashMap::new(),
             answered: HashMap::new(),
-            count: 0,
             has_host: true,
             stuck: None,
             messages: 0,
@@ -124,20 +112,14 @@ impl ControlSession {
         // An id that comes again is a new request; a press on the earlier card must not answer it.
         let mut steps = self.taken_back(&id, CancelReason::Aborted);
         self.answered.remove(&id.to_string());
-        self.count += 1;
-        let key = format!("{}-{}", self.around.run, self.count);
-        match self.prompt(request).and_then(|prompt| {
-            let call = prompt.call(key.clone(), self.around.host.clone())?;
-            call.check().map_err(|error| error.to_string())?;
-            Ok((prompt, call))
-        }) {
-            Ok((prompt, call)) => {
-                self.open.insert(key.clone(), OpenPrompt { request: id, prompt });
-                steps.push(Step::Submit { key, call: Box::new(call) });
-            }
-            // FAIL-CLOSED: a request that cannot be shown is denied instead of left waiting.
-            Err(why) => steps.push(response(&id, &PermissionPrompt::denial(&why))),
-        }
+        let submitted = self.prompt(request).and_then(|prompt| {
+            let call = prompt.call(String::new(), self.origin.host.clone())?;
+            let open = OpenPrompt { request: id.clone(), prompt };
+            self.waiting.submit(open, call).map_err(|(_, why)| why)
+        });
+        // FAIL-CLOSED: a request that cannot be shown is denied instead of left waiting.
+        let denied = |why: String| response(&id, &PermissionPrompt::denial(&why));
+        steps.push(submitted.unwrap_or_else(denied));
         steps
     }
 
@@ -147,14 +129,13 @@ impl ControlSession {
             return Err("`tool_name` is missing, or is not a text".to_owned());
         };
         let input = request.get("input").cloned().unwrap_or_default();
-        let ControlAround { session, cwd, .. } = self.around.clone();
+        let CallOrigin { session, cwd, .. } = self.origin.clone();
         let prompt = PermissionPrompt::new(session, cwd, tool, input)?;
         Ok(prompt.within(self.mode.clone(), text("agent_id")))
     }
 
     fn taken_back(&mut self, request: &Value, why: CancelReason) -> Vec<Step> {
-        let taken = self.open.extract_if(|_, open| open.request == *request);
-        taken.map(|(key, _)| Step::Cancel { key, why }).collect()
+        self.waiting.take_back(|open| open.request == *request, why)
     }
 
     /// Claude Code takes no answer to a request any more, because a hook or its terminal gave one.
@@ -172,10 +153,10 @@ impl ControlSession {
     fn system(&mut self, line: &Map<String, Value>) {
         let text = |name: &str| line.get(name).and_then(Value::as_str).map(str::to_owned);
         if let Some(session) = text("session_id").filter(|name| !name.trim().is_empty()) {
-            self.around.session = session;
+            self.origin.session = session;
         }
         if let Some(cwd) = text("cwd").filter(|cwd| !cwd.trim().is_empty()) {
-            self.around.cwd = Some(cwd);
+            self.origin.cwd = Some(cwd);
         }
         if let Some(mode) = text("permissionMode") {
             self.mode = Some(mode);
@@ -189,7 +170,7 @@ impl HostedSession for ControlSession {
     }
 
     fn name(&self) -> &str {
-        &self.around.session
+        &self.origin.session
     }
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
@@ -245,7 +226,9 @@ impl HostedSession for ControlSession {
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry it was cancelled; the later decision is dropped.
-        let Some(OpenPrompt { request, prompt }) = self.open.remove(key) else { return Vec::new() };
+        let Some(OpenPrompt { request, prompt }) = self.waiting.open.remove(key) else {
+            return Vec::new();
+        };
         let reply = match decided {
             Ok(decided) => prompt.reply(decided),
             Err(why) => PermissionPrompt::denial(&format!("countersign could not decide: {why}")),
@@ -265,7 +248,7 @@ impl HostedSession for ControlSession {
     }
 
     fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
-        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
+        self.waiting.take_back(|_| true, why)
     }
 
     fn failure(&self) -> Option<String> {
@@ -276,7 +259,7 @@ impl HostedSession for ControlSession {
         if self.stuck.is_some() {
             return EngineInput::Abandoned;
         }
-        match self.host_gone && self.open.is_empty() {
+        match self.host_gone && self.waiting.open.is_empty() {
             true if self.results >= self.messages => EngineInput::Over,
             // Claude Code may answer a message that came while it worked in the same turn.
             true if self.results > 0 => EngineInput::OverWhenQuiet,

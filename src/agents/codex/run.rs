@@ -15,11 +15,12 @@ use crate::{
     hook_call::message,
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
     line_head::{LineHead, MessageHead},
+    waiting::{CallOrigin, Waiting},
 };
 use countersign_client::Decided;
 use countersign_domain::{exact_json, wire::CancelReason};
 use serde_json::{Value, json};
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 /// Ticks for Codex to end after its turn.
 const FAREWELL: u32 = 3;
@@ -38,7 +39,10 @@ pub enum CodexOutput {
 pub struct CodexRun {
     prompt: String,
     output: CodexOutput,
-    requests: RunRequests,
+    /// The session is the thread of the prompt, once it is there.
+    origin: CallOrigin,
+    changes: FileChanges,
+    waiting: Waiting<RunRequest>,
     outage: CodexOutage,
     /// The end of the turn, and the reason where it is a bad one.
     end: Option<Result<(), String>>,
@@ -49,10 +53,17 @@ pub struct CodexRun {
 impl CodexRun {
     /// A run that has not started.
     #[must_use]
-    pub fn new(prompt: String, around: CodexAround, output: CodexOutput) -> Self {
-        let requests = RunRequests::new(around);
-        let outage = CodexOutage::new(Duration::from_mins(2));
-        Self { prompt, output, requests, outage, end: None, ended_for: 0 }
+    pub fn new(prompt: String, origin: CallOrigin, output: CodexOutput) -> Self {
+        Self {
+            prompt,
+            output,
+            waiting: Waiting::new(&origin.run),
+            origin: CallOrigin { session: String::new(), ..origin },
+            changes: FileChanges::default(),
+            outage: CodexOutage::new(Duration::from_mins(2)),
+            end: None,
+            ended_for: 0,
+        }
     }
 
     /// The same run, which ends after an error that lasts for this time. It is two minutes.
@@ -65,7 +76,7 @@ impl CodexRun {
     /// The first lines for the app-server.
     #[must_use]
     pub fn opening(&self) -> Vec<String> {
-        let start = frame::start(self.requests.around.cwd.as_deref());
+        let start = frame::start(self.origin.cwd.as_deref());
         frame::hello().into_iter().chain([start]).map(|frame| frame.to_string()).collect()
     }
 
@@ -83,15 +94,13 @@ impl CodexRun {
         }
         match frame {
             CodexFrame::Thread(thread) => self.thread(thread),
-            CodexFrame::Request(request) => {
-                let handled = self.requests.requested(&request);
-                self.handled(handled)
+            CodexFrame::Request(request) => self.requested(&request),
+            CodexFrame::Resolved { thread, id } => {
+                let is_it = |open: &RunRequest| open.thread == thread && open.id == id;
+                self.waiting.take_back(is_it, CancelReason::AnsweredElsewhere)
             }
-            CodexFrame::Resolved { thread, id } => self
-                .requests
-                .take_back(|open| open.has(&thread, &id), CancelReason::AnsweredElsewhere),
             CodexFrame::Closed { thread } => {
-                self.requests.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
+                self.waiting.take_back(|open| open.thread == thread, CancelReason::SessionEnded)
             }
             CodexFrame::Said { thread, text } if self.is_main(&thread) => match self.output {
                 CodexOutput::Messages => vec![Step::Say(text)],
@@ -116,34 +125,28 @@ impl CodexRun {
         }
     }
 
-    fn unreadable(&mut self, odd: OddRequest) -> Vec<Step> {
-        let handled = self.requests.unreadable(odd);
-        self.handled(handled)
-    }
-
-    fn handled(&mut self, handled: Result<Vec<Step>, String>) -> Vec<Step> {
-        handled.unwrap_or_else(|why| {
-            self.end.get_or_insert(Err(why));
-            Vec::new()
-        })
+    /// Nobody can answer Codex any more, so the run ends.
+    fn fails(&mut self, why: String) -> Vec<Step> {
+        self.end.get_or_insert(Err(why));
+        Vec::new()
     }
 
     fn is_main(&self, thread: &str) -> bool {
-        self.requests.main.as_deref() == Some(thread)
+        self.origin.session == thread
     }
 
     /// Takes in what is known of a thread; the first one gets the prompt.
     fn thread(&mut self, told: CodexThread) -> Vec<Step> {
         let mut steps = Vec::new();
         for (item, changes) in told.changes {
-            steps.extend(self.requests.changed(&told.id, &item, &changes));
-            self.requests.changes.note(told.id.clone(), item, changes);
+            steps.extend(self.changed(&told.id, &item, &changes));
+            self.changes.note(told.id.clone(), item, changes);
         }
-        let is_ours = self.requests.main.is_none() && told.cwd.is_some();
+        let is_ours = self.origin.session.is_empty() && told.cwd.is_some();
         if is_ours {
-            self.requests.around.cwd = told.cwd;
+            self.origin.cwd = told.cwd;
             steps.push(Step::Send(frame::prompt(&told.id, &self.prompt).to_string()));
-            self.requests.main = Some(told.id);
+            self.origin.session = told.id;
         }
         steps
     }
@@ -155,7 +158,7 @@ impl HostedSession for CodexRun {
     }
 
     fn name(&self) -> &str {
-        self.requests.main.as_deref().unwrap_or_default()
+        &self.origin.session
     }
 
     fn program(&self) -> &'static str {
@@ -182,7 +185,7 @@ impl HostedSession for CodexRun {
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry it was resolved; the later decision is dropped.
-        let Some(open) = self.requests.open.remove(key) else { return Vec::new() };
+        let Some(open) = self.waiting.open.remove(key) else { return Vec::new() };
         let reply = match &decided {
             Ok(decided) => open
                 .request
@@ -203,7 +206,7 @@ impl HostedSession for CodexRun {
     // A person may think for as long as they like: that is no error.
     fn tick(&mut self) -> Vec<Step> {
         self.ended_for += u32::from(self.end.is_some());
-        if self.requests.open.is_empty()
+        if self.waiting.open.is_empty()
             && let Some(why) = self.outage.tick()
         {
             self.end.get_or_insert(Err(why));
@@ -217,13 +220,14 @@ impl HostedSession for CodexRun {
 
     fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
         self.end.get_or_insert(Err("Codex ended before its turn did".to_owned()));
-        self.requests.take_back(|_| true, why)
+        self.waiting.take_back(|_| true, why)
     }
 
     fn ends(&self) -> SessionEnd {
-        match self.requests.main {
-            Some(_) => SessionEnd::WithProgram,
-            None => SessionEnd::Elsewhere,
+        if self.origin.session.is_empty() {
+            SessionEnd::Elsewhere
+        } else {
+            SessionEnd::WithProgram
         }
     }
 
@@ -247,110 +251,79 @@ impl HostedSession for CodexRun {
 /// How many requests may wait at once. Codex asks for a few at a time.
 const MOST: usize = 256;
 
-/// The context of every call of a run.
-#[derive(Debug, Clone)]
-pub struct CodexAround {
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// This machine's name.
-    pub host: Option<String>,
-    /// A name for this run: keys with it occur in no other run.
-    pub run: String,
-}
-
-/// The requests of a run.
-#[derive(Debug)]
-pub(super) struct RunRequests {
-    pub around: CodexAround,
-    /// The thread of the prompt, once it is there.
-    pub main: Option<String>,
-    pub changes: FileChanges,
-    open: HashMap<String, RunRequest>,
-    /// Each request has its own key, even if Codex repeats it word for word.
-    count: u64,
-}
-
 /// A request that waits for its decision.
 #[derive(Debug)]
-pub(super) struct RunRequest {
+struct RunRequest {
     id: Value,
-    pub(super) thread: String,
+    thread: String,
     item: Option<String>,
-    pub(super) request: CodexRequest,
+    request: CodexRequest,
 }
 
-impl RunRequests {
-    pub(super) fn new(around: CodexAround) -> Self {
-        let changes = FileChanges::default();
-        let open = HashMap::new();
-        Self { around, main: None, changes, open, count: 0 }
-    }
-
-    /// Takes in a request; the error is the reason why the run has to end.
-    pub(super) fn requested(&mut self, asked: &ServerRequest) -> Result<Vec<Step>, String> {
+impl CodexRun {
+    /// Takes in a request.
+    fn requested(&mut self, asked: &ServerRequest) -> Vec<Step> {
         let Some(open) = self.read(asked) else {
-            let denial = refused(asked)?;
-            return Ok(self.replaced(&asked.id).into_iter().chain(denial).collect());
+            return match refused(asked) {
+                Ok(denial) => self.replaced(&asked.id).into_iter().chain(denial).collect(),
+                Err(why) => self.fails(why),
+            };
         };
         let mut steps = self.replaced(&asked.id);
         steps.extend(self.submit(open));
-        Ok(steps)
+        steps
     }
 
     fn read(&self, asked: &ServerRequest) -> Option<RunRequest> {
         let thread = asked.thread()?.to_owned();
         let changes = asked.item().and_then(|item| self.changes.of(&thread, item));
-        let cwd = self.around.cwd.as_deref();
-        let host = self.around.host.as_deref();
+        let CallOrigin { session, host, cwd, .. } = &self.origin;
+        let (host, cwd) = (host.as_deref(), cwd.as_deref());
         let mut request = CodexRequest::of(asked, RequestContext { cwd, changes, host })?;
-        if let Some(main) = self.main.clone().filter(|main| *main != thread) {
-            request.call.session = main;
+        if !session.is_empty() && *session != thread {
+            request.call.session.clone_from(session);
             request.call.meta = Some(json!({ "agent_id": thread }));
         }
         let item = asked.item().map(str::to_owned);
         Some(RunRequest { id: asked.id.clone(), thread, item, request })
     }
 
-    fn submit(&mut self, mut open: RunRequest) -> Vec<Step> {
-        if let Err(wrong) = open.request.call.check() {
-            return open.steps(open.request.denial(&wrong.to_string()));
-        }
-        if self.open.len() >= MOST {
+    fn submit(&mut self, open: RunRequest) -> Vec<Step> {
+        if self.waiting.open.len() >= MOST {
             let why = format!("{MOST} requests wait already, so this one is denied");
             return open.steps(open.request.denial(&why));
         }
-        self.count += 1;
-        let key = format!("{}-{}", self.around.run, self.count);
-        open.request.call.key = Some(key.clone());
-        let call = Box::new(open.request.call.clone());
-        self.open.insert(key.clone(), open);
-        vec![Step::Submit { key, call }]
+        let call = open.request.call.clone();
+        match self.waiting.submit(open, call) {
+            Ok(step) => vec![step],
+            Err((open, wrong)) => open.steps(open.request.denial(&wrong)),
+        }
     }
 
     /// Denies a request that cannot be read.
     // FAIL-CLOSED: one that cannot even be answered ends the run, which would wait for ever.
-    pub(super) fn unreadable(&mut self, odd: OddRequest) -> Result<Vec<Step>, String> {
+    fn unreadable(&mut self, odd: OddRequest) -> Vec<Step> {
         let OddRequest { id, method, why } = odd;
         let what = method.as_deref().unwrap_or("a line");
         let why = format!("{what} cannot be read, because {why}");
         let Some((id, result)) = id.zip(method.as_deref().and_then(request::denial_of)) else {
-            return Err(format!("Codex cannot be answered: {why}"));
+            return self.fails(format!("Codex cannot be answered: {why}"));
         };
         let mut steps = self.replaced(&id);
         steps.push(Step::Log(format!("Codex: {why}; it is denied")));
         steps.push(Step::Send(frame::answer(&id, &result).to_string()));
-        Ok(steps)
+        steps
     }
 
     /// Takes back the request with this id: one that comes again is a new request, and a press on
     /// the earlier card must not answer it.
     fn replaced(&mut self, id: &Value) -> Vec<Step> {
-        self.take_back(|earlier| earlier.id == *id, CancelReason::Aborted)
+        self.waiting.take_back(|earlier| earlier.id == *id, CancelReason::Aborted)
     }
 
     /// Denies the requests whose changes are told anew and are others than their cards show.
     // SECURITY: an approval covers what its card showed.
-    pub(super) fn changed(&mut self, thread: &str, item: &str, changes: &Value) -> Vec<Step> {
+    fn changed(&mut self, thread: &str, item: &str, changes: &Value) -> Vec<Step> {
         let is_stale = |open: &RunRequest| {
             let shown = open.request.call.args.get("changes");
             open.thread == thread
@@ -358,30 +331,17 @@ impl RunRequests {
                 && shown.is_some_and(|shown| shown != changes)
         };
         let mut steps = Vec::new();
-        for (key, open) in self.open.extract_if(|_, open| is_stale(open)) {
+        for (key, open) in self.waiting.open.extract_if(|_, open| is_stale(open)) {
             steps.push(Step::Cancel { key, why: CancelReason::Aborted });
             let why = "Codex changed what it asks for while a person was asked";
             steps.extend(open.steps(open.request.denial(why)));
         }
         steps
     }
-
-    pub(super) fn take_back(
-        &mut self,
-        which: impl Fn(&RunRequest) -> bool,
-        why: CancelReason,
-    ) -> Vec<Step> {
-        let gone = self.open.extract_if(|_, open| which(open));
-        gone.map(|(key, _)| Step::Cancel { key, why }).collect()
-    }
 }
 
 impl RunRequest {
-    pub(super) fn has(&self, thread: &str, id: &Value) -> bool {
-        self.thread == thread && self.id == *id
-    }
-
-    pub(super) fn steps(&self, CodexReply { result, words }: CodexReply) -> Vec<Step> {
+    fn steps(&self, CodexReply { result, words }: CodexReply) -> Vec<Step> {
         let words = words.map(|words| frame::tell(&self.thread, &self.request.turn, &words));
         let frames = [frame::answer(&self.id, &result)].into_iter().chain(words);
         frames.map(|frame| Step::Send(frame.to_string())).collect()
@@ -409,7 +369,7 @@ fn refused(asked: &ServerRequest) -> Result<Vec<Step>, String> {
 
 /// The last error, and the time since the first one in a row.
 #[derive(Debug)]
-pub(super) struct CodexOutage {
+struct CodexOutage {
     limit: Duration,
     error: Option<String>,
     lasts: Duration,
@@ -417,12 +377,12 @@ pub(super) struct CodexOutage {
 
 impl CodexOutage {
     /// No error so far. One that lasts for `limit` ends the run.
-    pub(super) fn new(limit: Duration) -> Self {
+    fn new(limit: Duration) -> Self {
         Self { limit, error: None, lasts: Duration::ZERO }
     }
 
     /// Takes in an error; returns whether it is the first in a row.
-    pub(super) fn begins(&mut self, error: String) -> bool {
+    fn begins(&mut self, error: String) -> bool {
         self.error.replace(error).is_none()
     }
 
@@ -434,7 +394,7 @@ impl CodexOutage {
 
     /// Takes in that a tick has passed in which nobody was asked; returns why the run ends, once it
     /// does.
-    pub(super) fn tick(&mut self) -> Option<String> {
+    fn tick(&mut self) -> Option<String> {
         let error = self.error.as_ref()?;
         self.lasts += TICK;
         let limit = self.limit.as_secs();
@@ -448,19 +408,19 @@ impl CodexOutage {
 
 /// A request that cannot be read.
 #[derive(Debug, PartialEq)]
-pub(super) struct OddRequest {
+struct OddRequest {
     /// Its id, where Codex knows it again.
-    pub id: Option<Value>,
+    id: Option<Value>,
     /// What it asks for, where that can be read.
-    pub method: Option<String>,
+    method: Option<String>,
     /// What is wrong with it.
-    pub why: &'static str,
+    why: &'static str,
 }
 
 /// The requests of a line that cannot be read, and an end of the turn that cannot be; none for
 /// every other line.
 // FAIL-CLOSED: Codex waits for ever for the answer to a request that is passed over.
-pub(super) fn odd(line: &[u8]) -> Vec<OddRequest> {
+fn odd(line: &[u8]) -> Vec<OddRequest> {
     let unknown = |why| vec![OddRequest { id: None, method: None, why }];
     match LineHead::read(line) {
         LineHead::NotJson => {
@@ -536,7 +496,8 @@ mod tests {
     fn run(output: CodexOutput) -> CodexRun {
         let cwd = Some("/w".into());
         let host = Some("mill".into());
-        CodexRun::new("go".into(), CodexAround { cwd, host, run: "run".into() }, output)
+        let origin = CallOrigin { session: String::new(), host, cwd, run: "run".into() };
+        CodexRun::new("go".into(), origin, output)
     }
 
     fn started(output: CodexOutput) -> CodexRun {
@@ -801,7 +762,7 @@ mod tests {
                 [json!({"id": 7, "result": {"decision": "decline"}})],
                 "{line}"
             );
-            assert_eq!((run.input(), run.requests.open.len()), (EngineInput::Open, 0), "{line}");
+            assert_eq!((run.input(), run.waiting.open.len()), (EngineInput::Open, 0), "{line}");
         }
     }
 
@@ -954,7 +915,7 @@ mod tests {
             told["params"]["item"]["id"] = json!(item.to_string());
             hear(&mut run, &told);
         }
-        assert_eq!((run.requests.changes.of(MAIN, "0"), run.requests.open.len()), (None, 256));
+        assert_eq!((run.changes.of(MAIN, "0"), run.waiting.open.len()), (None, 256));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::{
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
     line_head::LineHead,
     mcp::{INVALID_REQUEST, error_reply, result_reply},
+    waiting::{CallOrigin, Waiting},
 };
 use countersign_client::{Decided, Ending};
 use countersign_domain::{
@@ -19,7 +20,7 @@ use countersign_domain::{
     wire::CancelReason,
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The context of every call through the gate.
 #[derive(Debug, Clone)]
@@ -28,16 +29,10 @@ pub struct ProxyAround {
     pub server: String,
     /// The agent's name; that of the client where absent.
     pub agent: Option<String>,
-    /// The session's name.
-    pub session: String,
+    /// Where the calls come from.
+    pub origin: CallOrigin,
     /// The session's end.
     pub ends: SessionEnd,
-    /// The machine.
-    pub host: Option<String>,
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// The name of this run: keys derived from it occur in no other run.
-    pub run: String,
 }
 
 /// One server behind the gate.
@@ -46,8 +41,7 @@ pub struct ProxySession {
     around: ProxyAround,
     agent: String,
     claims: ServerClaims,
-    open: HashMap<String, HeldCall>,
-    count: u64,
+    waiting: Waiting<HeldCall>,
     client_gone: bool,
 }
 
@@ -64,40 +58,32 @@ impl ProxySession {
     pub fn new(around: ProxyAround) -> Self {
         let agent = around.agent.clone().unwrap_or_else(|| "mcp".to_owned());
         let claims = ServerClaims::default();
-        let open = HashMap::new();
-        Self { around, agent, claims, open, count: 0, client_gone: false }
+        let waiting = Waiting::new(&around.origin.run);
+        Self { around, agent, claims, waiting, client_gone: false }
     }
 
     fn called(&mut self, message: Map<String, Value>) -> Vec<Step> {
         let id = message.get("id").cloned().unwrap_or_default();
-        self.count += 1;
-        let key = format!("{}-{}", self.around.run, self.count);
-        match self.call(&message, key.clone()) {
-            Ok(call) => {
-                self.open.insert(key.clone(), HeldCall { message, progress: 0 });
-                vec![Step::Submit { key, call: Box::new(call) }]
-            }
-            Err(why) => vec![denial(&id, &format!("countersign cannot show this call: {why}"))],
-        }
+        let submitted = self.call(&message).and_then(|call| {
+            let held = HeldCall { message, progress: 0 };
+            self.waiting.submit(held, call).map_err(|(_, why)| why)
+        });
+        let denied = |why| denial(&id, &format!("countersign cannot show this call: {why}"));
+        vec![submitted.unwrap_or_else(denied)]
     }
 
-    fn call(&self, message: &Map<String, Value>, key: String) -> Result<Call, String> {
+    fn call(&self, message: &Map<String, Value>) -> Result<Call, String> {
         let params = message.get("params").and_then(Value::as_object);
         let name = params.and_then(|params| params.get("name")?.as_str());
         let name = name.ok_or("`params.name` is missing, or is not a text")?;
         let args = params.and_then(|params| params.get("arguments")).cloned();
         let tool = format!("mcp__{}__{name}", self.around.server);
         let args = args.unwrap_or_else(|| json!({}));
-        let call = Call {
-            key: Some(key),
-            host: self.around.host.clone(),
-            cwd: self.around.cwd.clone(),
+        Ok(Call {
             description: self.claims.of(name),
             accepts: vec![Accepts::UpdatedInput],
-            ..Call::new(&self.agent, &self.around.session, tool, args)
-        };
-        call.check().map_err(|error| error.to_string())?;
-        Ok(call)
+            ..self.around.origin.call(&self.agent, tool, args)
+        })
     }
 
     /// A message that is no call, on its way to the server.
@@ -117,8 +103,8 @@ impl ProxySession {
 
     /// Takes back the calls of the request that a client cancels.
     fn cancelled(&mut self, request: &Value) -> Vec<Step> {
-        let taken = self.open.extract_if(|_, held| held.message.get("id") == Some(request));
-        taken.map(|(key, _)| Step::Cancel { key, why: CancelReason::Aborted }).collect()
+        let is_it = |held: &HeldCall| held.message.get("id") == Some(request);
+        self.waiting.take_back(is_it, CancelReason::Aborted)
     }
 }
 
@@ -128,7 +114,7 @@ impl HostedSession for ProxySession {
     }
 
     fn name(&self) -> &str {
-        &self.around.session
+        &self.around.origin.session
     }
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
@@ -164,7 +150,7 @@ impl HostedSession for ProxySession {
     }
 
     fn opened(&mut self, key: &str, ask: &str) -> Vec<Step> {
-        let held = self.open.get_mut(key);
+        let held = self.waiting.open.get_mut(key);
         held.and_then(|held| held.waits(&format!("A person is asked; the ask is {ask}.")))
             .into_iter()
             .collect()
@@ -172,11 +158,13 @@ impl HostedSession for ProxySession {
 
     fn tick(&mut self) -> Vec<Step> {
         let waits = |held: &mut HeldCall| held.waits("Still waiting for a decision.");
-        self.open.values_mut().filter_map(waits).collect()
+        self.waiting.open.values_mut().filter_map(waits).collect()
     }
 
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
-        let Some(HeldCall { mut message, .. }) = self.open.remove(key) else { return Vec::new() };
+        let Some(HeldCall { mut message, .. }) = self.waiting.open.remove(key) else {
+            return Vec::new();
+        };
         let id = message.get("id").cloned().unwrap_or_default();
         let denied = |why: &str| vec![denial(&id, why)];
         match decided {
@@ -204,7 +192,7 @@ impl HostedSession for ProxySession {
     }
 
     fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
-        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
+        self.waiting.take_back(|_| true, why)
     }
 
     fn ends(&self) -> SessionEnd {
@@ -466,11 +454,13 @@ mod tests {
         ProxySession::new(ProxyAround {
             server: "files".into(),
             agent: None,
-            session: "s1".into(),
+            origin: CallOrigin {
+                session: "s1".into(),
+                host: Some("laptop".into()),
+                cwd: Some("/shop".into()),
+                run: "run".into(),
+            },
             ends: SessionEnd::WithProgram,
-            host: Some("laptop".into()),
-            cwd: Some("/shop".into()),
-            run: "run".into(),
         })
     }
 

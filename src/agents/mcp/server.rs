@@ -3,6 +3,7 @@
 use crate::{
     PermissionPrompt,
     mcp::{INVALID_PARAMS, NO_METHOD, RpcMessage, error_reply, result_reply},
+    waiting::CallOrigin,
 };
 use countersign_client::{Decided, Ending, Submitted};
 use countersign_domain::{
@@ -20,25 +21,12 @@ pub const VERSIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-
 /// The name of clients that do not tell theirs.
 const NAMELESS: &str = "mcp";
 
-/// Who calls the server's tools.
-#[derive(Debug, Clone)]
-pub struct McpCaller {
-    /// The agent's name; that of the client where absent.
-    pub agent: Option<String>,
-    /// The session's name.
-    pub session: String,
-    /// The machine.
-    pub host: Option<String>,
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// The name of this run: keys derived from it occur in no other run.
-    pub run: String,
-}
-
 /// A connection to one client.
 #[derive(Debug)]
 pub struct McpServer {
-    caller: McpCaller,
+    /// The agent's name; that of the client where absent.
+    agent: Option<String>,
+    origin: CallOrigin,
     client: Option<String>,
     count: u64,
 }
@@ -77,21 +65,21 @@ enum PendingKind {
 impl McpServer {
     /// A server that has heard nothing yet.
     #[must_use]
-    pub fn new(caller: McpCaller) -> Self {
-        Self { caller, client: None, count: 0 }
+    pub fn new(agent: Option<String>, origin: CallOrigin) -> Self {
+        Self { agent, origin, client: None, count: 0 }
     }
 
     /// The agent's name on cards.
     #[must_use]
     pub fn agent(&self) -> &str {
-        let named = self.caller.agent.as_deref().or(self.client.as_deref());
+        let named = self.agent.as_deref().or(self.client.as_deref());
         named.unwrap_or(NAMELESS)
     }
 
     /// The session's name.
     #[must_use]
     pub fn session(&self) -> &str {
-        &self.caller.session
+        &self.origin.session
     }
 
     /// Handles a message of the client.
@@ -180,7 +168,7 @@ impl McpServer {
             return Err("`tool_name` is missing, or is not a text".to_owned());
         };
         let input = given.remove("input").unwrap_or_default();
-        let McpCaller { session, cwd, host, .. } = self.caller.clone();
+        let CallOrigin { session, cwd, host, .. } = self.origin.clone();
         let prompt = PermissionPrompt::new(session, cwd, tool, input)?;
         let call = Call { agent: self.agent().to_owned(), ..prompt.call(self.key(), host)? };
         call.check().map_err(|error| error.to_string())?;
@@ -189,14 +177,11 @@ impl McpServer {
 
     fn ask_human(&mut self, given: &Map<String, Value>) -> Result<(Call, PendingKind), String> {
         let asked = HumanQuestion::read(given)?;
-        let McpCaller { session, cwd, host, .. } = self.caller.clone();
         let call = Call {
             key: Some(self.key()),
-            host,
-            cwd,
             questions: vec![asked.question()],
             reason: asked.reason,
-            ..Call::new(self.agent(), session, TOOL, json!({}))
+            ..self.origin.call(self.agent(), TOOL, json!({}))
         };
         call.check().map_err(|error| error.to_string())?;
         Ok((call, PendingKind::AskHuman))
@@ -205,7 +190,7 @@ impl McpServer {
     /// A key of its own for every call, because a client may repeat its ids.
     fn key(&mut self) -> String {
         self.count += 1;
-        format!("{}-{}", self.caller.run, self.count)
+        format!("{}-{}", self.origin.run, self.count)
     }
 }
 

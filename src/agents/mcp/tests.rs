@@ -6,19 +6,19 @@
 )]
 
 use super::*;
-use crate::answered::answered;
+use crate::{CallOrigin, answered::answered};
 use countersign_client::{Decided, Ending};
 use countersign_domain::Decision;
 use serde_json::{Value, json};
 
 fn server() -> McpServer {
-    McpServer::new(McpCaller {
-        agent: None,
+    let origin = CallOrigin {
         session: "s1".into(),
         host: Some("laptop".into()),
         cwd: Some("/home/ana/shop".into()),
         run: "run".into(),
-    })
+    };
+    McpServer::new(None, origin)
 }
 
 fn say(server: &mut McpServer, message: &Value) -> Handled {

@@ -9,7 +9,7 @@ use countersign_client::Ending;
 use countersign_domain::{Decision, call::Call};
 
 fn session() -> ControlSession {
-    ControlSession::new(ControlAround {
+    ControlSession::new(CallOrigin {
         session: "s0".into(),
         host: Some("laptop".into()),
         cwd: Some("/w".into()),
