@@ -2,7 +2,7 @@
 //! its place.
 
 use super::{
-    Context, Exit,
+    Context,
     say::{self, counted},
 };
 use anyhow::{Result, anyhow};
@@ -20,11 +20,10 @@ pub(super) struct BackupArgs {
     file: PathBuf,
 }
 
-pub(super) async fn run(context: &Context, args: BackupArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: BackupArgs) -> Result<()> {
     let config = context.config()?;
     let asks = back_up(&config.store.database, &args.file).await?;
-    say::out(&format!("{} holds {}", args.file.display(), counted(asks, "ask")))?;
-    Ok(Exit::Good)
+    say::out(&format!("{} holds {}", args.file.display(), counted(asks, "ask")))
 }
 
 #[derive(Debug, clap::Args)]
@@ -38,15 +37,14 @@ pub(super) struct RestoreArgs {
     file: PathBuf,
 }
 
-pub(super) async fn run_restore(context: &Context, args: RestoreArgs) -> Result<Exit> {
+pub(super) async fn run_restore(context: &Context, args: RestoreArgs) -> Result<()> {
     let config = context.config()?;
     let state = &config.daemon.state_dir;
     private::own_folder(state).map_err(|why| anyhow!(why))?;
     let known = Remembered::read(state)?;
     let now = clock::now_ms();
     let restored = restore(&config.store.database, &args.file, &known, now).await?;
-    say::out(&report(&config.store.database.to_string(), &restored).join("\n"))?;
-    Ok(Exit::Good)
+    say::out(&report(&config.store.database.to_string(), &restored).join("\n"))
 }
 
 fn report(store: &str, restored: &RestoredStore) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! `countersign completions SHELL`, and what a shell completes: ids, agents and sessions, as the
 //! daemon knows them.
 
-use super::{Context, Exit, say};
+use super::{Context, say};
 use anyhow::{Context as _, Result};
 use clap_complete::{
     Shell,
@@ -25,15 +25,14 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(args: &CompletionsArgs) -> Result<Exit> {
+pub(super) fn run(args: &CompletionsArgs) -> Result<()> {
     let shells = Shells::builtins();
     let name = args.shell.to_string();
     let completer = shells.completer(&name).context("this shell has no completions")?;
     let mut script = Vec::new();
     let program = "countersign";
     completer.write_registration(VARIABLE, program, program, program, &mut script)?;
-    say::out(String::from_utf8_lossy(&script).trim_end())?;
-    Ok(Exit::Good)
+    say::out(String::from_utf8_lossy(&script).trim_end())
 }
 
 /// The variable with which a shell's script asks for completions.

@@ -6,7 +6,7 @@ mod setup;
 
 pub(super) use hooks::{hook_command, reconnect};
 
-use super::{Context, Exit, Misused, wait};
+use super::{Context, Exit, Misused, good, wait};
 use crate::platforms::{BUILT_IN, Registered, guided};
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -100,7 +100,9 @@ pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
     match what {
         What::Agent(agent) => match phone.first_given() {
             Some(option) => Err(misused(option, "a chat platform")),
-            None => wait(hooks::connect(context, &HooksArgs { agent, settings, yes, mode })),
+            None => {
+                wait(hooks::connect(context, &HooksArgs { agent, settings, yes, mode })).map(good)
+            }
         },
         What::Chat(_) if gate.is_some() => Err(misused("--gate", "an agent")),
         What::Chat(_) if appeals => Err(misused("--appeals", "an agent")),
@@ -109,7 +111,7 @@ pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
     }
 }
 
-pub(super) fn disconnect(context: &Context, args: DisconnectArgs) -> Result<Exit> {
+pub(super) fn disconnect(context: &Context, args: DisconnectArgs) -> Result<()> {
     let DisconnectArgs { what, yes, settings, person } = args;
     match what {
         What::Agent(_) if person.is_some() => Err(misused("--person", "a chat platform")),
@@ -127,7 +129,7 @@ pub(super) async fn agent(
     context: &Context,
     agent: &'static dyn HookAgent,
     yes: bool,
-) -> Result<Exit> {
+) -> Result<()> {
     let args = HooksArgs { agent, settings: None, yes, mode: HookMode::Prompts };
     hooks::connect(context, &args).await
 }

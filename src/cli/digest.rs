@@ -1,7 +1,7 @@
 //! `countersign digest` and `countersign suggest`: what was asked, and which rules would have saved
 //! asks.
 
-use super::{Context, Exit, say, when::past};
+use super::{Context, say, when::past};
 use anyhow::Result;
 use countersign_domain::wire::{CoveredCallView, DigestKind, DigestReply, DigestSuggestion};
 use serde_json::json;
@@ -46,27 +46,25 @@ struct DigestSince {
     json: bool,
 }
 
-pub(super) async fn digest(context: &Context, args: DigestArgs) -> Result<Exit> {
+pub(super) async fn digest(context: &Context, args: DigestArgs) -> Result<()> {
     let reply = read(context, &args.time).await?;
     if args.time.json {
-        say::json(&reply)?;
+        say::json(&reply)
     } else {
-        say::literal_lines(reply.lines.iter().map(String::as_str))?;
+        say::literal_lines(reply.lines.iter().map(String::as_str))
     }
-    Ok(Exit::Good)
 }
 
-pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<Exit> {
+pub(super) async fn suggest(context: &Context, args: SuggestArgs) -> Result<()> {
     let reply = read(context, &args.time).await?;
     if args.time.json {
         let DigestReply { since, until, complete, asks, kinds, .. } = reply;
         let all = json!({"since": since, "until": until, "complete": complete, "asks": asks,
             "kinds": kinds});
-        say::json(&all)?;
+        say::json(&all)
     } else {
-        say::lines(&suggestions(&reply))?;
+        say::lines(&suggestions(&reply))
     }
-    Ok(Exit::Good)
 }
 
 async fn read(context: &Context, time: &DigestSince) -> Result<DigestReply> {

@@ -1,6 +1,6 @@
 //! `countersign grants`: what was approved for longer than once, and what asks since a review.
 
-use super::{Context, Exit, complete, say};
+use super::{Context, complete, say};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use countersign_domain::{By, GrantScope, wire::GrantView};
@@ -41,30 +41,29 @@ enum GrantsCommand {
     Export,
 }
 
-pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<()> {
     match args.command {
         Some(GrantsCommand::Revoke { grant }) => {
             let gone = context.approver()?.revoke(&grant).await?;
-            say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
+            say::out(&format!("Revoked: {}", say::literal(&gone.rule)))
         }
         Some(GrantsCommand::Export) => {
-            say::out(&exported(&context.reader()?.grants().await?)?)?;
+            say::out(&exported(&context.reader()?.grants().await?)?)
         }
         None => {
             let mut grants = context.reader()?.grants().await?;
             grants.retain(|grant| args.scope.is_none_or(|scope| grant.scope == scope));
             if args.json {
-                say::json(&json!({ "grants": grants }))?;
+                say::json(&json!({ "grants": grants }))
             } else if grants.is_empty() {
-                say::out("There are no grants.")?;
+                say::out("There are no grants.")
             } else {
                 let now = clock::now_ms();
                 let shown: Vec<_> = grants.iter().map(|grant| show(grant, now)).collect();
-                say::lines(&shown.join("\n"))?;
+                say::lines(&shown.join("\n"))
             }
         }
     }
-    Ok(Exit::Good)
 }
 
 /// The grants for always as rules of a file.

@@ -1,7 +1,7 @@
 //! `countersign history`: what was asked, and what became of it; one ask in whole.
 
 use super::{
-    Context, Exit, complete,
+    Context, complete,
     say::{self, Cell, Colour},
     when::{past, when, when_in_full},
 };
@@ -14,7 +14,6 @@ use countersign_domain::{
         AskRecord, AskState, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
     },
 };
-use serde_json::json;
 use std::path::Path;
 
 /// The largest page of the API.
@@ -49,7 +48,7 @@ pub(super) struct HistoryArgs {
     #[arg(long, value_name = "NAME")]
     person: Option<String>,
     /// How it ended: allow, deny, expired or cancelled
-    #[arg(long, value_name = "VERDICT", value_parser = verdict)]
+    #[arg(long, value_name = "VERDICT")]
     verdict: Option<HistoryVerdict>,
     /// Asks with this in a rule that asked, or that was stored
     #[arg(long, value_name = "TEXT")]
@@ -80,19 +79,14 @@ pub(super) struct HistoryArgs {
 const FILTERS: [&str; 10] =
     ["agent", "session", "folder", "tool", "person", "verdict", "rule", "text", "since", "until"];
 
-pub(super) async fn run(context: &Context, args: HistoryArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: HistoryArgs) -> Result<()> {
     let client = context.reader()?;
     if let Some(id) = &args.ask {
         return show_record(&client, id, args.json).await;
     }
     let json = args.json;
     let asks = closed(&client, args).await?;
-    if json {
-        say::json(&json!({ "asks": asks }))?;
-    } else {
-        say::rows(&asks.iter().map(row).collect::<Vec<_>>(), "Nothing was found.")?;
-    }
-    Ok(Exit::Good)
+    say::list("asks", &asks, row, "Nothing was found.", json)
 }
 
 /// The asks that are looked for, latest first.
@@ -142,10 +136,6 @@ fn place(folder: &str) -> Result<String> {
     }
 }
 
-fn verdict(word: &str) -> Result<HistoryVerdict, String> {
-    word.parse()
-}
-
 fn row(ask: &HistoryEntry) -> Vec<Cell> {
     let folder = ask.cwd.as_deref().and_then(|cwd| Path::new(cwd).file_name()?.to_str());
     let origin = match folder {
@@ -189,16 +179,14 @@ fn colour(ask: &HistoryEntry) -> Colour {
     }
 }
 
-async fn show_record(client: &Client, id: &str, json: bool) -> Result<Exit> {
+async fn show_record(client: &Client, id: &str, json: bool) -> Result<()> {
     let record = client.record(id).await?;
     if json {
-        say::json(&record)?;
-        return Ok(Exit::Good);
+        return say::json(&record);
     }
     let card = terminal::of(record.ask.clone());
     let card = card.context("the daemon is of another version: it sends no cards")?;
-    say::lines(&format!("{}\n\n{}", terminal::draw(&card), lines(&record).join("\n")))?;
-    Ok(Exit::Good)
+    say::lines(&format!("{}\n\n{}", terminal::draw(&card), lines(&record).join("\n")))
 }
 
 /// What is known of the ask beside its card.

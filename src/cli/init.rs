@@ -1,7 +1,7 @@
 //! `countersign init`: writes a commented config with fresh tokens.
 
 use super::{
-    Context, Exit,
+    Context,
     files::{back_up, private_file},
     say, step,
 };
@@ -35,7 +35,7 @@ pub(super) struct Made {
     pub(super) backups: Vec<PathBuf>,
 }
 
-pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
+pub(super) fn run(context: &Context, args: &InitArgs) -> Result<()> {
     let made = write(&Config::file(context.flag.as_deref())?, args.force)?;
     for backup in &made.backups {
         say::out(&format!("Saved a backup: {}.", backup.display()))?;
@@ -53,8 +53,7 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
         config = made.config.display(),
         token = made.token.display(),
         steps = steps.into_iter().flatten().collect::<Vec<_>>().join("\n"),
-    ))?;
-    Ok(Exit::Good)
+    ))
 }
 
 /// Writes a config and its tokens.

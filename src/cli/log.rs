@@ -3,7 +3,7 @@
 pub(super) mod proof;
 
 use super::{
-    Context, Exit,
+    Context, Exit, good,
     say::{self, Cell, Colour},
 };
 use anyhow::Result;
@@ -104,10 +104,10 @@ impl LogArgs {
 
 pub(super) async fn run(context: &Context, mut args: LogArgs) -> Result<Exit> {
     match args.command.take() {
-        Some(LogCommand::Export(args)) => return proof::export(context, &args).await,
+        Some(LogCommand::Export(args)) => return proof::export(context, &args).await.map(good),
         Some(LogCommand::Verify(args)) => return proof::verify(context, args).await,
-        Some(LogCommand::Head) => return proof::head(context).await,
-        Some(LogCommand::Key(args)) => return proof::key(context, &args).await,
+        Some(LogCommand::Head) => return proof::head(context).await.map(good),
+        Some(LogCommand::Key(args)) => return proof::key(context, &args).await.map(good),
         None if args.json => args.format = LogFormat::Jsonl,
         None => {}
     }
@@ -301,6 +301,7 @@ fn of<'e>(event: &'e EventView, name: &str) -> Option<&'e str> {
 fn in_words(kind: &str, event: &EventView) -> String {
     let text = |name: &str| event.data.get(name).and_then(Value::as_str);
     let by = event.data.get("by").and_then(|by| by.get("name")?.as_str());
+    let and_by = by.map(|by| format!(", by {by}")).unwrap_or_default();
     match (kind, &event.ask) {
         ("refused", _) => {
             let name = text("name").unwrap_or("?");
@@ -318,26 +319,21 @@ fn in_words(kind: &str, event: &EventView) -> String {
             let verdict = if kind == "allowed" { kind } else { "denied" };
             format!("{verdict} {tool}: {why}")
         }
-        ("revoked" | "saved", _) => match (text("rule"), by) {
-            (Some(rule), Some(by)) => format!("{rule}, by {by}"),
-            (rule, _) => rule.unwrap_or_default().to_owned(),
+        ("revoked" | "saved", _) => match text("rule") {
+            Some(rule) => format!("{rule}{and_by}"),
+            None => String::new(),
         },
         ("passkey_added" | "passkey_removed" | "passkey_refused", _) => {
             let passkey = |name: &str| event.data.get("passkey")?.get(name)?.as_str();
             let name = passkey("name").unwrap_or("?");
             let owner = passkey("owner").unwrap_or("?");
-            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
-            format!("{name} of {owner}{by}")
+            format!("{name} of {owner}{and_by}")
         }
         ("log_key", _) => {
             let key: String = text("key").unwrap_or("?").chars().take(16).collect();
-            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
-            format!("{}: {key}… signs{by}", text("how").unwrap_or("?"))
+            format!("{}: {key}… signs{and_by}", text("how").unwrap_or("?"))
         }
-        ("log_broken" | "log_accepted", _) => {
-            let by = by.map(|by| format!(", by {by}")).unwrap_or_default();
-            format!("{}{by}", text("says").unwrap_or("?"))
-        }
+        ("log_broken" | "log_accepted", _) => format!("{}{and_by}", text("says").unwrap_or("?")),
         ("mode", _) => format!("is in the mode {} now", text("mode").unwrap_or("?")),
         (_, Some(ask)) => match by {
             Some(by) => format!("by {by}: {}", command(ask)),

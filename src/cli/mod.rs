@@ -233,7 +233,7 @@ pub fn main() -> ExitCode {
     let context = Context::new(flag);
     let done = match command {
         Some(command) => dispatch(&context, command),
-        None => wait(next::run(&context)),
+        None => wait(next::run(&context)).map(good),
     };
     match done {
         Ok(exit) => exit.into(),
@@ -322,9 +322,9 @@ fn step(words: &str, what: &str) -> String {
 
 fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
     match command {
-        CliCommand::Up(args) => wait(up::run(context, &args)),
-        CliCommand::Serve(args) => serve::run(context, &args),
-        CliCommand::Init(args) => init::run(context, &args),
+        CliCommand::Up(args) => wait(up::run(context, &args)).map(good),
+        CliCommand::Serve(args) => serve::run(context, &args).map(good),
+        CliCommand::Init(args) => init::run(context, &args).map(good),
         CliCommand::Doctor(args) => wait(doctor::run(context, &args)),
         CliCommand::Ask(args) => wait(ask::run(context, args)),
         CliCommand::Run(args) => run::run(context, args),
@@ -332,40 +332,45 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Hook(args) => Ok(hook::run(context, &args, None)),
         CliCommand::Host(args) => wait(host::run(context, args)),
         CliCommand::Acp(args) => wait(host::run_acp(context, args)),
-        CliCommand::Approvers(args) => people::approvers(context, args),
+        CliCommand::Approvers(args) => people::approvers(context, args).map(good),
         CliCommand::Mcp(args) => wait(mcp::run(context, args)),
         CliCommand::McpProxy(args) => wait(mcp::run_proxy(context, args)),
         CliCommand::Connect(args) => connect::connect(context, args),
-        CliCommand::Disconnect(args) => connect::disconnect(context, args),
+        CliCommand::Disconnect(args) => connect::disconnect(context, args).map(good),
         CliCommand::Status(args) => wait(status::run(context, &args)),
-        CliCommand::Pending(args) => wait(pending::run(context, &args)),
+        CliCommand::Pending(args) => wait(pending::run(context, &args)).map(good),
         CliCommand::Parked(args) => wait(parked::run(context, args)),
-        CliCommand::Open(args) => wait(open::run(context, &args)),
-        CliCommand::History(args) => wait(history::run(context, args)),
-        CliCommand::Digest(args) => wait(digest::digest(context, args)),
-        CliCommand::Suggest(args) => wait(digest::suggest(context, args)),
-        CliCommand::Watch(args) => wait(watch::run(context, &args)),
+        CliCommand::Open(args) => wait(open::run(context, &args)).map(good),
+        CliCommand::History(args) => wait(history::run(context, args)).map(good),
+        CliCommand::Digest(args) => wait(digest::digest(context, args)).map(good),
+        CliCommand::Suggest(args) => wait(digest::suggest(context, args)).map(good),
+        CliCommand::Watch(_) => wait(watch::run(context)).map(good),
         CliCommand::Log(args) => wait(log::run(context, args)),
-        CliCommand::Inbox(args) => wait(open::run(context, &args.into())),
+        CliCommand::Inbox(args) => wait(open::run(context, &args.into())).map(good),
         CliCommand::Approve(args) => wait(answer::approve(context, args)),
         CliCommand::Deny(args) => wait(answer::deny(context, args)),
         CliCommand::Answer(args) => wait(answer::answer(context, args)),
-        CliCommand::Pause(args) => wait(pause::pause(context, &args)),
-        CliCommand::Resume(args) => wait(pause::resume(context, &args)),
-        CliCommand::Duty(args) => people::duty(context, &args),
-        CliCommand::Reload(args) => wait(serve::reload(context, &args)),
+        CliCommand::Pause(args) => wait(pause::pause(context, &args)).map(good),
+        CliCommand::Resume(args) => wait(pause::resume(context, &args)).map(good),
+        CliCommand::Duty(args) => people::duty(context, &args).map(good),
+        CliCommand::Reload(args) => wait(serve::reload(context, &args)).map(good),
         CliCommand::Undo(args) => wait(answer::undo(context, args)),
-        CliCommand::Grants(args) => wait(grants::run(context, args)),
-        CliCommand::Token(args) => wait(token::run(context, args)),
-        CliCommand::Passkeys(args) => wait(people::passkeys(context, args)),
-        CliCommand::Backup(args) => wait(backup::run(context, args)),
-        CliCommand::Restore(args) => wait(backup::run_restore(context, args)),
+        CliCommand::Grants(args) => wait(grants::run(context, args)).map(good),
+        CliCommand::Token(args) => wait(token::run(context, args)).map(good),
+        CliCommand::Passkeys(args) => wait(people::passkeys(context, args)).map(good),
+        CliCommand::Backup(args) => wait(backup::run(context, args)).map(good),
+        CliCommand::Restore(args) => wait(backup::run_restore(context, args)).map(good),
         CliCommand::Policy(args) => policy::run(context, args),
-        CliCommand::Docs(args) => reference::docs(context, &args),
-        CliCommand::Completions(args) => complete::run(&args),
-        CliCommand::Man(args) => reference::man::<Cli>(&args),
-        CliCommand::Schema(args) => reference::schema(&args),
+        CliCommand::Docs(args) => reference::docs(&args).map(good),
+        CliCommand::Completions(args) => complete::run(&args).map(good),
+        CliCommand::Man(args) => reference::man::<Cli>(&args).map(good),
+        CliCommand::Schema(args) => reference::schema(&args).map(good),
     }
+}
+
+/// The exit code of a command that has none of its own.
+fn good((): ()) -> Exit {
+    Exit::Good
 }
 
 /// The result of a command, as its exit code.

@@ -1,6 +1,6 @@
 //! `countersign` without a command: says how far it is set up on this machine, and what to do next.
 
-use super::{Context, Exit, VERSION, program, say, step};
+use super::{Context, VERSION, program, say, step};
 use crate::{
     config::{ClientSettings, Config, Server},
     platforms::guided,
@@ -11,15 +11,14 @@ use countersign_client::Client;
 use countersign_domain::wire::ReadyReply;
 use std::{fs, path::PathBuf, time::Duration};
 
-pub(super) async fn run(context: &Context) -> Result<Exit> {
+pub(super) async fn run(context: &Context) -> Result<()> {
     let installed = Installed::look(context).await?;
     let lines = [format!("countersign {VERSION}"), String::new()];
     let lines = lines.into_iter().chain(state(&installed));
     let lines = lines.chain([String::new(), "Next:".to_owned()]);
     let steps = next(&installed).into_iter().map(|(words, what)| step(&words, what));
     let help = format!("\n`{} --help` lists every command.", program());
-    say::out(&lines.chain(steps).chain([help]).collect::<Vec<_>>().join("\n"))?;
-    Ok(Exit::Good)
+    say::out(&lines.chain(steps).chain([help]).collect::<Vec<_>>().join("\n"))
 }
 
 /// One line for each part.

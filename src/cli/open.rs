@@ -1,6 +1,6 @@
 //! `countersign open` and `inbox`: opens the inbox in the browser, or prints its address.
 
-use super::{Context, Exit, say};
+use super::{Context, say};
 use crate::{
     config::{ClientSettings, Server},
     daemon,
@@ -37,15 +37,14 @@ impl From<InboxArgs> for OpenArgs {
     }
 }
 
-pub(super) async fn run(context: &Context, args: &OpenArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: &OpenArgs) -> Result<()> {
     if args.json {
-        say::json(&json!({ "inbox": link(context).await? }))?;
+        say::json(&json!({ "inbox": link(context).await? }))
     } else if args.print {
-        say::out(&link(context).await?)?;
+        say::out(&link(context).await?)
     } else {
-        inbox(context).await?;
+        inbox(context).await
     }
-    Ok(Exit::Good)
 }
 
 /// Opens the inbox in the browser; prints the link where there is no display.

@@ -3,7 +3,7 @@
 use super::{
     Context, Exit,
     asking::InterruptSignals,
-    caller, complete,
+    caller, complete, good,
     park::{self, NotOurs, ParkingHost, ResumedCall, Start, WhileParked},
     say::{self, Cell},
     when::when,
@@ -66,26 +66,24 @@ struct ResumeArgs {
 
 pub(super) async fn run(context: &Context, args: ParkedArgs) -> Result<Exit> {
     match args.command {
-        None => list(context, args.json).await,
+        None => list(context, args.json).await.map(good),
         Some(ParkedCommand::Drop { ask }) => {
             context.reader()?.drop_parked(&ask).await?;
-            say::out("Given up.")?;
-            Ok(Exit::Good)
+            say::out("Given up.").map(good)
         }
         Some(ParkedCommand::Resume(args)) => resume(context, args).await,
     }
 }
 
-async fn list(context: &Context, as_json: bool) -> Result<Exit> {
+async fn list(context: &Context, as_json: bool) -> Result<()> {
     let mut parked = context.reader()?.parked().await?;
     if as_json {
         parked.iter_mut().for_each(|it| it.ask.card = None);
-        say::json(&json!({ "parked": parked }))?;
+        say::json(&json!({ "parked": parked }))
     } else {
         let rows = parked.into_iter().map(row).collect::<Result<Vec<_>>>()?;
-        say::rows(&rows, "No run is parked.")?;
+        say::rows(&rows, "No run is parked.")
     }
-    Ok(Exit::Good)
 }
 
 /// A run on one line: its ask, what it waits for, its cost, what runs next and where.

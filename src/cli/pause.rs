@@ -1,6 +1,6 @@
 //! `countersign pause` and `resume`: the kill switch.
 
-use super::{Context, Exit, say};
+use super::{Context, say};
 use anyhow::Result;
 use countersign_domain::{deadline::PauseMode, wire::PauseRequest};
 
@@ -27,15 +27,13 @@ pub(super) struct ResumeArgs {
     json: bool,
 }
 
-pub(super) async fn pause(context: &Context, args: &PauseArgs) -> Result<Exit> {
+pub(super) async fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     let mode = if args.deny { PauseMode::Deny } else { PauseMode::Hold };
     let reply = context.approver()?.pause(&PauseRequest { mode }).await?;
-    say::reply(&reply, &reply.message, args.json)?;
-    Ok(Exit::Good)
+    say::reply(&reply, &reply.message, args.json)
 }
 
-pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<Exit> {
+pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
     let reply = context.approver()?.resume().await?;
-    say::reply(&reply, &reply.message, args.json)?;
-    Ok(Exit::Good)
+    say::reply(&reply, &reply.message, args.json)
 }

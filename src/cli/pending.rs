@@ -1,7 +1,7 @@
 //! `countersign pending`: what waits for an answer.
 
 use super::{
-    Context, Exit,
+    Context,
     say::{self, Cell, Colour},
     when::when,
 };
@@ -25,11 +25,10 @@ pub(super) struct PendingArgs {
     json: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<()> {
     let client = context.reader()?;
     if args.json {
-        say::json(&json!({ "asks": client.pending().await? }))?;
-        return Ok(Exit::Good);
+        return say::json(&json!({ "asks": client.pending().await? }));
     }
     let asks = client.cards().await?;
     // Without an answer to this the list is worth as much.
@@ -57,10 +56,7 @@ pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
             rows.push(summary(&card, clock::now_ms()));
         }
     }
-    if !rows.is_empty() {
-        say::rows(&rows, "")?;
-    }
-    Ok(Exit::Good)
+    if rows.is_empty() { Ok(()) } else { say::rows(&rows, "") }
 }
 
 /// An ask on one line: its id, the time left, what it is about and where it comes from.

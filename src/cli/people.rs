@@ -2,7 +2,7 @@
 //! and what people sign in to the inbox with.
 
 use super::{
-    Context, Exit, caller, complete, policy,
+    Context, caller, complete, policy,
     say::{self, Cell, Colour},
     when::{when, when_in_full},
 };
@@ -59,7 +59,7 @@ struct WhoArgs {
     command: Vec<String>,
 }
 
-pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<Exit> {
+pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<()> {
     let ApproversCommand::Explain(args) = args.command;
     let call = call(args)?;
     let config = context.config()?;
@@ -87,8 +87,7 @@ pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<Exit> 
         }
     };
     // Names and rules are quoted, which may contain hidden characters.
-    say::literal_lines(text.lines())?;
-    Ok(Exit::Good)
+    say::literal_lines(text.lines())
 }
 
 fn call(args: WhoArgs) -> Result<Call> {
@@ -145,7 +144,7 @@ pub(super) struct DutyArgs {
     json: bool,
 }
 
-pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
+pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<()> {
     let config = context.config()?;
     let now = clock::now_ms();
     let nobody = BTreeSet::new();
@@ -159,8 +158,7 @@ pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
         })
         .collect();
     if args.json {
-        say::json(&json!({ "duty": turns }))?;
-        return Ok(Exit::Good);
+        return say::json(&json!({ "duty": turns }));
     }
     let text = |turn: &Value, key: &str| {
         turn.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -171,11 +169,10 @@ pub(super) fn duty(context: &Context, args: &DutyArgs) -> Result<Exit> {
     };
     let lines: Vec<String> = turns.iter().map(line).collect();
     if lines.is_empty() {
-        say::out("No rota is configured ([[rotas]] in the config).")?;
+        say::out("No rota is configured ([[rotas]] in the config).")
     } else {
-        say::out(&lines.join("\n"))?;
+        say::out(&lines.join("\n"))
     }
-    Ok(Exit::Good)
 }
 
 #[derive(Debug, clap::Args)]
@@ -209,26 +206,20 @@ enum PasskeysCommand {
     },
 }
 
-pub(super) async fn passkeys(context: &Context, args: PasskeysArgs) -> Result<Exit> {
+pub(super) async fn passkeys(context: &Context, args: PasskeysArgs) -> Result<()> {
     let client = context.approver()?;
     match args.command {
         Some(PasskeysCommand::Remove { passkey }) => {
             let gone = client.remove_passkey(&passkey).await?;
             let name = say::literal(&gone.name);
             let person = say::literal(&gone.person);
-            say::out(&format!("Removed: {name} of {person}. Nobody signs in with it any more."))?;
+            say::out(&format!("Removed: {name} of {person}. Nobody signs in with it any more."))
         }
         None => {
-            let passkeys = client.passkeys().await?;
-            if args.json {
-                say::json(&json!({ "passkeys": passkeys }))?;
-            } else {
-                let rows: Vec<_> = passkeys.iter().map(row).collect();
-                say::rows(&rows, "Nobody has a passkey.")?;
-            }
+            let none = "Nobody has a passkey.";
+            say::list("passkeys", &client.passkeys().await?, row, none, args.json)
         }
     }
-    Ok(Exit::Good)
 }
 
 fn row(passkey: &PasskeyView) -> Vec<Cell> {

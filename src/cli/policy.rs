@@ -2,7 +2,7 @@
 
 mod check;
 
-use super::{Context, Exit, caller, say};
+use super::{Context, Exit, caller, good, say};
 use crate::{config::Profile, daemon};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
@@ -80,10 +80,10 @@ struct PolicyScoreArgs {
 pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Exit> {
     match args.command {
         PolicyCommand::Check(args) => check::run(&args),
-        PolicyCommand::Explain(args) => run_explain(context, args),
+        PolicyCommand::Explain(args) => run_explain(context, args).map(good),
         PolicyCommand::Test(args) => test(context, &args),
-        PolicyCommand::Import(args) => import(&args),
-        PolicyCommand::Score(args) => score(&args.corpora),
+        PolicyCommand::Import(args) => import(&args).map(good),
+        PolicyCommand::Score(args) => score(&args.corpora).map(good),
     }
 }
 
@@ -102,17 +102,16 @@ fn test(context: &Context, args: &PolicyTestArgs) -> Result<Exit> {
     Ok(if wrong == 0 { Exit::Good } else { Exit::Fault })
 }
 
-fn import(args: &PolicyImportArgs) -> Result<Exit> {
+fn import(args: &PolicyImportArgs) -> Result<()> {
     let text = read(&args.file)?;
     let imported = match args.from {
         From::ClaudeCode => import::claude_settings(&text),
         From::Opencode => import::opencode(&text),
     };
-    say::out(imported.with_context(|| args.file.display().to_string())?.trim_end())?;
-    Ok(Exit::Good)
+    say::out(imported.with_context(|| args.file.display().to_string())?.trim_end())
 }
 
-fn score(folder: &Path) -> Result<Exit> {
+fn score(folder: &Path) -> Result<()> {
     let list = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut files: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
@@ -128,8 +127,7 @@ fn score(folder: &Path) -> Result<Exit> {
     let corpora = corpora.collect::<Result<Vec<_>>>()?;
     let table = score::score(&corpora).map_err(anyhow::Error::msg)?;
     let alone = score::defaults(&corpora).map_err(anyhow::Error::msg)?;
-    say::out(format!("{table}\nThe built-in rules alone:\n\n{alone}").trim_end())?;
-    Ok(Exit::Good)
+    say::out(format!("{table}\nThe built-in rules alone:\n\n{alone}").trim_end())
 }
 
 /// Reads a whole file; `-` is stdin.
@@ -174,7 +172,7 @@ struct ExplainArgs {
     command: Vec<String>,
 }
 
-fn run_explain(context: &Context, args: ExplainArgs) -> Result<Exit> {
+fn run_explain(context: &Context, args: ExplainArgs) -> Result<()> {
     let mode = args.mode.mode();
     let json = args.json;
     let loaded = load_named(context, args.rules.as_deref())?;
@@ -185,12 +183,11 @@ fn run_explain(context: &Context, args: ExplainArgs) -> Result<Exit> {
     let layers = Layers::new(&loaded.rules, &grants, &guardrail, clock::now_ms());
     let explanation = explain(&call(args)?, &layers, mode);
     if json {
-        say::json(&explanation)?;
+        say::json(&explanation)
     } else {
         // The explanation quotes the command, which may contain hidden characters.
-        say::literal_lines(explanation.to_string().lines())?;
+        say::literal_lines(explanation.to_string().lines())
     }
-    Ok(Exit::Good)
 }
 
 fn call(args: ExplainArgs) -> Result<Call> {

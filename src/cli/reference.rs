@@ -1,6 +1,6 @@
 //! `countersign docs`, `man` and `schema`: the documentation that comes with this program.
 
-use super::{Context, Exit, open, say};
+use super::{open, say};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use countersign_domain::wire::openapi;
@@ -20,7 +20,7 @@ pub(super) struct DocsArgs {
     print: bool,
 }
 
-pub(super) fn docs(_: &Context, args: &DocsArgs) -> Result<Exit> {
+pub(super) fn docs(args: &DocsArgs) -> Result<()> {
     let program = env::current_exe().context("this program cannot find itself")?;
     // A link, such as that of Homebrew, leads to the folder with the pages.
     let program = program.canonicalize().unwrap_or(program);
@@ -31,11 +31,10 @@ pub(super) fn docs(_: &Context, args: &DocsArgs) -> Result<Exit> {
         )
     };
     if !args.print && open::show(&page) {
-        say::out("The documentation is open in your browser.")?;
+        say::out("The documentation is open in your browser.")
     } else {
-        say::out(&page.display().to_string())?;
+        say::out(&page.display().to_string())
     }
-    Ok(Exit::Good)
 }
 
 /// Where the first page may be: of a package, and of an unpacked archive.
@@ -56,7 +55,7 @@ pub(super) struct ManArgs {
     folder: Option<PathBuf>,
 }
 
-pub(super) fn man<C: clap::CommandFactory>(args: &ManArgs) -> Result<Exit> {
+pub(super) fn man<C: clap::CommandFactory>(args: &ManArgs) -> Result<()> {
     // Without this the pages of sub-commands lack the global options.
     let mut command = C::command();
     command.build();
@@ -65,15 +64,14 @@ pub(super) fn man<C: clap::CommandFactory>(args: &ManArgs) -> Result<Exit> {
             std::fs::create_dir_all(folder)
                 .and_then(|()| clap_mangen::generate_to(command, folder))
                 .with_context(|| format!("cannot write to {}", folder.display()))?;
-            say::out(&format!("Made the manual pages in {}.", folder.display()))?;
+            say::out(&format!("Made the manual pages in {}.", folder.display()))
         }
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(command).render(&mut page)?;
-            say::out(String::from_utf8_lossy(&page).trim_end())?;
+            say::out(String::from_utf8_lossy(&page).trim_end())
         }
     }
-    Ok(Exit::Good)
 }
 
 #[derive(Debug, clap::Args)]
@@ -93,9 +91,8 @@ enum SchemaFormat {
     JsonSchema,
 }
 
-pub(super) fn schema(args: &SchemaArgs) -> Result<Exit> {
-    say::json(&document(args.form))?;
-    Ok(Exit::Good)
+pub(super) fn schema(args: &SchemaArgs) -> Result<()> {
+    say::json(&document(args.form))
 }
 
 fn document(form: SchemaFormat) -> Value {

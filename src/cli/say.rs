@@ -4,6 +4,7 @@ use super::columns;
 use anyhow::Result;
 use countersign_port::{line, visible};
 use serde::Serialize;
+use serde_json::json;
 use std::{
     borrow::Cow,
     fmt::Display,
@@ -59,6 +60,20 @@ pub(super) fn reply(reply: &impl Serialize, message: &str, as_json: bool) -> Res
 /// Writes rows as a table, or that there are none.
 pub(super) fn rows(rows: &[Vec<Cell>], none: &str) -> Result<()> {
     if rows.is_empty() { out(none) } else { lines(&table(rows)) }
+}
+
+/// Writes what there is as a table, or as JSON under a name.
+pub(super) fn list<T: Serialize>(
+    name: &str,
+    all: &[T],
+    row: impl Fn(&T) -> Vec<Cell>,
+    none: &str,
+    as_json: bool,
+) -> Result<()> {
+    if as_json {
+        return json(&json!({ name: all }));
+    }
+    rows(&all.iter().map(row).collect::<Vec<_>>(), none)
 }
 
 /// Writes lines of others, in which hidden characters become visible.

@@ -2,7 +2,7 @@
 //! puts a changed config in force.
 
 use super::{
-    Context, Exit, init,
+    Context, init,
     say::{self, escaped, wants_colour},
 };
 use crate::{
@@ -36,7 +36,7 @@ pub(super) struct ServeArgs {
     no_link: bool,
 }
 
-pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit> {
+pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<()> {
     let file = Config::file(context.flag.as_deref())?;
     // Only at the default path: a named file that is missing is a mistake.
     if context.named().is_none() && !file.exists() {
@@ -52,8 +52,7 @@ pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit> {
     let runtime = tokio::runtime::Runtime::new().context("the runtime did not start")?;
     let options =
         ServeOptions { demo: args.demo, new_store: args.new_store, no_link: args.no_link };
-    runtime.block_on(daemon::run(config, options, inherited))?;
-    Ok(Exit::Good)
+    runtime.block_on(daemon::run(config, options, inherited))
 }
 
 fn begin_log(demo: bool) {
@@ -90,10 +89,9 @@ pub(super) struct ReloadArgs {
     json: bool,
 }
 
-pub(super) async fn reload(context: &Context, args: &ReloadArgs) -> Result<Exit> {
+pub(super) async fn reload(context: &Context, args: &ReloadArgs) -> Result<()> {
     let reply = context.approver()?.reload().await?;
-    say::reply(&reply, &reply.message, args.json)?;
-    Ok(Exit::Good)
+    say::reply(&reply, &reply.message, args.json)
 }
 
 /// Starts the log, as text or JSON.

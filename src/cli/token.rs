@@ -1,7 +1,7 @@
 //! `countersign token`: agents by name.
 
 use super::{
-    Context, Exit, complete,
+    Context, complete,
     say::{self, Cell, Colour},
     when::{self, when},
 };
@@ -10,7 +10,6 @@ use clap::Subcommand;
 use countersign_domain::wire::{
     AddTokenRequest, NewTokenReply, TokenLimits, TokenScope, TokenState, TokenView,
 };
-use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -86,7 +85,7 @@ enum TokenCommand {
     },
 }
 
-pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<()> {
     let client = context.approver()?;
     match args.command {
         TokenCommand::Add {
@@ -103,35 +102,29 @@ pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
             let limits = TokenLimits { max_open, per_minute, per_task };
             let scope = TokenScope { profile, target };
             let new = AddTokenRequest { name, expires_in_s, sees_all, limits, scope };
-            show_new(&client.add_token(&new).await?, json)?;
+            show_new(&client.add_token(&new).await?, json)
         }
         TokenCommand::Rotate { agent, overlap, json } => {
             let overlap = overlap.unwrap_or_default();
             if overlap > 3_600 {
                 bail!("--overlap is longer than 1h; the token before is accepted for 1h at most");
             }
-            show_new(&client.rotate_token(&agent, overlap).await?, json)?;
+            show_new(&client.rotate_token(&agent, overlap).await?, json)
         }
         TokenCommand::List { json } => {
-            let tokens = client.tokens().await?;
-            if json {
-                say::json(&json!({ "tokens": tokens }))?;
-            } else {
-                let rows: Vec<_> = tokens.iter().map(row).collect();
-                say::rows(&rows, "No agent has a token of its own.")?;
-            }
+            let none = "No agent has a token of its own.";
+            say::list("tokens", &client.tokens().await?, row, none, json)
         }
         TokenCommand::Resume { agent } => {
             let resumed = client.resume_agent(&agent).await?;
-            say::out(&format!("Resumed: {}.", say::literal(&resumed.name)))?;
+            say::out(&format!("Resumed: {}.", say::literal(&resumed.name)))
         }
         TokenCommand::Revoke { agent } => {
             let gone = client.revoke_token(&agent).await?;
             let name = say::literal(&gone.name);
-            say::out(&format!("Revoked: {name}. What it asked is cancelled."))?;
+            say::out(&format!("Revoked: {name}. What it asked is cancelled."))
         }
     }
-    Ok(Exit::Good)
 }
 
 /// The token on stdout, alone, so that a script can keep it; what to do with it on stderr.

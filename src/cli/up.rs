@@ -1,7 +1,7 @@
 //! `countersign up`: sets everything up in one guided command, which can be repeated.
 
 use super::{
-    Context, Exit, Misused, connect, files, init,
+    Context, Misused, connect, files, init,
     next::{ConfigState, Installed, ready},
     open,
     prompt::confirmed,
@@ -44,7 +44,7 @@ pub(super) struct UpArgs {
     no_agents: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &UpArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: &UpArgs) -> Result<()> {
     if !args.yes && !io::stdin().is_terminal() {
         let why = "no terminal to confirm the steps on; --yes confirms them all";
         return Err(Misused(why.into()).into());
@@ -57,13 +57,11 @@ pub(super) async fn run(context: &Context, args: &UpArgs) -> Result<Exit> {
     }
     phone(context, &installed, args.yes).await?;
     if args.yes {
-        say::out("\nDone. `countersign open` opens the inbox.")?;
-        return Ok(Exit::Good);
+        return say::out("\nDone. `countersign open` opens the inbox.");
     }
     say::out("")?;
     open::inbox(context).await?;
-    say::out("Done. Run `countersign up` again at any time; it repeats nothing.")?;
-    Ok(Exit::Good)
+    say::out("Done. Run `countersign up` again at any time; it repeats nothing.")
 }
 
 /// The config of this user; one with fresh tokens where there is none.

@@ -3,7 +3,7 @@
 mod state;
 
 use super::{
-    Context, Exit, Misused,
+    Context, Misused,
     columns::{self, cut},
     say::wants_colour,
 };
@@ -41,7 +41,7 @@ p pauses and resumes everything, space scrolls, ? shows all keys, q ends. A crit
 second key, and a long one is approved only after its end was shown.")]
 pub(super) struct WatchArgs {}
 
-pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {
+pub(super) async fn run(context: &Context) -> Result<()> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         let why = "watch needs a terminal; `countersign pending` and `log --follow` do not";
         return Err(Misused(why.into()).into());
@@ -51,8 +51,7 @@ pub(super) async fn run(context: &Context, _: &WatchArgs) -> Result<Exit> {
     // Before the screen is taken: an error of the first request is printed like any other.
     state.show(client.cards().await?, clock::now_ms());
     state.is_paused = client.ready().await?.paused.is_some();
-    watch(&client, &mut state, Screen::take().context("this terminal cannot be drawn on")?).await?;
-    Ok(Exit::Good)
+    watch(&client, &mut state, Screen::take().context("this terminal cannot be drawn on")?).await
 }
 
 /// What the screen reacts to.

@@ -3,7 +3,7 @@
 use super::setup::{ConfigChange, Setup};
 use crate::{
     cli::{
-        Context, Exit, Misused,
+        Context, Misused,
         doctor::start_of,
         files, policy,
         prompt::confirmed,
@@ -33,7 +33,7 @@ pub(super) struct HooksArgs {
     pub(super) mode: HookMode,
 }
 
-pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
+pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<()> {
     let agent = args.agent;
     let mode = args.mode(agent)?;
     if let Some(file) = &args.settings
@@ -97,10 +97,10 @@ pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<Exit>
     {
         say::out(format!("\n{name} {mode}.\n{decides}\n{advice}").trim_end())?;
     }
-    Ok(Exit::Good)
+    Ok(())
 }
 
-pub(super) async fn disconnect(context: &Context, args: &HooksArgs) -> Result<Exit> {
+pub(super) async fn disconnect(context: &Context, args: &HooksArgs) -> Result<()> {
     let agent = args.agent;
     let without = |text: &str, file: &AgentFile| match agent.installed(text)? {
         // What was there before, where it is certain that nothing else has changed since.
@@ -123,8 +123,7 @@ pub(super) async fn disconnect(context: &Context, args: &HooksArgs) -> Result<Ex
         Changed::Already => format!("{name} is not connected."),
         Changed::Done => format!("{name} is disconnected from its next start on."),
         Changed::No => "Nothing was changed.".to_owned(),
-    })?;
-    Ok(Exit::Good)
+    })
 }
 
 /// Puts all hooks into the agent's settings again, with the arguments of `command` and this

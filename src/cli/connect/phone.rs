@@ -167,10 +167,10 @@ pub(super) async fn disconnect(
     chat: &'static Registered,
     person: Option<&str>,
     yes: bool,
-) -> Result<Exit> {
+) -> Result<()> {
     let file = Config::file(context.flag.as_deref())?;
     if !file.exists() {
-        return say::out(&format!("{} is not connected.", chat.name)).map(|()| Exit::Good);
+        return say::out(&format!("{} is not connected.", chat.name));
     }
     let mut setup = Setup::open(context)?;
     let config = setup.config()?;
@@ -182,8 +182,7 @@ pub(super) async fn disconnect(
     let after = after.with_context(|| file.display().to_string())?;
     if after == before {
         let who = person.map(say::literal).unwrap_or_else(|| chat.name.to_owned());
-        say::out(&format!("{who} is not connected in {}.", file.display()))?;
-        return Ok(Exit::Good);
+        return say::out(&format!("{who} is not connected in {}.", file.display()));
     }
     let question = match person {
         None => format!("Remove [{}], its targets and the people listed for it?", chat.name),
@@ -192,14 +191,12 @@ pub(super) async fn disconnect(
         }
     };
     if !yes && !confirmed(&question, "--yes removes it")? {
-        say::out("Nothing was changed.")?;
-        return Ok(Exit::Good);
+        return say::out("Nothing was changed.");
     }
     setup.replace(&after)?;
     let what = person.map_or_else(|| format!("[{}]", chat.name), say::literal);
     say::out(&format!("Removed {what} from {}.", file.display()))?;
-    taken(context, &config, chat, person).await?;
-    Ok(Exit::Good)
+    taken(context, &config, chat, person).await
 }
 
 /// The keys of a platform's lists of people and roles.

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, anyhow};
 use countersign_client::Client;
 use countersign_domain::{
     log::{LogCheck, LogHead, LogHeader, LogLine, LogProblem, ProvenLog, PublicKey},
-    wire::LogKeyChange,
+    wire::{LogKeyChange, LogReply},
 };
 use countersign_store::known_head;
 use std::{
@@ -21,13 +21,12 @@ pub(super) struct ExportArgs {
     file: PathBuf,
 }
 
-pub(super) async fn export(context: &Context, args: &ExportArgs) -> Result<Exit> {
+pub(super) async fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     let client = context.approver()?;
     if args.file.as_os_str() == "-" {
         let mut out = io::stdout().lock();
         let mut write = |line: &str| Ok(writeln!(out, "{line}")?);
-        each_line(&client, &mut write).await?;
-        return Ok(Exit::Good);
+        return each_line(&client, &mut write).await.map(drop);
     }
     // The owner alone, and never over another file: it tells what every agent did.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.file);
@@ -44,8 +43,7 @@ pub(super) async fn export(context: &Context, args: &ExportArgs) -> Result<Exit>
         "{} holds the log in {lines} lines, up to {newest}\n\
          Check it with: countersign log verify {0}",
         args.file.display()
-    ))?;
-    Ok(Exit::Good)
+    ))
 }
 
 /// Hands over every line of the daemon's log, page by page; returns its head.
@@ -54,8 +52,7 @@ pub(super) async fn each_line(
     line: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<String> {
     let mut page = client.log(None, None).await?;
-    let header = countersign_domain::log::LogHeader::read(&page.header);
-    let header = header.ok_or_else(|| anyhow!("the daemon's log has no readable header"))?;
+    let header = header_of(&page)?;
     line(&page.header)?;
     loop {
         page.lines.iter().try_for_each(|text| line(text))?;
@@ -64,19 +61,22 @@ pub(super) async fn each_line(
     }
 }
 
-pub(super) async fn head(context: &Context) -> Result<Exit> {
+fn header_of(page: &LogReply) -> Result<LogHeader> {
+    let header = LogHeader::read(&page.header);
+    header.ok_or_else(|| anyhow!("the daemon's log has no readable header"))
+}
+
+pub(super) async fn head(context: &Context) -> Result<()> {
     let client = context.approver()?;
     let page = client.log(Some(i64::MAX), None).await?;
-    let header = LogHeader::read(&page.header);
-    let header = header.ok_or_else(|| anyhow!("the daemon's log has no readable header"))?;
+    let header = header_of(&page)?;
     let page = client.log(Some(header.count - 1), Some(header.count)).await?;
     let is_head = |line: &&String| {
         matches!(LogLine::read(line), Some(LogLine::Checkpoint(signed))
             if signed.head.count == header.count && signed.head.hash == header.head)
     };
     let line = page.lines.iter().rev().find(is_head);
-    say::out(line.ok_or_else(|| anyhow!("the newest row of the log is not signed"))?)?;
-    Ok(Exit::Good)
+    say::out(line.ok_or_else(|| anyhow!("the newest row of the log is not signed"))?)
 }
 
 /// The heads that a witness names: `COUNT:HASH`, a line of an export, or a file of such lines,
@@ -144,15 +144,14 @@ impl KeyArgs {
     }
 }
 
-pub(super) async fn key(context: &Context, args: &KeyArgs) -> Result<Exit> {
+pub(super) async fn key(context: &Context, args: &KeyArgs) -> Result<()> {
     let client = context.approver()?;
     let key = match (args.rotate, args.accept) {
         (true, _) => client.change_log_key(LogKeyChange::Rotate).await?.key,
         (_, true) => client.change_log_key(LogKeyChange::Accept).await?.key,
         (false, false) => client.log(Some(i64::MAX), None).await?.key,
     };
-    say::out(&key)?;
-    Ok(Exit::Good)
+    say::out(&key)
 }
 
 #[derive(Debug, clap::Args)]
