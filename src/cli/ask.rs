@@ -4,8 +4,8 @@
 use super::{
     Context, Exit,
     asking::{self, CardShown, InterruptSignals, as_json},
-    caller::{self, Caller},
-    lines::{of_stdin, writer},
+    caller::{Caller, GivenCall},
+    lines::{LineWriter, of_stdin},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
     say, when,
 };
@@ -23,10 +23,7 @@ use countersign_gate::{
 use countersign_tokens::ids;
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, os::unix::process::parent_id, time::Duration};
-use tokio::{
-    sync::mpsc::UnboundedSender,
-    time::{interval, timeout},
-};
+use tokio::time::interval;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -41,19 +38,15 @@ decided is printed; for a question the answer is, one line for each choice.")]
 pub(super) struct AskArgs {
     #[command(flatten)]
     caller: Caller,
-    /// The tool, when it is not the shell
-    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
-    tool: String,
-    /// The tool's arguments, as JSON
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["command", "question"])]
-    args: Option<String>,
+    #[command(flatten)]
+    call: GivenCall,
     /// Ask for several commands ahead, each a word after `--`: to run once each within this time
     #[arg(long, value_name = "TIME", value_parser = when::seconds, conflicts_with_all = [
         "args", "tool", "question", "token", "accept_edits",
     ])]
     budget: Option<u64>,
     /// A question to a person, instead of a call
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["command", "tool"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["command", "tool", "args"])]
     question: Option<String>,
     /// A choice of the question; repeat it. Without any, free text is asked for
     #[arg(long, value_name = "LABEL", requires = "question")]
@@ -81,9 +74,6 @@ pub(super) struct AskArgs {
     /// Accept an edited call too: then `verdict` is "edited", and only `updated_input` may run
     #[arg(long, requires = "json", conflicts_with = "question")]
     accept_edits: bool,
-    /// The command, after --
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
 }
 
 pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
@@ -143,14 +133,14 @@ async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: boo
 }
 
 fn call(args: AskArgs) -> Result<Call> {
-    let AskArgs { caller, tool, args, question, option, multi, command, budget, .. } = args;
+    let AskArgs { caller, call: given, question, option, multi, budget, .. } = args;
     if let Some(for_s) = budget {
         let shell = |command| {
             let tool = "shell_exec".to_owned();
             let args = json!({ "command": command });
             BudgetCall { tool, args, cwd: None }
         };
-        let calls = command.into_iter().map(shell).collect();
+        let calls = given.command.into_iter().map(shell).collect();
         let call = caller.call(budget::TOOL, Value::Null)?;
         return Ok(Call { budget: Some(Budget { for_s, calls }), ..call });
     }
@@ -164,7 +154,7 @@ fn call(args: AskArgs) -> Result<Call> {
         return Ok(call);
     }
     let otherwise = "nothing to ask for: give -- CMD, --args JSON or --question TEXT";
-    caller.call(&tool, caller::args(args.as_deref(), &command, otherwise)?)
+    caller.call(&given.tool, given.args(otherwise)?)
 }
 
 fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {
@@ -217,8 +207,6 @@ fn pending(id: &str, json: bool) -> Result<Exit> {
     Ok(Exit::Pending)
 }
 
-/// The time for the program to read the last lines.
-const LAST_LINES: Duration = Duration::from_secs(2);
 /// How often it is seen whether the program that started us is still there.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -229,26 +217,24 @@ struct AskLines {
     calls: OpenCalls,
     /// The program's name of each open call, by its key.
     open: HashMap<String, Value>,
-    out: UnboundedSender<Vec<u8>>,
+    out: LineWriter,
 }
 
 async fn run_lines(client: Client, caller: Caller) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = InterruptSignals::new()?;
-    let (out, writing) = writer(tokio::io::stdout());
     let mut lines = AskLines {
         call: caller.call("", Value::Null)?,
         calls: OpenCalls::new(client, WithoutDaemon::Fails),
         open: HashMap::new(),
-        out,
+        out: LineWriter::new(tokio::io::stdout()),
     };
     let exit = tokio::select! {
         () = lines.serve() => Exit::Good,
         () = signals.any() => Exit::Interrupted,
     };
     lines.calls.close(CancelReason::Aborted).await;
-    drop(lines.out);
-    let _ = timeout(LAST_LINES, writing).await;
+    lines.out.finish().await;
     Ok(exit)
 }
 
@@ -359,7 +345,6 @@ impl AskLines {
     }
 
     fn say(&self, line: &Value) {
-        // A program that is gone is noticed in `serve`.
-        let _ = self.out.send(format!("{line}\n").into_bytes());
+        self.out.send(format!("{line}\n").into_bytes());
     }
 }

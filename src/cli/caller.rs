@@ -68,22 +68,32 @@ pub(super) fn shell(words: &[String]) -> Result<Value> {
     Ok(json!({ "command": command }))
 }
 
-/// The arguments that a command line gives: `--args JSON`, or the words after `--`. `otherwise` says
-/// what to give where there is neither.
-pub(super) fn args(json: Option<&str>, words: &[String], otherwise: &str) -> Result<Value> {
-    match json {
-        Some(json) => exact_json::from_str(json).context("--args is not JSON"),
-        None if words.is_empty() => Err(Misused(otherwise.to_owned()).into()),
-        None => shell_or_text(words),
-    }
+/// The options that say which call it is.
+#[derive(Debug, clap::Args)]
+pub(super) struct GivenCall {
+    /// The tool, when it is not the shell
+    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
+    pub(super) tool: String,
+    /// The tool's arguments, as JSON
+    #[arg(long, value_name = "JSON", conflicts_with = "command")]
+    args: Option<String>,
+    /// The command, after --
+    #[arg(last = true, value_name = "CMD")]
+    pub(super) command: Vec<String>,
 }
 
-/// As [`shell`], but a single argument with whitespace is a shell text: `-- "$COMMAND"`.
-pub(super) fn shell_or_text(words: &[String]) -> Result<Value> {
-    match words {
-        // Quoted as one word, such a text would be the name of a program.
-        [text] if text.contains(char::is_whitespace) => Ok(json!({ "command": text })),
-        words => shell(words),
+impl GivenCall {
+    /// The arguments: `--args JSON`, or the words after `--`. `otherwise` says what to give where
+    /// there is neither.
+    pub(super) fn args(&self, otherwise: &str) -> Result<Value> {
+        match (&self.args, self.command.as_slice()) {
+            (Some(json), _) => exact_json::from_str(json).context("--args is not JSON"),
+            (None, []) => Err(Misused(otherwise.to_owned()).into()),
+            // A shell text, such as `-- "$COMMAND"`: quoted as one word, it would be the name of a
+            // program.
+            (None, [text]) if text.contains(char::is_whitespace) => Ok(json!({ "command": text })),
+            (None, words) => shell(words),
+        }
     }
 }
 

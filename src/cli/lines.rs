@@ -20,19 +20,45 @@ use tokio::{
 /// the memory.
 const LONGEST: usize = 64 << 20;
 
-/// Writes what is queued. The task ends when the queue is dropped or the pipe is closed.
-pub(super) fn writer(
-    mut pipe: impl AsyncWrite + Unpin + Send + 'static,
-) -> (UnboundedSender<Vec<u8>>, JoinHandle<()>) {
-    let (send, mut lines) = unbounded_channel::<Vec<u8>>();
-    let writing = tokio::spawn(async move {
-        while let Some(line) = lines.recv().await {
-            if pipe.write_all(&line).await.is_err() || pipe.flush().await.is_err() {
-                return;
+/// The time for a reader to read the last lines.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// Lines that are queued for a pipe, and the task that writes them. It ends when this is dropped or
+/// the pipe is closed.
+pub(super) struct LineWriter {
+    queue: UnboundedSender<Vec<u8>>,
+    writing: JoinHandle<()>,
+}
+
+impl LineWriter {
+    pub(super) fn new(mut pipe: impl AsyncWrite + Unpin + Send + 'static) -> Self {
+        let (queue, mut lines) = unbounded_channel::<Vec<u8>>();
+        let writing = tokio::spawn(async move {
+            while let Some(line) = lines.recv().await {
+                if pipe.write_all(&line).await.is_err() || pipe.flush().await.is_err() {
+                    return;
+                }
             }
-        }
-    });
-    (send, writing)
+        });
+        Self { queue, writing }
+    }
+
+    /// Queues a line with its line ending.
+    pub(super) fn send(&self, line: Vec<u8>) {
+        // A reader that is gone is noticed elsewhere: where its process is awaited, or in `closed`.
+        let _ = self.queue.send(line);
+    }
+
+    /// Returns once nobody reads any more.
+    pub(super) async fn closed(&self) {
+        self.queue.closed().await;
+    }
+
+    /// Writes the last lines.
+    pub(super) async fn finish(self) {
+        drop(self.queue);
+        let _ = timeout(LAST_LINES, self.writing).await;
+    }
 }
 
 /// The lines of a child's output.
@@ -89,9 +115,6 @@ pub(super) fn queued(lines: &[String]) -> mpsc::Receiver<Vec<u8>> {
     queue
 }
 
-/// The time for the outer program to read the last lines.
-const LAST_LINES: Duration = Duration::from_secs(2);
-
 /// A line with its line ending, or the end of our own input.
 pub(super) enum PipeInput {
     /// From the program that we run.
@@ -107,9 +130,8 @@ pub(super) struct Pipes {
     inner: UnboundedReceiver<Vec<u8>>,
     outer: mpsc::Receiver<Vec<u8>>,
     outer_ended: bool,
-    to_inner: Option<UnboundedSender<Vec<u8>>>,
-    to_outer: UnboundedSender<Vec<u8>>,
-    writing: JoinHandle<()>,
+    to_inner: Option<LineWriter>,
+    to_outer: LineWriter,
 }
 
 impl Pipes {
@@ -117,15 +139,12 @@ impl Pipes {
     pub(super) fn with_lines(inner: &mut Child, outer: mpsc::Receiver<Vec<u8>>) -> Result<Self> {
         let stdin = inner.stdin.take().context("the program has no stdin")?;
         let stdout = inner.stdout.take().context("the program has no stdout")?;
-        let (to_inner, _) = writer(stdin);
-        let (to_outer, writing) = writer(tokio::io::stdout());
         Ok(Self {
             inner: of_pipe(stdout),
             outer,
             outer_ended: false,
-            to_inner: Some(to_inner),
-            to_outer,
-            writing,
+            to_inner: Some(LineWriter::new(stdin)),
+            to_outer: LineWriter::new(tokio::io::stdout()),
         })
     }
 
@@ -145,13 +164,12 @@ impl Pipes {
 
     pub(super) fn to_inner(&self, line: Vec<u8>) {
         if let Some(inner) = &self.to_inner {
-            // It may have exited; that is noticed where its process is awaited.
-            let _ = inner.send(line);
+            inner.send(line);
         }
     }
 
     pub(super) fn to_outer(&self, line: Vec<u8>) {
-        let _ = self.to_outer.send(line);
+        self.to_outer.send(line);
     }
 
     /// Closes the inner program's input once everything queued is written.
@@ -161,8 +179,7 @@ impl Pipes {
 
     /// Writes the last lines.
     pub(super) async fn finish(self) {
-        drop(self.to_outer);
-        let _ = timeout(LAST_LINES, self.writing).await;
+        self.to_outer.finish().await;
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     Context, Exit,
     asking::InterruptSignals,
     caller, host,
-    lines::{of_stdin, writer},
+    lines::{LineWriter, of_stdin},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
 };
 use anyhow::Result;
@@ -20,10 +20,7 @@ use countersign_domain::wire::CancelReason;
 use countersign_tokens::ids;
 use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
-use tokio::{
-    sync::mpsc::UnboundedSender,
-    time::{Instant, MissedTickBehavior, interval_at, timeout},
-};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// The timeout for a connection to the daemon.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -31,8 +28,6 @@ const CONNECT: Duration = Duration::from_secs(2);
 /// The time between two notifications that a call still waits. Clients give up after a minute.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// The time for the client to read the last lines.
-const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// The session of Claude Code, which it tells the MCP servers that it starts.
 const CLAUDE_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
@@ -61,12 +56,11 @@ pub(super) async fn run(context: &Context, args: McpArgs) -> Result<Exit> {
     let ends_session = named.is_none();
     // Sessions without a name must not share grants.
     let session = named.unwrap_or_else(|| format!("mcp {}", ids::ask_id()));
-    let (out, writing) = writer(tokio::io::stdout());
     let mut connection = McpConnection {
         server: McpServer::new(args.agent, caller::origin(session)?),
         calls: OpenCalls::new(client, WithoutDaemon::Fails),
         pending: HashMap::new(),
-        out,
+        out: LineWriter::new(tokio::io::stdout()),
     };
     let interrupted = tokio::select! {
         () = connection.serve() => false,
@@ -77,8 +71,7 @@ pub(super) async fn run(context: &Context, args: McpArgs) -> Result<Exit> {
     if ends_session {
         calls.leave(server.agent(), server.session()).await;
     }
-    drop(out);
-    let _ = timeout(LAST_LINES, writing).await;
+    out.finish().await;
     Ok(if interrupted { Exit::Interrupted } else { Exit::Good })
 }
 
@@ -92,7 +85,7 @@ struct McpConnection {
     server: McpServer,
     calls: OpenCalls,
     pending: HashMap<String, PendingTool>,
-    out: UnboundedSender<Vec<u8>>,
+    out: LineWriter,
 }
 
 impl McpConnection {
@@ -172,8 +165,7 @@ impl McpConnection {
     }
 
     fn send(&self, message: &Value) {
-        // A client that is gone is noticed in `serve`.
-        let _ = self.out.send(format!("{message}\n").into_bytes());
+        self.out.send(format!("{message}\n").into_bytes());
     }
 }
 

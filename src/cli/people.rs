@@ -2,7 +2,7 @@
 //! and what people sign in to the inbox with.
 
 use super::{
-    Context, caller, complete, policy,
+    Context, caller::{self, GivenCall}, complete, policy,
     say::{self, Cell, Colour},
     when::{when, when_in_full},
 };
@@ -48,15 +48,8 @@ struct WhoArgs {
     /// The machine that asks [default: this one]
     #[arg(long)]
     host: Option<String>,
-    /// The tool, when it is not the shell
-    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
-    tool: String,
-    /// The tool's arguments, as JSON
-    #[arg(long, value_name = "JSON", conflicts_with = "command")]
-    args: Option<String>,
-    /// The command, after --
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
+    #[command(flatten)]
+    call: GivenCall,
 }
 
 pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<()> {
@@ -91,12 +84,11 @@ pub(super) fn approvers(context: &Context, args: ApproversArgs) -> Result<()> {
 }
 
 fn call(args: WhoArgs) -> Result<Call> {
-    let WhoArgs { agent, session, host, tool, args, command } = args;
-    let otherwise = "nothing to explain: give -- CMD, or --args JSON";
-    let args = caller::args(args.as_deref(), &command, otherwise)?;
+    let WhoArgs { agent, session, host, call: given } = args;
+    let args = given.args("nothing to explain: give -- CMD, or --args JSON")?;
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
     let host = host.or_else(caller::host);
-    let call = Call { cwd, host, ..Call::new(agent, session, &tool, args) };
+    let call = Call { cwd, host, ..Call::new(agent, session, given.tool, args) };
     call.check().map_err(anyhow::Error::new)?;
     Ok(call)
 }

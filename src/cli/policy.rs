@@ -2,7 +2,7 @@
 
 mod check;
 
-use super::{Context, Exit, caller, good, say};
+use super::{Context, Exit, caller::GivenCall, good, say};
 use crate::{config::Profile, daemon};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
@@ -155,21 +155,14 @@ struct ExplainArgs {
     /// The mode
     #[arg(long, value_enum, default_value = "default")]
     mode: ModeWord,
-    /// The tool, when it is not the shell
-    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
-    tool: String,
-    /// The tool's arguments, as JSON
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["command", "shell"])]
-    args: Option<String>,
+    #[command(flatten)]
+    call: GivenCall,
     /// A whole shell text
-    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["command", "args"])]
     shell: Option<String>,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
-    /// The command, after --
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
 }
 
 fn run_explain(context: &Context, args: ExplainArgs) -> Result<()> {
@@ -191,14 +184,14 @@ fn run_explain(context: &Context, args: ExplainArgs) -> Result<()> {
 }
 
 fn call(args: ExplainArgs) -> Result<Call> {
-    let ExplainArgs { tool, args, shell, command, .. } = args;
+    let ExplainArgs { call: given, shell, .. } = args;
     let otherwise = "nothing to explain: give -- CMD, --shell TEXT or --args JSON";
     let args = match shell {
         Some(text) => serde_json::json!({ "command": text }),
-        None => caller::args(args.as_deref(), &command, otherwise)?,
+        None => given.args(otherwise)?,
     };
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
-    let mut call = Call { cwd, home: home(), ..Call::new(tool, args) };
+    let mut call = Call { cwd, home: home(), ..Call::new(given.tool, args) };
     // As the daemon does it, so that both decide alike.
     let links = links::look(&countersign_policy::lookups(&call));
     countersign_policy::follow(&mut call, links);

@@ -1,7 +1,7 @@
 //! `countersign verify TOKEN -- CMD`: checks that a person approved exactly this command, and that
 //! it runs once.
 
-use super::{Context, Exit, caller, log::proof::public_key, say};
+use super::{Context, Exit, caller::{self, GivenCall}, log::proof::public_key, say};
 use anyhow::{Context as _, Result, bail};
 use countersign_client::ClientError;
 use countersign_domain::log::{ExecutionToken, RefusedToken};
@@ -32,15 +32,8 @@ pub(super) struct VerifyTokenArgs {
     /// The folder in which used tokens are remembered, for all that could use this one; it must exist
     #[arg(long, value_name = "FOLDER", requires = "key")]
     spent: Option<PathBuf>,
-    /// The tool, when it is not the shell
-    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
-    tool: String,
-    /// The tool's arguments, as JSON
-    #[arg(long, value_name = "JSON", conflicts_with = "command")]
-    args: Option<String>,
-    /// The command, after --
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
+    #[command(flatten)]
+    call: GivenCall,
 }
 
 pub(super) async fn run(context: &Context, args: VerifyTokenArgs) -> Result<Exit> {
@@ -85,9 +78,8 @@ fn refused(why: &impl fmt::Display) -> Exit {
 }
 
 fn digest(args: &VerifyTokenArgs) -> Result<String> {
-    let otherwise = "nothing to check: give -- CMD, or --args JSON";
-    let given = caller::args(args.args.as_deref(), &args.command, otherwise)?;
-    Ok(ExecutionToken::digest_of(&args.tool, &given, Some(&caller::folder()?)))
+    let given = args.call.args("nothing to check: give -- CMD, or --args JSON")?;
+    Ok(ExecutionToken::digest_of(&args.call.tool, &given, Some(&caller::folder()?)))
 }
 
 /// Remembers that a token is used.
