@@ -5,14 +5,12 @@ mod ask_rule;
 mod control;
 mod events;
 mod gate;
-mod prompt;
-mod request;
+pub(crate) mod request;
 mod settings;
 mod start_mode;
 mod transcript;
 
 pub use control::{ControlEnd, ControlSession};
-pub use prompt::PermissionPrompt;
 pub use settings::gated as claude_gated;
 
 use super::agent::{

@@ -32,7 +32,7 @@ pub use agent::{
     Retry, RetryStep,
 };
 pub use claude_code::{
-    ClaudeCode, ControlEnd, ControlSession, PermissionPrompt, claude_gated,
+    ClaudeCode, ControlEnd, ControlSession, claude_gated,
 };
 use cline::CLINE;
 use codex::Codex;

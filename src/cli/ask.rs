@@ -3,11 +3,11 @@
 
 use super::{
     Context, Exit,
-    asking::{self, CardShown, InterruptSignals, as_json},
+    asking::{self, CardShown, as_json},
     caller::{Caller, GivenCall},
     lines::{LineWriter, of_stdin},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
-    say, when,
+    say, signals::Signals, when,
 };
 use anyhow::Result;
 use countersign_client::{Client, Decided, Ending, Submitted};
@@ -99,7 +99,7 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     if let Some(longest) = longest {
         return wait_at_most(&client, &call, Duration::from_secs(longest), json).await;
     }
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     let waited = asking::wait(&client, &call, CardShown::Always, &mut signals, |id| {
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     })
@@ -114,7 +114,7 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
 /// Submits without attaching as the waiting caller, so that the ask stays open when the wait is
 /// over.
 async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: bool) -> Result<Exit> {
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     let id = match client.submit_and_leave(call).await? {
         Submitted::Decided(decided) => return print(call, &decided, json),
         Submitted::Ask(id) => id,
@@ -222,7 +222,7 @@ struct AskLines {
 
 async fn run_lines(client: Client, caller: Caller) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     let mut lines = AskLines {
         call: caller.call("", Value::Null)?,
         calls: OpenCalls::new(client, WithoutDaemon::Fails),

@@ -1,7 +1,7 @@
 //! Submits a call and waits for its answer or a signal, with a line about the wait on a terminal.
 
-use super::{Exit, say};
-use anyhow::{Context as _, Result};
+use super::{Exit, columns, say, signals::Signals};
+use anyhow::Result;
 use countersign_bridge::card::terminal;
 use countersign_client::{AnswerView, Client, Decided, Ending, Submitted};
 use countersign_domain::wire::{AskState, CancelReason, ReadyReply};
@@ -11,15 +11,12 @@ use countersign_gate::{
 };
 use countersign_tokens::clock;
 use jiff::Timestamp;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     convert::Infallible,
-    future::pending,
     io::{self, IsTerminal, Write},
     time::Duration,
 };
-use tokio::signal::unix::{SignalKind, signal};
 
 /// Where the card of an ask is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub(super) async fn wait(
     client: &Client,
     call: &Call,
     card: CardShown,
-    signals: &mut InterruptSignals,
+    signals: &mut Signals,
     opened: impl FnOnce(&str),
 ) -> Result<Option<Decided>> {
     let id = tokio::select! {
@@ -105,54 +102,6 @@ async fn show(client: &Client, id: &str) {
     if let Some(card) = client.card(id).await.ok().and_then(terminal::of) {
         say::aside_lines(&terminal::draw(&card));
     }
-}
-
-/// The signals that end a wait.
-pub(super) struct InterruptSignals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hang_up: Option<tokio::signal::unix::Signal>,
-}
-
-impl InterruptSignals {
-    pub(super) fn new() -> Result<Self> {
-        let of = |kind| signal(kind).context("signals cannot be received");
-        Ok(Self {
-            interrupt: of(SignalKind::interrupt())?,
-            terminate: of(SignalKind::terminate())?,
-            hang_up: if hang_up_is_ignored() { None } else { Some(of(SignalKind::hangup())?) },
-        })
-    }
-
-    /// Returns at the first signal.
-    pub(super) async fn any(&mut self) {
-        self.next().await;
-    }
-
-    /// Waits for the next signal.
-    pub(super) async fn next(&mut self) -> Signal {
-        let hang_up = async {
-            match &mut self.hang_up {
-                Some(hang_up) => hang_up.recv().await,
-                None => pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.interrupt.recv() => Signal::INT,
-            _ = self.terminate.recv() => Signal::TERM,
-            _ = hang_up => Signal::HUP,
-        }
-    }
-}
-
-/// Returns whether who started this had it ignore a closed terminal, as `nohup` does. Only Linux
-/// tells; elsewhere it counts as not.
-pub(super) fn hang_up_is_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The lowest bit is signal 1, SIGHUP: proc_pid_status(5).
-    ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// The exit code of a decision.
@@ -273,8 +222,7 @@ impl DrawnLine {
     fn draw(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         // A longer line would wrap, and could not be drawn over.
-        let width = rustix::termios::tcgetwinsize(&stderr).map_or(0, |size| size.ws_col);
-        let width = if width == 0 { 80 } else { usize::from(width) };
+        let width = columns::of(&stderr).unwrap_or(80);
         let text: String = text.chars().take(width.saturating_sub(1)).collect();
         let _ = write!(stderr, "\r\u{1b}[K{text}").and_then(|()| stderr.flush());
     }

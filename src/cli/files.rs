@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use countersign_tokens::file::{self, Replacement, Rights};
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -26,12 +26,25 @@ pub(super) fn replace_if(
     new.put().with_context(cannot)
 }
 
+/// Reads a whole text; `-` is stdin.
+pub(super) fn read(file: &Path) -> io::Result<String> {
+    if file == Path::new("-") {
+        io::read_to_string(io::stdin().lock())
+    } else {
+        fs::read_to_string(file)
+    }
+}
+
+/// The places of the copies beside a file, the first ones first.
+pub(super) fn backups(path: &Path) -> impl Iterator<Item = PathBuf> {
+    (1..1_000).map(|at| PathBuf::from(format!("{}.{at}.bak", path.display())))
+}
+
 /// Copies a file that is there to the first free name beside it, for its owner alone.
 pub(super) fn back_up(path: &Path) -> Result<Option<PathBuf>> {
     let text = file::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let Some(text) = text else { return Ok(None) };
-    let name = |at: u32| PathBuf::from(format!("{}.{at}.bak", path.display()));
-    let Some(backup) = (1..1_000).map(name).find(|backup| !backup.exists()) else {
+    let Some(backup) = backups(path).find(|backup| !backup.exists()) else {
         bail!("{} has too many backups; remove some", path.display());
     };
     private_file(&backup, &text)?;

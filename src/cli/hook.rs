@@ -9,11 +9,11 @@ mod overtaken;
 
 use super::{
     Context, Exit,
-    asking::InterruptSignals,
     caller, connect,
     connect::Gate,
     park::{self, Parking, ResumedCall},
     say, wait, when,
+    signals::Signals,
 };
 use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{
@@ -247,10 +247,7 @@ fn ahead(context: &Context, args: &HookArgs, stdin: &[u8]) -> Result<HookReply> 
     let config = context.config_for_hook(args.sockets.as_deref())?;
     // What brings the call here once more spends it then.
     let spend = at != RetryStep::BeforePrompt;
-    let approved = wait(async {
-        let client = Client::new(&config.client, CONNECT)?;
-        Ok(client.ahead(&Call { host: caller::host(), ..call }, spend).await?)
-    })?;
+    let approved = approved_ahead(&config.client, call, spend)?;
     Ok(approved.map_or(HookReply::Nothing, |why| agent.release(&why, at)))
 }
 
@@ -267,11 +264,14 @@ fn released_at_terminal(
     if at != RetryStep::BeforePrompt || call.agent_mode.as_deref() != Some("auto") {
         return None;
     }
-    let approved = wait(async {
-        let call = Call { host: caller::host(), ..call };
-        Ok(Client::new(settings, CONNECT)?.ahead(&call, false).await?)
-    });
+    let approved = approved_ahead(settings, call, false);
     Some(agent.release(&approved.ok()??, at))
+}
+
+/// Who approved exactly this call ahead. With `spend` it runs now.
+fn approved_ahead(settings: &ClientSettings, call: Call, spend: bool) -> Result<Option<String>> {
+    let call = Call { host: caller::host(), ..call };
+    wait(async { Ok(Client::new(settings, CONNECT)?.ahead(&call, spend).await?) })
 }
 
 /// Whether this hook is one of the agent's own server, and the daemon is connected to that. The
@@ -352,7 +352,7 @@ impl PromptedCall<'_> {
     /// Submits the call and waits.
     async fn decide(&self, settings: &ClientSettings, parent: &Parent) -> Result<HookReply> {
         // Registered first: a signal must not end the process before the ask is cancelled.
-        let mut signals = InterruptSignals::new()?;
+        let mut signals = Signals::that_interrupt()?;
         self.early_signals.iter().for_each(EarlySignals::hand_in);
         let mut stopped = pin!(self.stopped(&mut signals, parent));
         let client = &Client::new(settings, CONNECT)?;
@@ -485,7 +485,7 @@ impl PromptedCall<'_> {
     }
 
     /// Returns when there is no use in waiting any longer.
-    async fn stopped(&self, signals: &mut InterruptSignals, parent: &Parent) -> Stop {
+    async fn stopped(&self, signals: &mut Signals, parent: &Parent) -> Stop {
         let signal = async {
             if !self.early_signals.as_ref().is_some_and(EarlySignals::arrived) {
                 signals.any().await;

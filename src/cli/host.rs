@@ -3,13 +3,13 @@
 
 use super::{
     Context, Exit,
-    asking::InterruptSignals,
     caller,
     lines::{PipeInput, Pipes, of_stdin, queued},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
     park::{self, ParkingHost, Start, WhileParked},
     run::command,
     say, when,
+    signals::Signals,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{
@@ -77,7 +77,7 @@ struct HostWcoreArgs {
 
 pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     let config = context.config()?;
     let client = Client::new(&config.client, CONNECT)?;
     match args.system {
@@ -142,7 +142,7 @@ pub(super) async fn serve(
     session: &mut impl HostedSession,
     lines: mpsc::Receiver<Vec<u8>>,
     asks: OpenCalls,
-    signals: &mut InterruptSignals,
+    signals: &mut Signals,
 ) -> Result<Exit> {
     let mut engine = start(words)?;
     let host = EngineHost { session, pipes: Pipes::with_lines(&mut engine, lines)?, asks };
@@ -169,7 +169,7 @@ struct EngineHost<'s, S> {
 
 impl<S: HostedSession> EngineHost<'_, S> {
     /// Moves lines in both directions until the engine is gone.
-    async fn serve(mut self, mut engine: Child, signals: &mut InterruptSignals) -> Result<Exit> {
+    async fn serve(mut self, mut engine: Child, signals: &mut Signals) -> Result<Exit> {
         let mut last_line = Instant::now();
         let mut ticks = interval_at(last_line + TICK, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -467,7 +467,7 @@ pub(super) struct AcpArgs {
 /// Stands between an editor and its ACP agent.
 pub(super) async fn run_acp(context: &Context, args: AcpArgs) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     let client = Client::new(&context.config()?.client, CONNECT)?;
     let program = args.agent.first().map(Path::new).and_then(Path::file_name);
     let program = program.map_or("acp".to_owned(), |name| name.to_string_lossy().into_owned());

@@ -5,10 +5,10 @@
 
 use super::{
     Context, Exit,
-    asking::InterruptSignals,
     caller, host,
     lines::{LineWriter, of_stdin},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
+    signals::Signals,
 };
 use anyhow::Result;
 use countersign_agents::{
@@ -50,7 +50,7 @@ pub(super) struct McpArgs {
 
 pub(super) async fn run(context: &Context, args: McpArgs) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     let client = Client::new(&context.config()?.client, CONNECT)?;
     let named = args.session.or_else(claude_session);
     let ends_session = named.is_none();
@@ -193,7 +193,7 @@ pub(super) struct McpProxyArgs {
 
 pub(super) async fn run_proxy(context: &Context, args: McpProxyArgs) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     let client = context.client()?;
     let (session, ends) = match args.session.or_else(claude_session) {
         Some(session) => (session, SessionEnd::Elsewhere),

@@ -34,6 +34,7 @@ mod reference;
 mod run;
 mod say;
 mod serve;
+mod signals;
 mod status;
 #[cfg(test)]
 mod tests;

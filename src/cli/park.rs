@@ -9,11 +9,11 @@
 
 use super::{
     Context, Exit,
-    asking::InterruptSignals,
     caller, connect, host,
     lines::queued,
     open_calls::{OpenCalls, WithoutDaemon},
     say,
+    signals::Signals,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{
@@ -99,7 +99,7 @@ impl ParkingHost<'_> {
     pub(super) async fn serve(
         &self,
         mut start: Start,
-        signals: &mut InterruptSignals,
+        signals: &mut Signals,
     ) -> Result<Exit> {
         loop {
             let (lines, resumed) = match start {

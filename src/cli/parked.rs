@@ -2,11 +2,11 @@
 
 use super::{
     Context, Exit,
-    asking::InterruptSignals,
     caller, complete, good,
     park::{self, NotOurs, ParkingHost, ResumedCall, Start, WhileParked},
     say::{self, Cell},
     when::when,
+    signals::Signals,
 };
 use anyhow::{Context as _, Result, bail};
 use countersign_bridge::card::terminal;
@@ -105,7 +105,7 @@ fn row(parked: ParkedView) -> Result<Vec<Cell>> {
 }
 
 async fn resume(context: &Context, args: ResumeArgs) -> Result<Exit> {
-    let mut signals = InterruptSignals::new()?;
+    let mut signals = Signals::that_interrupt()?;
     park::check()?;
     let client = context.client()?;
     // Before the folder changes: the config may be named from this one.
@@ -177,7 +177,7 @@ async fn go_on(
     client: Client,
     parked: ParkedView,
     confirmed: bool,
-    signals: &mut InterruptSignals,
+    signals: &mut Signals,
 ) -> Result<Exit> {
     let right = client.resume_run(&parked.ask.id).await?;
     if !confirmed {

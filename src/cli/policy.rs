@@ -2,7 +2,7 @@
 
 mod check;
 
-use super::{Context, Exit, caller::GivenCall, good, say};
+use super::{Context, Exit, caller::GivenCall, files, good, say};
 use crate::{config::Profile, daemon};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
@@ -12,7 +12,6 @@ use countersign_policy_tools::{examples, explain::explain, import, score};
 use countersign_tokens::clock;
 use std::{
     fs,
-    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -132,14 +131,7 @@ fn score(folder: &Path) -> Result<()> {
 
 /// Reads a whole file; `-` is stdin.
 fn read(file: &Path) -> Result<String> {
-    let mut text = String::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin().lock().read_to_string(&mut text).map(drop)
-    } else {
-        fs::read_to_string(file).map(|whole| text = whole)
-    };
-    read.with_context(|| file.display().to_string())?;
-    Ok(text)
+    files::read(file).with_context(|| file.display().to_string())
 }
 
 #[derive(Debug, clap::Args)]

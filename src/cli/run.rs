@@ -3,10 +3,10 @@
 
 use super::{
     Context, Exit,
-    asking::{self, CardShown, InterruptSignals},
+    asking::{self, CardShown},
     caller::{self, Caller},
     context::APPROVER_TOKEN,
-    say, wait,
+    say, signals::Signals, wait,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_client::{Client, Ending};
@@ -28,11 +28,7 @@ use std::{
     process::{self, ExitStatus},
     time::Duration,
 };
-use tokio::{
-    process::Child,
-    signal::unix::{self, SignalKind, signal},
-    time::timeout,
-};
+use tokio::{process::Child, time::timeout};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -56,7 +52,7 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
     let client = context.client()?;
     wait(async {
         // To the end: a signal behind the answer must not be lost before the command starts.
-        let mut signals = InterruptSignals::new()?;
+        let mut signals = Signals::that_interrupt()?;
         let card = CardShown::NotOnTerminals;
         let waited = asking::wait(&client, &call, card, &mut signals, |id| {
             say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
@@ -168,7 +164,7 @@ async fn run_reported(
     client: &Client,
     id: &str,
     words: &[String],
-    signals: &mut InterruptSignals,
+    signals: &mut Signals,
 ) -> Result<Exit> {
     let (program, arguments) = words.split_first().ok_or_else(|| anyhow!("no command"))?;
     let mut starting = pin!(timeout(REPORT, report_start(client, id)));
@@ -188,7 +184,8 @@ async fn run_reported(
         ended(Exit::Interrupted as i32).await;
         return Ok(Exit::Interrupted);
     }
-    let mut others = OtherSignals::new()?;
+    // They end no wait, but would end this process and leave its command behind.
+    let mut others = Signals::of([Signal::QUIT, Signal::USR1, Signal::USR2])?;
     let mut command = tokio::process::Command::from(command(program, arguments));
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -217,37 +214,11 @@ async fn report_start(client: &Client, id: &str) -> Option<String> {
     }
 }
 
-/// The signals that end no wait, but would end this process and leave its command behind.
-struct OtherSignals {
-    quit: unix::Signal,
-    user_1: unix::Signal,
-    user_2: unix::Signal,
-}
-
-impl OtherSignals {
-    fn new() -> Result<Self> {
-        let of = |kind| signal(kind).context("signals cannot be received");
-        Ok(Self {
-            quit: of(SignalKind::quit())?,
-            user_1: of(SignalKind::user_defined1())?,
-            user_2: of(SignalKind::user_defined2())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.quit.recv() => Signal::QUIT,
-            _ = self.user_1.recv() => Signal::USR1,
-            _ = self.user_2.recv() => Signal::USR2,
-        }
-    }
-}
-
 /// Waits for the end of the command, and hands on the signals that only we get.
 async fn await_end(
     child: &mut Child,
-    signals: &mut InterruptSignals,
-    others: &mut OtherSignals,
+    signals: &mut Signals,
+    others: &mut Signals,
 ) -> Result<ExitStatus> {
     let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let hand_on = |signal| {

@@ -6,8 +6,9 @@
 
 mod envelope;
 
-use super::{prompt::PermissionPrompt, request::NAME};
+use super::request::{NAME, PLAN, PermissionRequest, denial};
 use crate::{
+    agent::HookRequest as _,
     hosted::{EngineInput, Forward, HostedSession, Step},
     waiting::{CallOrigin, Waiting},
 };
@@ -51,7 +52,7 @@ pub struct ControlEnd {
 #[derive(Debug)]
 struct OpenPrompt {
     request: Value,
-    prompt: PermissionPrompt,
+    prompt: PermissionRequest,
 }
 
 impl ControlSession {
@@ -98,7 +99,7 @@ impl ControlSession {
         let log = Step::Log(format!("Claude Code: {message}"));
         match id {
             Some(id) if is_prompt => {
-                vec![log, response(&id, &PermissionPrompt::denial(&message))]
+                vec![log, response(&id, &denial(&message))]
             }
             Some(id) => vec![log, refusal(&id, &message)],
             None => {
@@ -118,19 +119,19 @@ impl ControlSession {
             self.waiting.submit(open, call).map_err(|(_, why)| why)
         });
         // FAIL-CLOSED: a request that cannot be shown is denied instead of left waiting.
-        let denied = |why: String| response(&id, &PermissionPrompt::denial(&why));
+        let denied = |why: String| response(&id, &denial(&why));
         steps.push(submitted.unwrap_or_else(denied));
         steps
     }
 
-    fn prompt(&self, request: &Map<String, Value>) -> Result<PermissionPrompt, String> {
+    fn prompt(&self, request: &Map<String, Value>) -> Result<PermissionRequest, String> {
         let text = |name: &str| request.get(name)?.as_str().map(str::to_owned);
         let Some(tool) = text("tool_name") else {
             return Err("`tool_name` is missing, or is not a text".to_owned());
         };
         let input = request.get("input").cloned().unwrap_or_default();
         let CallOrigin { session, cwd, .. } = self.origin.clone();
-        let prompt = PermissionPrompt::new(session, cwd, tool, input)?;
+        let prompt = PermissionRequest::of_prompt(session, cwd, tool, input)?;
         Ok(prompt.within(self.mode.clone(), text("agent_id")))
     }
 
@@ -230,11 +231,11 @@ impl HostedSession for ControlSession {
             return Vec::new();
         };
         let reply = match decided {
-            Ok(decided) => prompt.reply(decided),
-            Err(why) => PermissionPrompt::denial(&format!("countersign could not decide: {why}")),
+            Ok(decided) => prompt.prompt_reply(decided),
+            Err(why) => denial(&format!("countersign could not decide: {why}")),
         };
         // Leaving the plan mode leads to a mode that Claude Code does not always tell.
-        if prompt.is_plan() && reply.get("behavior").is_some_and(|behavior| behavior == "allow") {
+        if prompt.tool() == PLAN && reply.get("behavior").is_some_and(|behavior| behavior == "allow") {
             self.mode = None;
         }
         self.answered.insert(request.to_string(), key.to_owned());

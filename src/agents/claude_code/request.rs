@@ -29,7 +29,7 @@ const SUBAGENT: Duration = Duration::from_mins(1);
 
 /// A permission request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct PermissionRequest {
+pub(crate) struct PermissionRequest {
     session_id: String,
     cwd: Option<String>,
     tool_name: String,
@@ -98,9 +98,21 @@ impl HookRequest for PermissionRequest {
 }
 
 impl PermissionRequest {
-    /// A request that comes without a hook.
-    pub(super) fn bare(session: String, cwd: Option<String>, tool: String, input: Value) -> Self {
-        Self {
+    /// A request that comes without a hook, through an MCP tool or the control protocol. Both wait
+    /// for exactly one reply, so there is no silence.
+    ///
+    /// # Errors
+    /// A sentence, if the arguments are not an object: an approval repeats them as one.
+    pub(crate) fn of_prompt(
+        session: String,
+        cwd: Option<String>,
+        tool: String,
+        input: Value,
+    ) -> Result<Self, String> {
+        if !input.is_object() {
+            return Err("`input` is not an object; it holds the tool's arguments".to_owned());
+        }
+        Ok(Self {
             session_id: session,
             cwd,
             tool_name: tool,
@@ -110,7 +122,25 @@ impl PermissionRequest {
             agent_type: None,
             tool_use_id: None,
             transcript_path: None,
+        })
+    }
+
+    /// The decision where a reply is waited for: `{"behavior":"allow","updatedInput":…}` or
+    /// `{"behavior":"deny","message":…}`.
+    // FAIL-CLOSED: where a hook prints nothing, this denies.
+    pub(crate) fn prompt_reply(&self, decided: &Decided) -> Value {
+        let Some(mut decision) = self.decided(decided) else {
+            return denial(&match decided.decision {
+                Decision::Deny => message(decided),
+                _ => "countersign has no decision that fits this request.".to_owned(),
+            });
+        };
+        let allows = decision.get("behavior").is_some_and(|behavior| behavior == "allow");
+        if let (true, Some(fields)) = (allows, decision.as_object_mut()) {
+            // Required here: an allow without arguments is an error at Claude Code.
+            fields.entry("updatedInput").or_insert_with(|| self.tool_input.clone());
         }
+        decision
     }
 
     /// The same in this mode of Claude Code, of this subagent.
@@ -118,10 +148,6 @@ impl PermissionRequest {
         Self { permission_mode: mode, agent_id: subagent, ..self }
     }
 
-    /// The arguments as they came.
-    pub(super) fn input(&self) -> &Value {
-        &self.tool_input
-    }
     /// Claude's tool.
     pub(super) fn tool(&self) -> &str {
         &self.tool_name
@@ -190,6 +216,11 @@ impl PermissionRequest {
         });
         Value::Object(there.collect())
     }
+}
+
+/// The denial where a reply is waited for.
+pub(crate) fn denial(why: &str) -> Value {
+    json!({"behavior": "deny", "message": why})
 }
 
 /// Several labels become one text, joined as Claude's own dialog joins them.

@@ -1,7 +1,8 @@
 //! The server: what it answers at once, and the tool calls that wait for a decision.
 
 use crate::{
-    PermissionPrompt,
+    agent::HookRequest as _,
+    claude_code::request::{PermissionRequest, denial},
     mcp::{INVALID_PARAMS, NO_METHOD, RpcMessage, error_reply, result_reply},
     waiting::CallOrigin,
 };
@@ -58,7 +59,7 @@ pub struct PendingTool {
 
 #[derive(Debug, Clone, PartialEq)]
 enum PendingKind {
-    Approve(Box<PermissionPrompt>),
+    Approve(Box<PermissionRequest>),
     AskHuman,
 }
 
@@ -136,7 +137,7 @@ impl McpServer {
             Some(APPROVE) => {
                 arguments.and_then(|given| self.approve(given)).map_err(|why| {
                     // Claude Code reads a denial from the text alone.
-                    tool_text(&PermissionPrompt::denial(&why).to_string(), false)
+                    tool_text(&denial(&why).to_string(), false)
                 })
             }
             Some(ASK_HUMAN) => arguments
@@ -169,7 +170,7 @@ impl McpServer {
         };
         let input = given.remove("input").unwrap_or_default();
         let CallOrigin { session, cwd, host, .. } = self.origin.clone();
-        let prompt = PermissionPrompt::new(session, cwd, tool, input)?;
+        let prompt = PermissionRequest::of_prompt(session, cwd, tool, input)?;
         let call = Call { agent: self.agent().to_owned(), ..prompt.call(self.key(), host)? };
         call.check().map_err(|error| error.to_string())?;
         Ok((call, PendingKind::Approve(Box::new(prompt))))
@@ -200,11 +201,11 @@ impl PendingTool {
     pub fn reply(&self, decided: Result<&Decided, &str>) -> Value {
         let result = match (&self.answers, decided) {
             (PendingKind::Approve(prompt), Ok(decided)) => {
-                tool_text(&prompt.reply(decided).to_string(), false)
+                tool_text(&prompt.prompt_reply(decided).to_string(), false)
             }
             (PendingKind::Approve(_), Err(why)) => {
                 let why = format!("countersign could not decide: {why}");
-                tool_text(&PermissionPrompt::denial(&why).to_string(), false)
+                tool_text(&denial(&why).to_string(), false)
             }
             (PendingKind::AskHuman, Ok(decided)) => match answer(decided) {
                 Ok(answer) => tool_text(&answer, false),

@@ -140,7 +140,7 @@ pub(in crate::cli) fn reconnect(
     let file = agent.settings_file().map_err(anyhow::Error::msg)?;
     let file = AgentFile::new(file, agent.hook_file())?;
     let after = agent.connect(&file.read()?, &command, mode);
-    let after = after.map_err(|why| anyhow!("{}:{why}", file.path().display()))?;
+    let after = after.map_err(|why| anyhow!("{}:{why}", file.path.display()))?;
     file.back_up()?;
     file.write(&after)
 }
@@ -176,12 +176,12 @@ fn change(
     };
     let file = AgentFile::new(file, args.agent.hook_file())?;
     let before = file.read()?;
-    let name = file.path().display();
+    let name = file.path.display();
     let after = edit(&before, &file).map_err(|why| anyhow!("{name}:{why}"))?;
     if after == before {
         return Ok(Changed::Already);
     }
-    say::out(&diff(file.path(), &before, &after))?;
+    say::out(&diff(&file.path, &before, &after))?;
     if !args.yes && !confirmed("Make this change?", "--yes makes it")? {
         return Ok(Changed::No);
     }
@@ -322,9 +322,6 @@ async fn reload_daemon(context: &Context) -> Result<()> {
     })
 }
 
-/// The largest number of backups of one file.
-const BACKUPS: u32 = 1_000;
-
 /// A file that `connect` may change.
 #[derive(Debug)]
 struct AgentFile {
@@ -362,10 +359,6 @@ impl AgentFile {
             Err(_) => {}
         }
         Ok(Self { path, kind })
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Its text; empty where there is none yet.
@@ -422,8 +415,7 @@ impl AgentFile {
     }
 
     fn backups(&self) -> Vec<PathBuf> {
-        let name = |at: u32| PathBuf::from(format!("{}.{at}.bak", self.path.display()));
-        (1..BACKUPS).map(name).take_while(|backup| backup.exists()).collect()
+        files::backups(&self.path).take_while(|backup| backup.exists()).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::setup::{ConfigChange, Setup};
 use crate::{
     cli::{
-        Context, Exit, Misused, grants,
+        Context, Exit, Misused, files, grants,
         prompt::{self, confirmed},
         say, step,
     },
@@ -27,14 +27,13 @@ use countersign_gate::{
 };
 use countersign_people::approvers::Members;
 use countersign_port::{
-    Absent, CheckError, Guide, PairingPlace, Platform, Setting, Settings, Takes, Target,
+    Absent, CheckError, Guide, Key, PairingPlace, Platform, Setting, Settings, Takes, Target,
 };
 use qrcode::{EcLevel, QrCode, render::unicode::Dense1x2};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
-    fs,
-    io::{self, IsTerminal, Read},
+    io::{self, IsTerminal},
     path::PathBuf,
     time::Duration,
 };
@@ -504,13 +503,7 @@ fn asked(phone: &Phone, first: bool) -> Result<Option<Vec<String>>> {
 /// The secrets in `--token-file`, each on a line of its own.
 fn tokens_of(phone: &Phone, options: &PhoneOptions) -> Result<Option<Vec<String>>> {
     let Some(file) = &options.token_file else { return Ok(None) };
-    let text = if file.as_os_str() == "-" {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(file)
-    };
-    let text = text.with_context(|| format!("cannot read the token from {}", file.display()))?;
+    let text = files::read(file).with_context(|| format!("cannot read the token from {}", file.display()))?;
     let lines: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
     let wanted: Vec<_> = secrets(phone).collect();
     match (lines.len(), wanted.len()) {
@@ -522,6 +515,12 @@ fn tokens_of(phone: &Phone, options: &PhoneOptions) -> Result<Option<Vec<String>
             wanted.join(", ")
         )),
     }
+}
+
+/// The keys that `--set` takes.
+fn settable(phone: &Phone) -> impl Iterator<Item = &'static Key> {
+    let keys = phone.platform.description().keys.iter();
+    keys.filter(|key| matches!(key.takes, Takes::Url | Takes::Id(_)))
 }
 
 /// The account with these secrets, and with the keys of `--set`.
@@ -540,8 +539,7 @@ fn settings(
     }
     for pair in set {
         let (name, value) = pair.split_once('=').ok_or_else(|| wrong_key(phone, pair))?;
-        let key = about.keys.iter().find(|key| key.name == name);
-        let key = key.filter(|key| matches!(key.takes, Takes::Url | Takes::Id(_)));
+        let key = settable(phone).find(|key| key.name == name);
         let key = key.ok_or_else(|| wrong_key(phone, pair))?;
         settings.set(key.name, Setting::Text(value.to_owned()));
     }
@@ -552,11 +550,7 @@ fn settings(
 }
 
 fn wrong_key(phone: &Phone, pair: &str) -> anyhow::Error {
-    let keys = phone.platform.description().keys.iter();
-    let keys: Vec<_> = keys
-        .filter(|key| matches!(key.takes, Takes::Url | Takes::Id(_)))
-        .map(|key| key.name)
-        .collect();
+    let keys: Vec<_> = settable(phone).map(|key| key.name).collect();
     let pair = say::literal(pair);
     Misused(format!("--set {pair}: say KEY=VALUE with one of {}", keys.join(", "))).into()
 }

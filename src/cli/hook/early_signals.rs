@@ -1,6 +1,6 @@
 //! The signals that a gate gets before it can take its ask back.
 
-use crate::cli::{Exit, asking, say};
+use crate::cli::{Exit, say, signals};
 use anyhow::{Context as _, Result};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -40,7 +40,7 @@ impl EarlySignals {
         let handed_in = Arc::<AtomicBool>::default();
         let mut signals = vec![SIGINT, SIGTERM];
         // Asked before anything is registered, which would hide it.
-        if !asking::hang_up_is_ignored() {
+        if !signals::hang_up_is_ignored() {
             signals.push(SIGHUP);
         }
         let (mut bell, ringing) = UnixStream::pair().context("signals cannot be received")?;
