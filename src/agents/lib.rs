@@ -19,6 +19,7 @@ mod hook_files;
 pub mod hosted;
 mod journal;
 mod json_settings;
+mod latest;
 pub mod line_head;
 pub mod mcp;
 mod opencode;

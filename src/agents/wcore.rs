@@ -18,7 +18,6 @@ use countersign_domain::{
     wire::CancelReason,
 };
 use countersign_policy::{self as policy, tools::SUSPENDED};
-use countersign_tokens::ids;
 use countersign_wcore::rules::{
     ApprovalScope, ModeChangeSource, SessionMode, TIMED_OUT, prefix,
     question::{self, TOOL},
@@ -35,7 +34,9 @@ pub const HOST_GONE: &str = "the host closed its input while this approval was p
 /// The session of one engine.
 #[derive(Debug)]
 pub struct EngineSession {
-    around: EngineContext,
+    origin: CallOrigin,
+    /// What the engine announced that it can do.
+    capabilities: Value,
     rights: LaunchOptions,
     waiting: Waiting<OpenRequest>,
     host_gone: bool,
@@ -55,9 +56,9 @@ pub struct LaunchOptions {
 impl EngineSession {
     /// A session that has not started.
     #[must_use]
-    pub fn new(around: EngineContext, rights: LaunchOptions) -> Self {
-        let waiting = Waiting::new(&around.origin.run);
-        Self { around, rights, waiting, host_gone: false }
+    pub fn new(origin: CallOrigin, rights: LaunchOptions) -> Self {
+        let waiting = Waiting::new(&origin.run);
+        Self { origin, capabilities: Value::Null, rights, waiting, host_gone: false }
     }
 
     /// Handles a line of the engine.
@@ -94,9 +95,9 @@ impl EngineSession {
     fn ready(&mut self, session: Option<String>, capabilities: Value) -> Vec<Step> {
         if let Some(session) = session.filter(|name| !self.rights.named && !name.trim().is_empty())
         {
-            self.around.origin.session = session;
+            self.origin.session = session;
         }
-        self.around.capabilities = capabilities;
+        self.capabilities = capabilities;
         Vec::new()
     }
 
@@ -104,7 +105,7 @@ impl EngineSession {
         // The engine has given up the earlier request with this id; a press on its card must not
         // answer the new one.
         let mut todo = self.settled(&request.call_id, CancelReason::Aborted);
-        let call = self.around.call(&request);
+        let call = self.call(&request);
         todo.extend(self.ask(OpenRequest::Call(Box::new(request)), call));
         todo
     }
@@ -118,7 +119,7 @@ impl EngineSession {
         if self.waiting.open.values().any(known) {
             return Vec::new();
         }
-        let call = self.around.question(&wanted);
+        let call = self.question(&wanted);
         self.ask(OpenRequest::Suspended(wanted, token), call)
     }
 
@@ -167,7 +168,7 @@ impl HostedSession for EngineSession {
     }
 
     fn name(&self) -> &str {
-        &self.around.origin.session
+        &self.origin.session
     }
 
     fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
@@ -244,26 +245,7 @@ const APPROVE: &str = "Approve";
 // As `question::check` limits them, which refuses a question with more.
 const MOST_CHOICES: usize = 20;
 
-/// The context of every call of an engine.
-#[derive(Debug, Clone)]
-pub struct EngineContext {
-    /// Where the calls come from.
-    pub origin: CallOrigin,
-    /// The capabilities that the engine announced.
-    pub capabilities: Value,
-}
-
-impl EngineContext {
-    /// A session in this directory, named if the engine or the operator names it.
-    #[must_use]
-    pub fn new(session: Option<String>, host: Option<String>, cwd: Option<String>) -> Self {
-        let run = ids::nonce();
-        // Sessions without a name must not share grants.
-        let session = session.unwrap_or_else(|| format!("wcore {}", ids::ask_id()));
-        let origin = CallOrigin { session, host, cwd, run };
-        Self { origin, capabilities: Value::Null }
-    }
-
+impl EngineSession {
     /// The call for a `tool_request`.
     fn call(&self, request: &ToolRequest) -> Call {
         let tool = &request.tool;
@@ -490,8 +472,13 @@ mod tests {
     use serde_json::{Map, json};
 
     fn session(modes: ModeChangeSource, compat: bool) -> EngineSession {
-        let around = EngineContext::new(None, Some("mill".into()), Some("/home/ana/shop".into()));
-        EngineSession::new(around, LaunchOptions { modes, compat, named: false })
+        let origin = CallOrigin {
+            session: "wcore 1".into(),
+            host: Some("mill".into()),
+            cwd: Some("/home/ana/shop".into()),
+            run: countersign_tokens::ids::nonce(),
+        };
+        EngineSession::new(origin, LaunchOptions { modes, compat, named: false })
     }
 
     fn plain() -> EngineSession {

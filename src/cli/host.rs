@@ -16,7 +16,7 @@ use countersign_agents::{
     CodexOutput, CodexRun, ControlSession,
     acp::{AcpContext, AcpProxy, Prompts},
     hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step, TICK},
-    wcore::{EngineContext, EngineSession, LaunchOptions},
+    wcore::{EngineSession, LaunchOptions},
 };
 use countersign_client::Client;
 use countersign_domain::{parked::ParkedRun, wire::CancelReason};
@@ -93,9 +93,9 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
                 compat,
                 named: args.session.is_some(),
             };
-            let around =
-                EngineContext::new(args.session, caller::host(), Some(caller::folder()?));
-            let mut session = EngineSession::new(around, rights);
+            // Sessions without a name must not share grants.
+            let session = args.session.unwrap_or_else(|| format!("wcore {}", ids::ask_id()));
+            let mut session = EngineSession::new(caller::origin(session)?, rights);
             // An engine outlives a restart of the daemon.
             let calls = OpenCalls::new(client, WithoutDaemon::Waits);
             serve(&args.engine, &mut session, of_stdin(), calls, &mut signals).await

@@ -111,8 +111,7 @@ impl Client {
     pub async fn pairing(&self, id: &str) -> Result<PairingView, ClientError> {
         let (path, query) = (["v1", "pairings", id], wait_query(HELD));
         let patience = HELD + PATIENCE;
-        let reply = self.transport.send(Method::GET, &path, &query, None, patience).await?;
-        self.transport.read(reply)
+        self.transport.send(Method::GET, &path, &query, None, patience).await
     }
 
     /// Puts the daemon's changed config in force.
@@ -161,8 +160,8 @@ impl Client {
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn resume_agent(&self, name: &str) -> Result<TokenView, ClientError> {
         let path = ["v1", "tokens", name, "resume"];
-        let reply = self.transport.send(Method::POST, &path, &[], None, PATIENCE).await?;
-        let ResumedAgentReply { resumed } = self.transport.read(reply)?;
+        let ResumedAgentReply { resumed } =
+            self.transport.send(Method::POST, &path, &[], None, PATIENCE).await?;
         Ok(resumed)
     }
 

@@ -144,8 +144,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn ahead(&self, call: &Call, spend: bool) -> Result<Option<String>, ClientError> {
-        let session_secret = session::secret(&call.agent, &call.session);
-        let body = SubmitRequest { call: call.clone(), session_secret };
+        let body = submission(call);
         let query = [("spend", spend.to_string())];
         let reply: AheadReply =
             self.post(&["v1", "calls", "ahead"], &query, &body, PATIENCE).await?;
@@ -210,8 +209,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn ready(&self) -> Result<ReadyReply, ClientError> {
-        let reply = self.transport.look("readyz", PATIENCE).await?;
-        self.transport.read(reply)
+        self.transport.look("readyz", PATIENCE).await
     }
 
     /// Submits a call again after the connection was lost: the same key means the same ask.
@@ -235,8 +233,7 @@ impl Client {
     }
 
     async fn send_call(&self, call: &Call, held: Duration) -> Result<Submitted, ClientError> {
-        let session_secret = session::secret(&call.agent, &call.session);
-        let body = SubmitRequest { call: call.clone(), session_secret };
+        let body = submission(call);
         let (path, query) = (["v1", "calls"], wait_query(held));
         let reply: CallReply = self.post(&path, &query, &body, held + PATIENCE).await?;
         Submitted::read(reply, call).map_err(|why| self.transport.unreadable(why))
@@ -244,8 +241,8 @@ impl Client {
 
     async fn wait(&self, id: &str, held: Duration) -> Result<Option<Decided>, ClientError> {
         let (path, query) = (["v1", "asks", id], wait_query(held));
-        let reply = self.transport.send(Method::GET, &path, &query, None, held + PATIENCE).await?;
-        let ask: AskView = self.transport.read(reply)?;
+        let ask: AskView =
+            self.transport.send(Method::GET, &path, &query, None, held + PATIENCE).await?;
         wire::decided(ask).map_err(|why| self.transport.unreadable(why))
     }
 
@@ -255,14 +252,12 @@ impl Client {
         path: &[&str],
         query: &[(&str, String)],
     ) -> Result<T, ClientError> {
-        let reply = self.transport.send(Method::GET, path, query, None, PATIENCE).await?;
-        self.transport.read(reply)
+        self.transport.send(Method::GET, path, query, None, PATIENCE).await
     }
 
     /// Deletes in the API.
     async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, ClientError> {
-        let reply = self.transport.send(Method::DELETE, path, &[], None, PATIENCE).await?;
-        self.transport.read(reply)
+        self.transport.send(Method::DELETE, path, &[], None, PATIENCE).await
     }
 
     /// Sends to the API.
@@ -274,9 +269,14 @@ impl Client {
         timeout: Duration,
     ) -> Result<T, ClientError> {
         let body = serde_json::to_value(body).map_err(|error| self.transport.unreadable(error))?;
-        let reply = self.transport.send(Method::POST, path, query, Some(&body), timeout).await?;
-        self.transport.read(reply)
+        self.transport.send(Method::POST, path, query, Some(&body), timeout).await
     }
+}
+
+/// A call as it is submitted.
+fn submission(call: &Call) -> SubmitRequest {
+    let session_secret = session::secret(&call.agent, &call.session);
+    SubmitRequest { call: call.clone(), session_secret }
 }
 
 fn wait_query(held: Duration) -> Vec<(&'static str, String)> {

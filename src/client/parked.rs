@@ -1,14 +1,13 @@
 //! Parked runs, as the client handles them.
 
-use crate::{Client, ClientError, Decided, HELD, OUTAGE, PATIENCE, Submitted, session};
+use crate::{Client, ClientError, Decided, HELD, OUTAGE, PATIENCE, Submitted, submission};
 use countersign_domain::{
     call::Call,
     parked::ParkedRun,
     wire::{
-        CallReply, ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply, SubmitRequest,
+        CallReply, ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply,
     },
 };
-use reqwest::Method;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::time::Duration;
@@ -54,8 +53,7 @@ impl Client {
         epoch: i64,
         call: &Call,
     ) -> Result<Decided, ClientError> {
-        let session_secret = session::secret(&call.agent, &call.session);
-        let body = SubmitRequest { call: call.clone(), session_secret };
+        let body = submission(call);
         let (path, query) = (["v1", "parked", ask, "take"], [("epoch", epoch.to_string())]);
         let reply: CallReply = self.post_patiently(&path, &query, &body).await?;
         match Submitted::read(reply, call) {
@@ -84,8 +82,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn drop_parked(&self, ask: &str) -> Result<(), ClientError> {
-        let path = ["v1", "parked", ask];
-        self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await.map(drop)
+        self.delete::<Value>(&["v1", "parked", ask]).await.map(drop)
     }
 
     /// Posts again while the daemon is away.

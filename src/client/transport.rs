@@ -5,6 +5,7 @@ use crate::settings::{ClientSettings, Server};
 use connection::{ApiRequest, DaemonConnection};
 use countersign_tokens::secret::Secret;
 use reqwest::{Method, Response, StatusCode};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{
     sync::{
@@ -25,13 +26,6 @@ pub(super) struct Transport {
     token: Option<Secret>,
 }
 
-/// The credentials of a request.
-#[derive(Clone, Copy)]
-enum Shows {
-    Token,
-    Nothing,
-}
-
 impl Transport {
     /// Sets up a client without sending anything. `connect` is the connection timeout.
     ///
@@ -47,20 +41,19 @@ impl Transport {
         Self { token: Some(token), ..self }
     }
 
-    pub(super) async fn send(
+    /// Sends a request; returns its reply.
+    pub(super) async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &[&str],
         query: &[(&str, String)],
         body: Option<&Value>,
         timeout: Duration,
-    ) -> Result<Value, ClientError> {
-        let request = ApiRequest { method, path, query, body, timeout };
-        let (turn, status, text) = self.exchange(&request, Shows::Token).await?;
-        if status.is_success() {
-            return serde_json::from_str(&text).map_err(|error| self.unreadable(error));
-        }
-        Err(self.refusal(turn, status, &text))
+    ) -> Result<T, ClientError> {
+        let request = &ApiRequest { method, path, query, body, timeout };
+        let ask = |daemon| DaemonConnection::authorized(daemon, request, self.token.as_ref());
+        let (turn, (status, text)) = self.first(ask).await?;
+        if status.is_success() { self.read(&text) } else { Err(self.refusal(turn, status, &text)) }
     }
 
     /// Opens a stream of events, after the one with this id.
@@ -71,18 +64,14 @@ impl Transport {
         after: Option<i64>,
     ) -> Result<Response, ClientError> {
         let (method, timeout) = (Method::GET, Duration::MAX);
-        let request = ApiRequest { method, path, query, body: None, timeout };
-        let mut away = None;
-        for (turn, connection) in self.in_turn() {
-            let reply = connection.stream(&request, self.token.as_ref(), after).await;
-            let Some(reply) = self.reached(turn, reply, &mut away)? else { continue };
-            let status = reply.status();
-            if status.is_success() {
-                return Ok(reply);
-            }
-            return Err(self.refusal(turn, status, &reply.text().await.unwrap_or_default()));
+        let request = &ApiRequest { method, path, query, body: None, timeout };
+        let ask = |daemon| DaemonConnection::stream(daemon, request, self.token.as_ref(), after);
+        let (turn, reply) = self.first(ask).await?;
+        let status = reply.status();
+        if status.is_success() {
+            return Ok(reply);
         }
-        Err(away.unwrap_or_else(no_daemon))
+        Err(self.refusal(turn, status, &reply.text().await.unwrap_or_default()))
     }
 
     /// The error of a stream that broke.
@@ -110,29 +99,40 @@ impl Transport {
     }
 
     /// Reads a status route, whether its status code is good or not.
-    pub(super) async fn look(&self, path: &str, timeout: Duration) -> Result<Value, ClientError> {
+    pub(super) async fn look<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        timeout: Duration,
+    ) -> Result<T, ClientError> {
         let path = &[path];
-        let request = ApiRequest { method: Method::GET, path, query: &[], body: None, timeout };
-        let (_, _, text) = self.exchange(&request, Shows::Nothing).await?;
-        serde_json::from_str(&text).map_err(|error| self.unreadable(error))
+        let request = &ApiRequest { method: Method::GET, path, query: &[], body: None, timeout };
+        let (_, (_, text)) = self.first(|daemon| DaemonConnection::plain(daemon, request)).await?;
+        self.read(&text)
     }
 
-    async fn exchange(
-        &self,
-        request: &ApiRequest<'_>,
-        shows: Shows,
-    ) -> Result<(usize, StatusCode, String), ClientError> {
+    /// The reply of the daemon that answered last, which is the current one then, with its turn.
+    /// Only where no connection to it can be made, another one is tried: a daemon that received the
+    /// request may have acted on it.
+    async fn first<'c, T, F: Future<Output = Result<T, ClientError>>>(
+        &'c self,
+        ask: impl Fn(&'c DaemonConnection) -> F,
+    ) -> Result<(usize, T), ClientError> {
         let mut away = None;
         for (turn, connection) in self.in_turn() {
-            let reply = match shows {
-                Shows::Token => connection.authorized(request, self.token.as_ref()).await,
-                Shows::Nothing => connection.plain(request).await,
-            };
-            if let Some((status, text)) = self.reached(turn, reply, &mut away)? {
-                return Ok((turn, status, text));
+            match ask(connection).await {
+                Err(error @ ClientError::Unreachable { .. }) => away = Some(error),
+                // Only its caller can decide to repeat the request.
+                Err(lost) => {
+                    self.turn_from(turn);
+                    return Err(lost);
+                }
+                Ok(reply) => {
+                    self.current.store(turn % self.connections.len(), Ordering::Relaxed);
+                    return Ok((turn, reply));
+                }
             }
         }
-        Err(away.unwrap_or_else(no_daemon))
+        Err(away.unwrap_or_else(|| ClientError::SetUp("[client] url names no daemon".into())))
     }
 
     /// The daemon that answered last, then the others.
@@ -140,32 +140,6 @@ impl Transport {
         let (first, count) = (self.current.load(Ordering::Relaxed), self.connections.len());
         let of = move |turn: usize| Some((turn, self.connections.get(turn % count)?));
         (first..first + count).filter_map(of)
-    }
-
-    /// The reply of a daemon, which is the current one then; `None` if no connection to it could be
-    /// made, and only then another one is tried: a daemon that received the request may have acted
-    /// on it.
-    fn reached<T>(
-        &self,
-        turn: usize,
-        reply: Result<T, ClientError>,
-        away: &mut Option<ClientError>,
-    ) -> Result<Option<T>, ClientError> {
-        match reply {
-            Err(error @ ClientError::Unreachable { .. }) => {
-                *away = Some(error);
-                Ok(None)
-            }
-            // Only its caller can decide to repeat the request.
-            Err(lost) => {
-                self.turn_from(turn);
-                Err(lost)
-            }
-            Ok(reply) => {
-                self.current.store(turn % self.connections.len(), Ordering::Relaxed);
-                Ok(Some(reply))
-            }
-        }
     }
 
     /// Makes the next daemon the current one.
@@ -179,10 +153,8 @@ impl Transport {
         connection.map(|connection| connection.server.to_string()).unwrap_or_default()
     }
 
-    pub(super) fn read<T: serde::de::DeserializeOwned>(
-        &self,
-        reply: Value,
-    ) -> Result<T, ClientError> {
+    fn read<T: DeserializeOwned>(&self, text: &str) -> Result<T, ClientError> {
+        let reply: Value = serde_json::from_str(text).map_err(|error| self.unreadable(error))?;
         // serde would read a JSON array as a struct by position, so an array could supply any
         // field.
         if !reply.is_object() {
@@ -195,10 +167,6 @@ impl Transport {
         ClientError::Unreadable { server: self.server(), why: why.to_string() }
     }
 }
-fn no_daemon() -> ClientError {
-    ClientError::SetUp("[client] url names no daemon".into())
-}
-
 /// The daemon gave no answer. None of these errors ever permits a call.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {

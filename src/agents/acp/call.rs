@@ -1,10 +1,9 @@
 //! A tool call of the protocol as a call of ours.
 
-use crate::acp::AcpMessage;
+use crate::{acp::AcpMessage, latest::Latest};
 use countersign_domain::call::{Accepts, Call};
 use countersign_policy::{argument_names, tools};
 use serde_json::{Map, Value, json};
-use std::collections::VecDeque;
 
 /// The call that a permission request is about, without its agent and session.
 pub(super) struct AcpCall {
@@ -114,14 +113,12 @@ fn add_locations(args: &mut Map<String, Value>, tool: &str, fields: &Map<String,
 
 // A permission request may name its call and leave out what updates have told of it before.
 
-/// How many calls are remembered.
-const MOST: usize = 64;
 /// The largest call that is remembered, in bytes.
 const LARGEST: usize = 1 << 20;
 
 /// The latest calls.
 #[derive(Debug, Default)]
-pub(super) struct ToolCalls(VecDeque<(CallName, Map<String, Value>)>);
+pub(super) struct ToolCalls(Latest<CallName, Map<String, Value>>);
 
 /// The session and the id of a call.
 type CallName = (String, String);
@@ -139,11 +136,7 @@ impl ToolCalls {
         fields.remove("sessionUpdate");
         let Some(name) = name(session, &fields) else { return };
         let whole = self.whole(&name, fields);
-        self.0.retain(|(known, _)| *known != name);
-        self.0.push_back((name, whole));
-        if self.0.len() > MOST {
-            self.0.pop_front();
-        }
+        self.0.note(name, whole);
     }
 
     /// The call of a permission request, with what was told of it before.
@@ -156,8 +149,7 @@ impl ToolCalls {
 
     /// These fields over those that are known.
     fn whole(&self, name: &CallName, fields: Map<String, Value>) -> Map<String, Value> {
-        let known = self.0.iter().find(|(known, _)| known == name);
-        let mut whole = known.map(|(_, known)| known.clone()).unwrap_or_default();
+        let mut whole = self.0.of(name).cloned().unwrap_or_default();
         whole.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
         whole
     }

@@ -1,6 +1,6 @@
 //! A request of Codex for a person, as a call, and the decision on it in Codex's words.
 
-use crate::{codex::frame::ServerRequest, hook_call::message};
+use crate::{codex::frame::ServerRequest, hook_call::message, latest::Latest};
 use countersign_client::{Decided, Ending};
 use countersign_domain::{
     Decision,
@@ -10,7 +10,7 @@ use countersign_domain::{
 use countersign_tokens::sha256_hex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
 /// The agent's name in its calls.
 pub(super) const NAME: &str = "codex";
@@ -340,42 +340,10 @@ pub(super) fn denial_of(method: &str) -> Option<Value> {
     })
 }
 
-/// How many are remembered.
-const MOST_CHANGES: usize = 64;
-
-/// The latest changes of files that Codex told, because a request to make them does not say which.
-#[derive(Debug, Default)]
-pub(super) struct FileChanges(VecDeque<ToldChange>);
-
-#[derive(Debug)]
-struct ToldChange {
-    thread: String,
-    item: String,
-    changes: Value,
-}
-
-impl FileChanges {
-    /// Takes note of what an item of a thread changes.
-    pub(super) fn note(&mut self, thread: String, item: String, changes: Value) {
-        self.0.retain(|told| !told.is_of(&thread, &item));
-        self.0.push_back(ToldChange { thread, item, changes });
-        if self.0.len() > MOST_CHANGES {
-            self.0.pop_front();
-        }
-    }
-
-    /// What an item changes.
-    // SECURITY: items of two threads may have one id.
-    pub(super) fn of(&self, thread: &str, item: &str) -> Option<&Value> {
-        self.0.iter().find(|told| told.is_of(thread, item)).map(|told| &told.changes)
-    }
-}
-
-impl ToldChange {
-    fn is_of(&self, thread: &str, item: &str) -> bool {
-        self.thread == thread && self.item == item
-    }
-}
+/// The changes of files that Codex told, by thread and item: a request to make them does not say
+/// which.
+// SECURITY: items of two threads may have one id.
+pub(super) type FileChanges = Latest<(String, String), Value>;
 
 #[cfg(test)]
 mod tests {

@@ -357,22 +357,22 @@ impl Reviews {
 
     /// Ends those that nobody can see any more. The frames to send.
     pub(super) fn end(&mut self, which: impl Fn(&Review) -> bool) -> Vec<Value> {
-        let gone = |it: &&Blocked| which(&it.kept.review);
-        let ids: Vec<_> =
-            self.blocked.iter().filter(|(_, it)| gone(it)).map(|(id, _)| id.clone()).collect();
-        ids.iter().flat_map(|id| self.over(id)).collect()
+        self.over_where(|it| which(&it.kept.review))
     }
 
     /// Sets the reviewer back where no retry came, and where that is not known to be done. The
     /// frames to send.
     pub(super) fn tick(&mut self) -> Vec<Value> {
-        let late = |it: &Blocked| match it.state {
+        self.over_where(|it| match it.state {
             State::Over => true,
             State::Awaited(since) => since.elapsed() > RETRY,
             State::Asked(_) | State::Lowering | State::Telling => false,
-        };
-        let ids: Vec<_> =
-            self.blocked.iter().filter(|(_, it)| late(it)).map(|(id, _)| id.clone()).collect();
+        })
+    }
+
+    fn over_where(&mut self, which: impl Fn(&Blocked) -> bool) -> Vec<Value> {
+        let over = self.blocked.iter().filter(|(_, it)| which(it));
+        let ids: Vec<_> = over.map(|(id, _)| id.clone()).collect();
         ids.iter().flat_map(|id| self.over(id)).collect()
     }
 

@@ -140,7 +140,7 @@ impl CodexRun {
         let mut steps = Vec::new();
         for (item, changes) in told.changes {
             steps.extend(self.changed(&told.id, &item, &changes));
-            self.changes.note(told.id.clone(), item, changes);
+            self.changes.note((told.id.clone(), item), changes);
         }
         let is_ours = self.origin.session.is_empty() && told.cwd.is_some();
         if is_ours {
@@ -276,7 +276,9 @@ impl CodexRun {
 
     fn read(&self, asked: &ServerRequest) -> Option<RunRequest> {
         let thread = asked.thread()?.to_owned();
-        let changes = asked.item().and_then(|item| self.changes.of(&thread, item));
+        let item = asked.item().map(str::to_owned);
+        let of_item = |item: &String| self.changes.of(&(thread.clone(), item.clone()));
+        let changes = item.as_ref().and_then(of_item);
         let CallOrigin { session, host, cwd, .. } = &self.origin;
         let (host, cwd) = (host.as_deref(), cwd.as_deref());
         let mut request = CodexRequest::of(asked, RequestContext { cwd, changes, host })?;
@@ -284,7 +286,6 @@ impl CodexRun {
             request.call.session.clone_from(session);
             request.call.meta = Some(json!({ "agent_id": thread }));
         }
-        let item = asked.item().map(str::to_owned);
         Some(RunRequest { id: asked.id.clone(), thread, item, request })
     }
 
@@ -915,7 +916,7 @@ mod tests {
             told["params"]["item"]["id"] = json!(item.to_string());
             hear(&mut run, &told);
         }
-        assert_eq!((run.changes.of(MAIN, "0"), run.waiting.open.len()), (None, 256));
+        assert_eq!((run.changes.of(&(MAIN.into(), "0".into())), run.waiting.open.len()), (None, 256));
     }
 
     #[test]

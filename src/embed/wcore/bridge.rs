@@ -165,14 +165,10 @@ impl ApprovalBridge {
 
     fn cancel_where(&self, over: impl Fn(&PendingRequest) -> bool, cause: CancelCause) -> usize {
         let mut state = self.state();
-        // Collected first, because `take` changes the map.
-        let secrets: Vec<String> = state
-            .by_secret
-            .iter()
-            .filter(|(_, pending)| over(pending))
-            .map(|(secret, _)| secret.clone())
-            .collect();
-        let cancelled: Vec<PendingRequest> = secrets.iter().filter_map(|s| state.take(s)).collect();
+        let BridgeState { by_secret, newest } = &mut *state;
+        let cancelled: Vec<_> =
+            by_secret.extract_if(|_, pending| over(pending)).map(|(_, pending)| pending).collect();
+        newest.retain(|_, secret| by_secret.contains_key(secret));
         drop(state);
         let count = cancelled.len();
         for pending in cancelled {
