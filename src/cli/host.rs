@@ -178,7 +178,7 @@ impl<S: HostedSession> EngineHost<'_, S> {
                 input = self.pipes.next() => match input {
                     Some(input) => {
                         last_line = Instant::now();
-                        self.take(&input);
+                        self.take(input);
                     }
                     None => break HostEnd::Silent,
                 },
@@ -249,28 +249,26 @@ impl<S: HostedSession> EngineHost<'_, S> {
         self.act(todo);
     }
 
-    fn take(&mut self, input: &PipeInput) {
-        match input {
+    fn take(&mut self, input: PipeInput) {
+        let todo = match input {
             PipeInput::Inner(line) => {
-                let (passes, todo) = self.session.engine_line(line);
+                let (passes, todo) = self.session.engine_line(&line);
                 // Passed on before we act, so that the host sees a request before its answer.
                 if passes == Forward::On {
-                    self.pipes.to_outer(line.clone());
+                    self.pipes.to_outer(line);
                 }
-                self.act(todo);
+                todo
             }
             PipeInput::Outer(line) => {
-                let (passes, todo) = self.session.host_line(line);
+                let (passes, todo) = self.session.host_line(&line);
                 if passes == Forward::On {
-                    self.pipes.to_inner(line.clone());
+                    self.pipes.to_inner(line);
                 }
-                self.act(todo);
+                todo
             }
-            PipeInput::OuterEnded => {
-                let todo = self.session.host_ended();
-                self.act(todo);
-            }
-        }
+            PipeInput::OuterEnded => self.session.host_ended(),
+        };
+        self.act(todo);
     }
 
     /// Passes on what the engine wrote before it exited.

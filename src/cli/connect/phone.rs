@@ -3,7 +3,7 @@
 use super::setup::{ConfigChange, Setup};
 use crate::{
     cli::{
-        Context, Exit, Misused, files, grants,
+        Context, Exit, Misused, caller, files, good, grants,
         prompt::{self, confirmed},
         say, step,
     },
@@ -58,26 +58,22 @@ pub(super) async fn run(
         say::aside("Stopped. The config is as it was.");
         return Ok(Exit::Interrupted);
     };
-    let client = reloaded(context).await?;
-    receiving(&client, phone.name).await?;
+    let client = reloaded(context, phone.name).await?;
     let paired = paired(&setup.config()?, &phone);
     match paired.filter(|_| !options.group && !options.add) {
         Some(paired) => say::out(&paired)?,
         None => {
             if !pair(&mut setup, &client, (phone, &account), options, yes).await? {
-                say::out("Nobody was added. The bot's token stays in the config.")?;
-                return Ok(Exit::Good);
+                return say::out("Nobody was added. The bot's token stays in the config.").map(good);
             }
             // The account has other targets now, so the daemon connects anew.
-            reloaded(context).await?;
-            receiving(&client, phone.name).await?;
+            reloaded(context, phone.name).await?;
         }
     }
     if !options.no_test && !test_card_answered(context).await? {
         return Ok(Exit::Expired);
     }
-    say::out(&next())?;
-    Ok(Exit::Good)
+    say::out(&next()).map(good)
 }
 
 /// What is said where somebody can answer on this platform already.
@@ -592,21 +588,25 @@ const START: Duration = Duration::from_secs(600);
 /// How long the daemon may take to connect to the chat.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// A client of the daemon with the approver's token, once one runs with the config as it is now.
-async fn reloaded(context: &Context) -> Result<Client> {
+/// A client of the daemon with the approver's token, once one runs with the config as it is now and
+/// receives what people write on this platform.
+async fn reloaded(context: &Context, platform: &str) -> Result<Client> {
     let client = context.approver()?;
     reachable(&client).await?;
     match client.reload().await {
-        Ok(reply) if reply.restart.is_empty() => Ok(client),
-        Ok(reply) => {
-            say::aside(&say::literal(&reply.message));
-            Ok(client)
+        Ok(reply) if reply.restart.is_empty() => {}
+        Ok(reply) => say::aside(&say::literal(&reply.message)),
+        Err(error @ ClientError::Refused(_)) => {
+            return Err(anyhow::Error::from(error).context(
+                "the running daemon does not know the approver's token of this config; restart it",
+            ));
         }
-        Err(error @ ClientError::Refused(_)) => Err(anyhow::Error::from(error).context(
-            "the running daemon does not know the approver's token of this config; restart it",
-        )),
-        Err(error) => Err(anyhow::Error::from(error).context("the daemon did not reload")),
+        Err(error) => {
+            return Err(anyhow::Error::from(error).context("the daemon did not reload"));
+        }
     }
+    receiving(&client, platform).await?;
+    Ok(client)
 }
 
 /// Waits until the daemon receives what people write on this platform.
@@ -669,7 +669,7 @@ const YES: &str = "Yes, it works";
 // A question, because rules may allow or deny any call without asking.
 async fn test_card_answered(context: &Context) -> Result<bool> {
     let client = context.client()?;
-    let call = call()?;
+    let call = call();
     say::out("A test card is on its way. Press its button.")?;
     let decided = match client.submit(&call).await? {
         Submitted::Decided(decided) => *decided,
@@ -687,21 +687,16 @@ async fn test_card_answered(context: &Context) -> Result<bool> {
     })
 }
 
-fn call() -> Result<Call> {
-    let call = json!({
-        "agent": "countersign",
-        "session": "connect",
-        "host": gethostname::gethostname().to_string_lossy(),
-        "tool": "ask_user",
-        "args": {},
-        "reason": "This is a test: nothing depends on your answer.",
-        "expires_in_s": 600,
-    });
-    let mut call: Call = serde_json::from_value(call).map_err(|error| anyhow!(error))?;
+fn call() -> Call {
     let options = vec![Choice { label: YES.to_owned(), description: None, preview: None }];
     let question = QUESTION.to_owned();
-    call.questions.push(Question { question, header: None, multi_select: false, options });
-    Ok(call)
+    Call {
+        host: caller::host(),
+        reason: Some("This is a test: nothing depends on your answer.".to_owned()),
+        expires_in_s: Some(600),
+        questions: vec![Question { question, header: None, multi_select: false, options }],
+        ..Call::new("countersign", "connect", "ask_user", json!({}))
+    }
 }
 
 /// The code in half blocks, black on white whatever the terminal's colours are; `None` for a link

@@ -1,6 +1,6 @@
 //! Checks on this machine: files, store, daemon, approvers, chats.
 
-use super::{DoctorCheck, Repair, fail, ok, warn};
+use super::{CheckState, DoctorCheck, Repair, fail, ok, warn};
 use crate::{
     cli::{Context, say, status},
     config::{ChatAccount, ClientSettings, Config, Server},
@@ -310,17 +310,15 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
         Ok(bot) => ok(name, format!("the token {} is {bot}'s", chat.secret().hint())),
         // Targets cannot be checked with a token that does not work.
         Err(error) => {
-            let fix =
-                fix_of(&error, format!("set [{name}] {key}, or run `countersign connect {name}`"));
-            return vec![fail(name, error.to_string(), fix)];
+            let config = format!("set [{name}] {key}, or run `countersign connect {name}`");
+            return vec![refused(CheckState::Fail, name, &error, config)];
         }
     }];
     for target in &chat.targets {
         findings.push(match chat.platform.check_target(&chat.settings, target).await {
             Ok(found) => ok(name, format!("cards reach {found} ({})", target.0)),
             Err(error) => {
-                let fix = fix_of(&error, format!("edit [{name}] targets"));
-                fail(name, error.to_string(), fix)
+                refused(CheckState::Fail, name, &error, format!("edit [{name}] targets"))
             }
         });
         if chat.thread_idle(target).is_none() {
@@ -329,8 +327,8 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
         findings.push(match chat.platform.check_threads(&chat.settings, target).await {
             Ok(()) => ok(name, format!("each session gets a thread there ({})", target.0)),
             Err(error) => {
-                let fix = fix_of(&error, format!("or remove `per_session` from [{name}] targets"));
-                warn(name, error.to_string(), fix)
+                let config = format!("or remove `per_session` from [{name}] targets");
+                refused(CheckState::Warn, name, &error, config)
             }
         });
     }
@@ -338,9 +336,8 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
         findings.push(match chat.platform.check_target(&chat.settings, target).await {
             Ok(found) => ok(name, format!("routes reach {found} ({})", target.0)),
             Err(error) => {
-                let fix =
-                    fix_of(&error, "this person writes to the bot once, in private".to_owned());
-                warn(name, error.to_string(), fix)
+                let config = "this person writes to the bot once, in private".to_owned();
+                refused(CheckState::Warn, name, &error, config)
             }
         });
     }
@@ -351,16 +348,17 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
     findings
 }
 
-/// What to do about a failed check: `config` where the platform itself refused.
+/// A check that failed, to be fixed by `config` where the platform itself refused.
 // A platform that cannot be reached says nothing of the token or the targets.
-fn fix_of(error: &CheckError, config: String) -> String {
-    match error {
+fn refused(state: CheckState, name: &str, error: &CheckError, config: String) -> DoctorCheck {
+    let fix = match error {
         CheckError::WrongToken(_) | CheckError::Other(_) => config,
         CheckError::Unreachable(_) => {
             "look at this machine's network and proxy; the config may be right".to_owned()
         }
         CheckError::RateLimited(_) => "run it again later; the config may be right".to_owned(),
-    }
+    };
+    DoctorCheck { state, fix: Some(fix), ..ok(name, error.to_string()) }
 }
 
 fn left_out(name: &str) -> DoctorCheck {
