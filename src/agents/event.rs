@@ -6,7 +6,7 @@ use countersign_domain::{call::Call, wire::AskView};
 use serde_json::Value;
 use std::{fmt, time::Duration};
 
-/// The event that started a hook. `R` is the agent's own permission request.
+/// The event that started a hook.
 #[derive(Debug)]
 pub enum HookEvent {
     /// The agent wants permission, or asks questions.
@@ -41,13 +41,9 @@ pub enum HookEvent {
     },
     /// An event that needs no action.
     Notice,
-    /// An event that asks for a decision and cannot be decided here.
-    Misplaced {
-        /// The event's name at the agent.
-        event: String,
-        /// The message for the model and the person at the terminal.
-        message: String,
-    },
+    /// An event that asks for a decision and cannot be decided here; the message for the model and
+    /// the person at the terminal.
+    Misplaced(String),
 }
 
 /// A permission request of an agent.
@@ -165,7 +161,7 @@ impl HookEvent {
             Self::Stopped { session } => {
                 ours(ask, session) && !of_subagent(ask) && ask.call.appeal.is_none()
             }
-            Self::Wants(_) | Self::Ended { .. } | Self::Notice | Self::Misplaced { .. } => false,
+            Self::Wants(_) | Self::Ended { .. } | Self::Notice | Self::Misplaced(_) => false,
         };
         let most = if matches!(self, Self::Ran { .. }) { 1 } else { asks.len() };
         asks.iter().filter(closed).take(most).map(|ask| ask.id.as_str()).collect()

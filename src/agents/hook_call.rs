@@ -204,5 +204,5 @@ pub(super) fn misplaced(event: &str, option: &str, agent: &str, belongs: &str) -
          under {belongs}: `countersign connect {agent}{option}` puts it there.",
         excerpt(event)
     );
-    HookEvent::Misplaced { event: event.to_owned(), message }
+    HookEvent::Misplaced(message)
 }

@@ -81,7 +81,7 @@ impl JsonSettings {
         if self.hooks_in(&self.parse(&connected)?).len() == self.wanted(entries).len() {
             Ok([mark, &connected].concat())
         } else {
-            Err(format!("`hooks`, or an event in it, is there twice; {}", self.fix()))
+            Err("`hooks`, or an event in it, is there twice; fix it first".to_owned())
         }
     }
 
@@ -155,7 +155,7 @@ impl JsonSettings {
         let root = tree(text)?;
         let settings = root.object_value_or_set();
         let wrong = |what: &str| {
-            format!("`{what}` is not valid in the settings of {}; {}", self.title, self.fix())
+            format!("`{what}` is not valid in the settings of {}; fix it first", self.title)
         };
         let hooks = settings.object_value_or_create("hooks").ok_or_else(|| wrong("hooks"))?;
         for (event, group) in groups {
@@ -163,10 +163,6 @@ impl JsonSettings {
             there.ok_or_else(|| wrong(&format!("hooks.{event}")))?.append(input(group));
         }
         Ok(ending(text, root.to_string()))
-    }
-
-    fn fix(self) -> &'static str {
-        "fix it first"
     }
 
     fn wanted(self, entries: &[HookEntry]) -> Vec<(String, Value)> {
@@ -264,7 +260,8 @@ impl JsonSettings {
         }
         let settings = match self.comments {
             Comments::Refused => strict(text)?,
-            Comments::Read => commented(text)?,
+            Comments::Read => parse_to_serde_value(text, &ParseOptions::default())
+                .map_err(|error| error.to_string())?,
         };
         match settings {
             Value::Object(_) => Ok(settings),
@@ -287,11 +284,6 @@ fn command(handler: &Value) -> Option<&str> {
 }
 
 // JSON as text: parsed with and without comments, and as a tree that keeps its form.
-
-/// Parses JSON with comments.
-fn commented(text: &str) -> Result<Value, String> {
-    parse_to_serde_value(text, &ParseOptions::default()).map_err(|error| error.to_string())
-}
 
 /// Parses JSON.
 fn strict(text: &str) -> Result<Value, String> {

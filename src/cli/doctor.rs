@@ -3,7 +3,7 @@
 mod agents;
 mod local;
 
-pub(super) use agents::{start_of, unseen};
+pub(super) use agents::{installed, start_of, unseen};
 
 use super::{
     Context, Exit, connect,

@@ -173,7 +173,7 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     }
     let input = stdin()?;
     let event = agent.decode(&input, args.mode()).map_err(Error::msg)?;
-    if let HookEvent::Misplaced { message, .. } = event {
+    if let HookEvent::Misplaced(message) = event {
         return Ok(HookReply::Block(message));
     }
     // Loaded after the event is decoded: a broken config must not keep a misplaced event from being
@@ -304,7 +304,7 @@ async fn report(settings: &ClientSettings, args: &HookArgs, event: &HookEvent) -
         }
         HookEvent::Overtaken { .. } => overtaken::answer(&client, agent.name(), event).await?,
         HookEvent::Ended { session } => client.end_session(agent.name(), session).await?,
-        HookEvent::Wants(_) | HookEvent::Notice | HookEvent::Misplaced { .. } => {
+        HookEvent::Wants(_) | HookEvent::Notice | HookEvent::Misplaced(_) => {
             if args.verbose {
                 say::aside("this event decides nothing, and nothing is done about it");
             }

@@ -155,11 +155,8 @@ impl Reader {
     /// Shows events until the stream ends.
     async fn read(&mut self) -> Result<()> {
         let LogArgs { follow, limit, all, .. } = self.args;
-        let mut events = if all || !self.args.kind.is_empty() {
-            self.client.all_events(self.last, limit, follow).await?
-        } else {
-            self.client.events(self.last, limit, follow).await?
-        };
+        let all = all || !self.args.kind.is_empty();
+        let mut events = self.client.events(self.last, limit, follow, all).await?;
         while let Some(happened) = events.next().await? {
             self.last = happened.resume.or(self.last);
             if self.known.insert(happened.event.id) && self.wants(&happened) {

@@ -1,6 +1,6 @@
 //! `countersign` without a command: says how far it is set up on this machine, and what to do next.
 
-use super::{Context, VERSION, program, say, step};
+use super::{Context, VERSION, doctor::installed, program, say, step};
 use crate::{
     config::{ClientSettings, Config, Server},
     platforms::guided,
@@ -9,7 +9,7 @@ use anyhow::Result;
 use countersign_agents::{AGENTS, HookAgent};
 use countersign_client::Client;
 use countersign_domain::wire::ReadyReply;
-use std::{fs, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 pub(super) async fn run(context: &Context) -> Result<()> {
     let installed = Installed::look(context).await?;
@@ -117,7 +117,7 @@ impl Installed {
         };
         let agents = AGENTS.iter().copied();
         let (connected, rest): (Vec<&'static dyn HookAgent>, Vec<_>) =
-            agents.partition(|agent| has_hooks(*agent));
+            agents.partition(|agent| matches!(installed(*agent), Ok(Some(_))));
         let found = rest.into_iter().filter(|agent| agent.detect()).collect();
         Ok(Self { config, daemon, connected, found })
     }
@@ -149,10 +149,6 @@ pub(super) async fn ready(config: &Config) -> Option<ReadyReply> {
     client.ok()?.ready().await.ok()
 }
 
-fn has_hooks(agent: &dyn HookAgent) -> bool {
-    let text = agent.settings_file().ok().and_then(|file| fs::read_to_string(file).ok());
-    text.is_some_and(|text| matches!(agent.installed(&text), Ok(Some(_))))
-}
 
 #[cfg(test)]
 mod tests {

@@ -99,10 +99,10 @@ fn decide(
     config: &Config,
     call: &Call,
 ) -> Result<(countersign_policy::Call, Decision)> {
-    let loaded = policy::load_rules(context)?;
+    let loaded = policy::load_named(context, None)?;
     let guardrail = daemon::guardrail(config, &daemon::rules_path(config));
     let grants = Rules::default();
-    let layers = Layers::new(&loaded, &grants, &guardrail, clock::now_ms());
+    let layers = Layers::new(&loaded.rules, &grants, &guardrail, clock::now_ms());
     let mut facts = call.for_policy(policy::home().as_deref());
     let links = links::look(&countersign_policy::lookups(&facts));
     countersign_policy::follow(&mut facts, links);

@@ -15,11 +15,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The rules that the daemon uses, as far as a file has them.
-pub(super) fn load_rules(context: &Context) -> Result<countersign_policy::Rules> {
-    Ok(load_named(context, None)?.rules)
-}
-
 #[derive(Debug, clap::Args)]
 pub(super) struct PolicyArgs {
     #[command(subcommand)]
@@ -210,13 +205,13 @@ impl ModeWord {
 }
 
 /// Rules with their name for messages.
-struct NamedRules {
+pub(super) struct NamedRules {
     name: String,
-    rules: Rules,
+    pub(super) rules: Rules,
 }
 
 /// Loads the named file, or the one that the daemon uses, or the built-in rules.
-fn load_named(context: &Context, named: Option<&Path>) -> Result<NamedRules> {
+pub(super) fn load_named(context: &Context, named: Option<&Path>) -> Result<NamedRules> {
     let (name, text) = match named {
         Some(file) => (file.display().to_string(), rules_text(file)?),
         None => {

@@ -114,7 +114,7 @@ async fn read(client: &Client, state: &mut WatchState) -> Result<()> {
 /// Tells of every change at the daemon, until the screen is gone.
 async fn follow(client: Client, tell: mpsc::Sender<WatchEvent>) {
     loop {
-        let lost = match client.events(None, 0, true).await {
+        let lost = match client.events(None, 0, true, false).await {
             // What happened before the stream began.
             Ok(mut events) => match tell.send(WatchEvent::News).await {
                 Ok(()) => loop {

@@ -71,7 +71,7 @@ impl Client {
     }
 
     /// The events after one, or the latest so many; with `follow` those that happen from then on,
-    /// too.
+    /// too, and with `all` those that only the log shows.
     ///
     /// # Errors
     /// [`ClientError`]; [`ClientError::Refused`] where neither the daemon's socket nor TLS proves
@@ -81,8 +81,17 @@ impl Client {
         after: Option<i64>,
         latest: u32,
         follow: bool,
+        all: bool,
     ) -> Result<Events, ClientError> {
-        self.stream(after, latest, vec![("follow", follow.to_string())]).await
+        let mut query = vec![("follow", follow.to_string())];
+        if all {
+            query.push(("all", true.to_string()));
+        }
+        if after.is_none() {
+            query.push(("last", latest.to_string()));
+        }
+        let reply = self.transport.stream(&["v1", "events"], &query, after).await?;
+        Ok(Events::new(self.transport.clone(), reply))
     }
 
     /// Changes the key that signs the log.
@@ -91,32 +100,5 @@ impl Client {
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn change_log_key(&self, change: LogKeyChange) -> Result<LogKeyReply, ClientError> {
         self.post(&["v1", "log", "key"], &[], &LogKeyRequest { change }, PATIENCE).await
-    }
-
-    /// The same with the events that only the log shows.
-    ///
-    /// # Errors
-    /// As for [`Self::events`].
-    pub async fn all_events(
-        &self,
-        after: Option<i64>,
-        latest: u32,
-        follow: bool,
-    ) -> Result<Events, ClientError> {
-        let query = vec![("follow", follow.to_string()), ("all", true.to_string())];
-        self.stream(after, latest, query).await
-    }
-
-    async fn stream(
-        &self,
-        after: Option<i64>,
-        latest: u32,
-        mut query: Vec<(&'static str, String)>,
-    ) -> Result<Events, ClientError> {
-        if after.is_none() {
-            query.push(("last", latest.to_string()));
-        }
-        let reply = self.transport.stream(&["v1", "events"], &query, after).await?;
-        Ok(Events::new(self.transport.clone(), reply))
     }
 }

@@ -20,6 +20,8 @@ const AHEAD: &str = "--ahead";
 /// terminal while a person thinks about it. Of both hooks one ends at once.
 const BLOCKED: &str = "PermissionDenied";
 const WAKE: &str = "--wake";
+/// What Claude Code shows while a hook waits.
+const WAITING: &str = "Waiting for countersign";
 /// The modes whose option is part of a hook's command.
 const CHOSEN: [HookMode; 4] =
     [HookMode::EveryCall, HookMode::RuledCalls, HookMode::Blocks, HookMode::Dialogs];
@@ -52,12 +54,20 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
     let of_dialogs = mode.option().filter(|_| mode == HookMode::Dialogs);
     let told = EVENTS.map(|event| match event {
         "PermissionRequest" if mode == HookMode::Blocks => entry(event, vec![quick(&ahead)]),
-        "PermissionRequest" => entry(event, vec![handler(event, &with(&[of_dialogs]))]),
-        _ => entry(event, vec![handler(event, command)]),
+        "PermissionRequest" => {
+            let waits = json!({"timeout": A_DAY_S, "statusMessage": WAITING});
+            entry(event, vec![handler(&with(&[of_dialogs]), &waits)])
+        }
+        // `async`: these events only inform, and Claude must not wait for them.
+        _ => entry(event, vec![handler(command, &json!({"async": true}))]),
     });
     let mut entries = Vec::from(told);
-    let blocked = [appeals(&with(&[of_blocks])), wakes(&with(&[of_blocks, Some(WAKE)]))];
-    entries.push(entry(BLOCKED, blocked.to_vec()));
+    let asking = "Asking countersign about what auto mode blocked";
+    let waits = json!({"timeout": A_DAY_S, "statusMessage": asking});
+    let wakes = json!({"timeout": A_DAY_S, "async": true, "asyncRewake": true});
+    let waiting = handler(&with(&[of_blocks]), &waits);
+    let waking = handler(&with(&[of_blocks, Some(WAKE)]), &wakes);
+    entries.push(entry(BLOCKED, vec![waiting, waking]));
     let before = if mode.is_gate() { gate(&with(&[mode.option()])) } else { quick(&ahead) };
     entries.push(entry(GATE, vec![before]));
     let connected = SETTINGS.connect(text, &entries)?;
@@ -133,52 +143,23 @@ pub fn others(text: &str) -> Vec<String> {
     SETTINGS.others(text, EVENTS[0])
 }
 
-fn handler(event: &str, command: &str) -> Value {
-    match event {
-        "PermissionRequest" => json!({
-            "type": "command",
-            "command": command,
-            "timeout": A_DAY_S,
-            "statusMessage": "Waiting for countersign",
-        }),
-        // `async`: these events only inform, and Claude must not wait for them.
-        _ => json!({"type": "command", "command": command, "async": true}),
+/// A hook of ours, with these fields beside its command.
+fn handler(command: &str, fields: &Value) -> Value {
+    let mut handler = json!({"type": "command", "command": command});
+    if let (Some(all), Some(fields)) = (handler.as_object_mut(), fields.as_object()) {
+        all.extend(fields.clone());
     }
+    handler
 }
 
 fn gate(command: &str) -> Value {
-    json!({
-        "type": "command",
-        "command": command,
-        "timeout": A_DAY_S,
-        // Without it a call runs whose hook was killed or took too long.
-        "onFailure": "block",
-        "statusMessage": "Waiting for countersign",
-    })
+    // Without `onFailure` a call runs whose hook was killed or took too long.
+    handler(command, &json!({"timeout": A_DAY_S, "onFailure": "block", "statusMessage": WAITING}))
 }
 
 /// Ends at once: it only looks whether a person released this call.
 fn quick(command: &str) -> Value {
-    json!({"type": "command", "command": command, "timeout": 10})
-}
-
-fn appeals(command: &str) -> Value {
-    json!({
-        "type": "command",
-        "command": command,
-        "timeout": A_DAY_S,
-        "statusMessage": "Asking countersign about what auto mode blocked",
-    })
-}
-
-fn wakes(command: &str) -> Value {
-    json!({
-        "type": "command",
-        "command": command,
-        "timeout": A_DAY_S,
-        "async": true,
-        "asyncRewake": true,
-    })
+    handler(command, &json!({"timeout": 10}))
 }
 
 #[cfg(test)]

@@ -341,7 +341,8 @@ async fn end_hook(child: &mut Child) -> Result<()> {
     ended.map_err(|_| anyhow!("its hook does not end")).and_then(|it| Ok(it.map(drop)?))
 }
 
-fn installed(agent: &dyn HookAgent) -> Result<Option<Hooks>> {
+/// Our hooks in the agent's own settings of this user.
+pub(in crate::cli) fn installed(agent: &dyn HookAgent) -> Result<Option<Hooks>> {
     let file = agent.settings_file().map_err(anyhow::Error::msg)?;
     let text = fs::read_to_string(&file).unwrap_or_default();
     agent.installed(&text).map_err(|why| anyhow!("{}:{why}", file.display()))
