@@ -32,9 +32,7 @@ pub use agent::{
     AgentStart, AgentTitle, Attendance, HookAgent, HookFile, HookLimit, HookMode, Hooks, Overdue,
     Retry, RetryStep,
 };
-pub use claude_code::{
-    ClaudeCode, ControlEnd, ControlSession, claude_gated,
-};
+pub use claude_code::{ClaudeCode, ControlEnd, ControlSession, claude_gated};
 use cline::CLINE;
 use codex::Codex;
 pub use codex::{CodexOutput, CodexRun, CodexWatch};

@@ -56,11 +56,7 @@ impl<R> Waiting<R> {
     }
 
     /// Takes requests back; returns what cancels their calls.
-    pub(crate) fn take_back(
-        &mut self,
-        which: impl Fn(&R) -> bool,
-        why: CancelReason,
-    ) -> Vec<Step> {
+    pub(crate) fn take_back(&mut self, which: impl Fn(&R) -> bool, why: CancelReason) -> Vec<Step> {
         let taken = self.open.extract_if(|_, request| which(request));
         taken.map(|(key, _)| Step::Cancel { key, why }).collect()
     }

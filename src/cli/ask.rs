@@ -7,7 +7,9 @@ use super::{
     caller::{Caller, GivenCall},
     lines::{LineWriter, of_stdin},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
-    say, signals::Signals, when,
+    say,
+    signals::Signals,
+    when,
 };
 use anyhow::Result;
 use countersign_client::{Client, Decided, Ending, Submitted};

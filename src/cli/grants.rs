@@ -47,9 +47,7 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<()> {
             let gone = context.approver()?.revoke(&grant).await?;
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))
         }
-        Some(GrantsCommand::Export) => {
-            say::out(&exported(&context.reader()?.grants().await?)?)
-        }
+        Some(GrantsCommand::Export) => say::out(&exported(&context.reader()?.grants().await?)?),
         None => {
             let mut grants = context.reader()?.grants().await?;
             grants.retain(|grant| args.scope.is_none_or(|scope| grant.scope == scope));

@@ -8,12 +8,12 @@ mod early_signals;
 mod overtaken;
 
 use super::{
-    Context, Exit,
-    caller, connect,
+    Context, Exit, caller, connect,
     connect::Gate,
     park::{self, Parking, ResumedCall},
-    say, wait, when,
+    say,
     signals::Signals,
+    wait, when,
 };
 use anyhow::{Context as _, Error, Result, anyhow};
 use countersign_agents::{

@@ -2,14 +2,14 @@
 //! asks.
 
 use super::{
-    Context, Exit,
-    caller,
+    Context, Exit, caller,
     lines::{PipeInput, Pipes, of_stdin, queued},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
     park::{self, ParkingHost, Start, WhileParked},
     run::command,
-    say, when,
+    say,
     signals::Signals,
+    when,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::{

@@ -4,8 +4,7 @@
 //! FAIL-CLOSED: every tool call gets a reply, and only the daemon's decision makes it an approval.
 
 use super::{
-    Context, Exit,
-    caller, host,
+    Context, Exit, caller, host,
     lines::{LineWriter, of_stdin},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
     signals::Signals,
@@ -27,7 +26,6 @@ const CONNECT: Duration = Duration::from_secs(2);
 
 /// The time between two notifications that a call still waits. Clients give up after a minute.
 const PROGRESS: Duration = Duration::from_secs(10);
-
 
 /// The session of Claude Code, which it tells the MCP servers that it starts.
 const CLAUDE_SESSION: &str = "CLAUDE_CODE_SESSION_ID";

@@ -149,7 +149,6 @@ pub(super) async fn ready(config: &Config) -> Option<ReadyReply> {
     client.ok()?.ready().await.ok()
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,7 @@
 //! environment, which a project can change: at a terminal a call that is put off runs.
 
 use super::{
-    Context, Exit,
-    caller, connect, host,
+    Context, Exit, caller, connect, host,
     lines::queued,
     open_calls::{OpenCalls, WithoutDaemon},
     say,
@@ -96,11 +95,7 @@ pub(super) struct ParkingHost<'a> {
 
 impl ParkingHost<'_> {
     /// Runs it to its end, or until it is parked and left.
-    pub(super) async fn serve(
-        &self,
-        mut start: Start,
-        signals: &mut Signals,
-    ) -> Result<Exit> {
+    pub(super) async fn serve(&self, mut start: Start, signals: &mut Signals) -> Result<Exit> {
         loop {
             let (lines, resumed) = match start {
                 Start::Prompt(text) => (queued(&[host::message(&text)]), None),

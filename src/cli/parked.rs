@@ -1,12 +1,11 @@
 //! `countersign parked`: runs that wait without a process, and how they go on.
 
 use super::{
-    Context, Exit,
-    caller, complete, good,
+    Context, Exit, caller, complete, good,
     park::{self, NotOurs, ParkingHost, ResumedCall, Start, WhileParked},
     say::{self, Cell},
-    when::when,
     signals::Signals,
+    when::when,
 };
 use anyhow::{Context as _, Result, bail};
 use countersign_bridge::card::terminal;

@@ -2,7 +2,9 @@
 //! and what people sign in to the inbox with.
 
 use super::{
-    Context, caller::{self, GivenCall}, complete, policy,
+    Context,
+    caller::{self, GivenCall},
+    complete, policy,
     say::{self, Cell, Colour},
     when::{when, when_in_full},
 };

@@ -6,7 +6,9 @@ use super::{
     asking::{self, CardShown},
     caller::{self, Caller},
     context::APPROVER_TOKEN,
-    say, signals::Signals, wait,
+    say,
+    signals::Signals,
+    wait,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_client::{Client, Ending};

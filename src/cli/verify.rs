@@ -1,7 +1,12 @@
 //! `countersign verify TOKEN -- CMD`: checks that a person approved exactly this command, and that
 //! it runs once.
 
-use super::{Context, Exit, caller::{self, GivenCall}, log::proof::public_key, say};
+use super::{
+    Context, Exit,
+    caller::{self, GivenCall},
+    log::proof::public_key,
+    say,
+};
 use anyhow::{Context as _, Result, bail};
 use countersign_client::ClientError;
 use countersign_domain::log::{ExecutionToken, RefusedToken};

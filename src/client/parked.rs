@@ -4,9 +4,7 @@ use crate::{Client, ClientError, Decided, HELD, OUTAGE, PATIENCE, Submitted, sub
 use countersign_domain::{
     call::Call,
     parked::ParkedRun,
-    wire::{
-        CallReply, ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply,
-    },
+    wire::{CallReply, ParkReply, ParkedPage, ParkedView, ProcessEnded, ResumeRunReply},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;

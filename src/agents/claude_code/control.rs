@@ -235,7 +235,9 @@ impl HostedSession for ControlSession {
             Err(why) => denial(&format!("countersign could not decide: {why}")),
         };
         // Leaving the plan mode leads to a mode that Claude Code does not always tell.
-        if prompt.tool() == PLAN && reply.get("behavior").is_some_and(|behavior| behavior == "allow") {
+        if prompt.tool() == PLAN
+            && reply.get("behavior").is_some_and(|behavior| behavior == "allow")
+        {
             self.mode = None;
         }
         self.answered.insert(request.to_string(), key.to_owned());

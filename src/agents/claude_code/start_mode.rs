@@ -116,9 +116,8 @@ fn mode(sources: &[Source], around: &Surroundings) -> (String, String) {
 /// What a mode means: who decides, and what to do.
 fn says(mode: &str, why: &str, hooks: HookMode, settings: &str) -> AgentStart {
     const GATE: &str = "`countersign connect claude-code --gate` brings every call here.";
-    let (name, decides, advice, unseen) = match (mode, hooks) {
+    let (decides, advice, unseen) = match (mode, hooks) {
         ("auto", HookMode::Prompts) => (
-            "auto mode",
             "There a classifier decides instead of a person: what it approves runs without coming \
              here, in plan mode too. What it blocks, questions and plans come here.",
             format!(
@@ -128,20 +127,17 @@ fn says(mode: &str, why: &str, hooks: HookMode, settings: &str) -> AgentStart {
             true,
         ),
         ("dontAsk", HookMode::Dialogs) => (
-            named(mode),
             "Its own rule asks for every call, so this mode denies every call.",
             "Choose another mode, or `countersign connect claude-code --gate`.".to_owned(),
             false,
         ),
         (_, HookMode::Dialogs) => (
-            named(mode),
             "Every call is a dialog of Claude's in every mode, and an answer here answers it, \
              whatever its classifier says.",
             String::new(),
             false,
         ),
         ("auto", HookMode::EveryCall) => (
-            "auto mode",
             "Every call comes here first, and a denial holds. An approval goes before its classifier; \
              on protected paths (`.git/hooks`, `.claude`) the classifier can still block.",
             "With `countersign connect claude-code --gate=dialog` every approval counts, at the price \
@@ -150,57 +146,49 @@ fn says(mode: &str, why: &str, hooks: HookMode, settings: &str) -> AgentStart {
             false,
         ),
         ("auto", HookMode::RuledCalls) => (
-            "auto mode",
             "What your rules ask for or deny is decided here first; its classifier decides the rest, \
              and what that blocks comes here.",
             String::new(),
             false,
         ),
         ("auto", HookMode::Blocks) => (
-            "auto mode",
             "There a classifier decides instead of a person; what it blocks comes here, and nothing \
              else.",
             String::new(),
             false,
         ),
         (_, HookMode::RuledCalls) => (
-            named(mode),
             "What your rules ask for or deny is decided here first; the rest is as in this mode.",
             String::new(),
             false,
         ),
         (_, HookMode::Blocks) => (
-            named(mode),
             "Nothing comes here: only auto mode has a judge whose blocks could.",
             "`countersign connect claude-code` brings its prompts here.".to_owned(),
             true,
         ),
         (_, HookMode::EveryCall) => (
-            named(mode),
             "Every call comes here first, in this and every other mode.",
             String::new(),
             false,
         ),
         ("default" | "dontAsk", HookMode::Prompts) => (
-            named(mode),
             "What its permissions do not settle comes here, and the first answer counts.",
             format!("A session in auto mode is decided by a classifier: {GATE}"),
             false,
         ),
         ("plan", HookMode::Prompts) => (
-            named(mode),
             "There a write that a classifier approves runs without coming here.",
             GATE.to_owned(),
             true,
         ),
         (_, HookMode::Prompts) => (
-            named(mode),
             "There it runs by itself what this mode lets it, without coming here.",
             GATE.to_owned(),
             true,
         ),
     };
-    AgentStart { mode: format!("starts in {name} ({why})"), decides, advice, unseen }
+    AgentStart { mode: format!("starts in {} ({why})", named(mode)), decides, advice, unseen }
 }
 
 fn named(mode: &str) -> &'static str {

@@ -224,11 +224,7 @@ impl HostedSession for CodexRun {
     }
 
     fn ends(&self) -> SessionEnd {
-        if self.origin.session.is_empty() {
-            SessionEnd::Elsewhere
-        } else {
-            SessionEnd::WithProgram
-        }
+        if self.origin.session.is_empty() { SessionEnd::Elsewhere } else { SessionEnd::WithProgram }
     }
 
     fn input(&self) -> EngineInput {
@@ -916,7 +912,10 @@ mod tests {
             told["params"]["item"]["id"] = json!(item.to_string());
             hear(&mut run, &told);
         }
-        assert_eq!((run.changes.of(&(MAIN.into(), "0".into())), run.waiting.open.len()), (None, 256));
+        assert_eq!(
+            (run.changes.of(&(MAIN.into(), "0".into())), run.waiting.open.len()),
+            (None, 256)
+        );
     }
 
     #[test]

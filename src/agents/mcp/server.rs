@@ -263,10 +263,7 @@ pub(super) struct HumanQuestion {
 #[serde(untagged)]
 enum HumanOption {
     Label(String),
-    Described {
-        label: String,
-        description: Option<String>,
-    },
+    Described { label: String, description: Option<String> },
 }
 
 impl HumanQuestion {

@@ -64,7 +64,8 @@ pub(super) async fn run(
         Some(paired) => say::out(&paired)?,
         None => {
             if !pair(&mut setup, &client, (phone, &account), options, yes).await? {
-                return say::out("Nobody was added. The bot's token stays in the config.").map(good);
+                return say::out("Nobody was added. The bot's token stays in the config.")
+                    .map(good);
             }
             // The account has other targets now, so the daemon connects anew.
             reloaded(context, phone.name).await?;
@@ -499,7 +500,8 @@ fn asked(phone: &Phone, first: bool) -> Result<Option<Vec<String>>> {
 /// The secrets in `--token-file`, each on a line of its own.
 fn tokens_of(phone: &Phone, options: &PhoneOptions) -> Result<Option<Vec<String>>> {
     let Some(file) = &options.token_file else { return Ok(None) };
-    let text = files::read(file).with_context(|| format!("cannot read the token from {}", file.display()))?;
+    let text = files::read(file)
+        .with_context(|| format!("cannot read the token from {}", file.display()))?;
     let lines: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
     let wanted: Vec<_> = secrets(phone).collect();
     match (lines.len(), wanted.len()) {

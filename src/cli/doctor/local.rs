@@ -317,9 +317,7 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
     for target in &chat.targets {
         findings.push(match chat.platform.check_target(&chat.settings, target).await {
             Ok(found) => ok(name, format!("cards reach {found} ({})", target.0)),
-            Err(error) => {
-                refused(CheckState::Fail, name, &error, format!("edit [{name}] targets"))
-            }
+            Err(error) => refused(CheckState::Fail, name, &error, format!("edit [{name}] targets")),
         });
         if chat.thread_idle(target).is_none() {
             continue;
