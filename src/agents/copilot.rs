@@ -6,7 +6,7 @@ use crate::{
         TRIAL_SAYS,
     },
     description::{AgentDescription, HookText, Silence},
-    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision, ToolEvent},
+    hook_call::{EventNames, HookCall, ToolDecision, ToolEvent},
     hook_files::{self, OwnFile},
     journal::Journal,
 };
@@ -61,15 +61,13 @@ fn home() -> Result<PathBuf, String> {
 // FAIL-CLOSED: under `preToolUse` there may be no prompt behind silence, so any other event is
 // blocked.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let request = match NAMES.read::<ToolEvent>(stdin)? {
-        HookEventRead::Ours(_, request) => request,
-        HookEventRead::Other(misplaced) => return Ok(misplaced),
-    };
-    // Escape leaves the hook alone.
-    let journal = journal(&request.session_id);
-    let mut wanted = HookCall { journal, ..request.wanted(NAME, encode) };
-    wanted.call.accepts.push(Accepts::Stop);
-    Ok(HookEvent::Wants(Box::new(wanted)))
+    NAMES.read(stdin, |_, request: ToolEvent| {
+        // Escape leaves the hook alone.
+        let journal = journal(&request.session_id);
+        let mut wanted = HookCall { journal, ..request.wanted(NAME, encode) };
+        wanted.call.accepts.push(Accepts::Stop);
+        Ok(HookEvent::Wants(Box::new(wanted)))
+    })
 }
 
 /// The events of a session, where Copilot keeps them.

@@ -3,7 +3,7 @@
 use crate::{
     agent::{A_DAY_S, AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL},
     description::{AgentDescription, HookText},
-    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision},
+    hook_call::{EventNames, HookCall, ToolDecision},
     hook_files,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
@@ -78,21 +78,19 @@ struct CursorRequest {
 
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let (event, request) = match NAMES.read::<CursorRequest>(stdin)? {
-        HookEventRead::Ours(event, request) => (event, request),
-        HookEventRead::Other(misplaced) => return Ok(misplaced),
-    };
-    let (tool, args) = if event == SHELL {
-        let command = request.command.as_deref().ok_or("the event names no command")?;
-        ("Shell".to_owned(), json!({"command": command}))
-    } else {
-        mcp(&request)?
-    };
-    // Cursor sends an empty folder where the command runs in the workspace.
-    let cwd = request.cwd.filter(|cwd| !cwd.is_empty());
-    let cwd = cwd.or_else(|| request.workspace_roots.into_iter().next());
-    let call = HookCall::new(NAME, request.conversation_id, cwd, (tool, args), encode);
-    Ok(HookEvent::Wants(Box::new(call)))
+    NAMES.read(stdin, |event, request: CursorRequest| {
+        let (tool, args) = if event == SHELL {
+            let command = request.command.as_deref().ok_or("the event names no command")?;
+            ("Shell".to_owned(), json!({"command": command}))
+        } else {
+            mcp(&request)?
+        };
+        // Cursor sends an empty folder where the command runs in the workspace.
+        let cwd = request.cwd.filter(|cwd| !cwd.is_empty());
+        let cwd = cwd.or_else(|| request.workspace_roots.into_iter().next());
+        let call = HookCall::new(NAME, request.conversation_id, cwd, (tool, args), encode);
+        Ok(HookEvent::Wants(Box::new(call)))
+    })
 }
 
 /// The MCP tool and its arguments.

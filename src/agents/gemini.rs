@@ -5,7 +5,7 @@ use crate::{
         A_DAY_S, AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL, TRIAL_SAYS,
     },
     description::{AgentDescription, HookText, Silence},
-    hook_call::{EventNames, HookCall, HookEventRead, ToolDecision, ToolEvent},
+    hook_call::{EventNames, HookCall, ToolDecision, ToolEvent},
     hook_files,
     journal::Journal,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
@@ -66,22 +66,21 @@ fn entries(command: &str, _mode: HookMode) -> Vec<HookEntry> {
 
 // FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
 fn read(stdin: &[u8]) -> Result<HookEvent, String> {
-    let request = match NAMES.read::<ToolEvent>(stdin)? {
-        HookEventRead::Ours(_, request) => request,
-        HookEventRead::Other(misplaced) => return Ok(misplaced),
-    };
-    // It only asks the person at the terminal.
-    if request.tool_name == "ask_user" {
-        return Ok(HookEvent::Notice);
-    }
-    // Escape leaves the hook alone, and Gemini waits for it on.
-    let journal = request.transcript_path.clone().map(|file| {
-        Journal::new(file, |line| {
-            let is = |key: &str, text: &str| line.get(key).and_then(Value::as_str) == Some(text);
-            is("type", "info") && is("content", "Request cancelled.")
-        })
-    });
-    Ok(HookEvent::Wants(Box::new(HookCall { journal, ..request.wanted(NAME, encode) })))
+    NAMES.read(stdin, |_, request: ToolEvent| {
+        // It only asks the person at the terminal.
+        if request.tool_name == "ask_user" {
+            return Ok(HookEvent::Notice);
+        }
+        // Escape leaves the hook alone, and Gemini waits for it on.
+        let journal = request.transcript_path.clone().map(|file| {
+            Journal::new(file, |line| {
+                let is =
+                    |key: &str, text: &str| line.get(key).and_then(Value::as_str) == Some(text);
+                is("type", "info") && is("content", "Request cancelled.")
+            })
+        });
+        Ok(HookEvent::Wants(Box::new(HookCall { journal, ..request.wanted(NAME, encode) })))
+    })
 }
 
 fn encode(decision: &ToolDecision) -> HookReply {

@@ -159,16 +159,8 @@ pub(super) struct EventNames {
     pub events: &'static [&'static str],
 }
 
-/// An event that was read.
-pub(super) enum HookEventRead<R> {
-    /// One of ours, with its request.
-    Ours(&'static str, R),
-    /// Any other.
-    Other(HookEvent),
-}
-
 impl EventNames {
-    /// Reads an event from stdin.
+    /// Reads an event from stdin; of ours `wants` reads what is wanted.
     ///
     /// # Errors
     /// A sentence, where it is no event or lacks a field.
@@ -177,21 +169,21 @@ impl EventNames {
     pub(super) fn read<R: DeserializeOwned>(
         self,
         stdin: &[u8],
-    ) -> Result<HookEventRead<R>, String> {
+        wants: impl FnOnce(&str, R) -> Result<HookEvent, String>,
+    ) -> Result<HookEvent, String> {
         let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
         let whole: Value = exact_json::from_slice(stdin).map_err(unreadable)?;
         if !whole.is_object() {
             return Err("stdin is not a hook's JSON".to_owned());
         }
         let name = self.fields.iter().find_map(|field| whole.get(field)).and_then(Value::as_str);
-        let event = match self.events.iter().find(|event| Some(**event) == name) {
-            Some(event) => {
-                return Ok(HookEventRead::Ours(event, R::deserialize(&whole).map_err(unreadable)?));
+        match name.filter(|name| self.events.contains(name)) {
+            Some(event) => wants(event, R::deserialize(&whole).map_err(unreadable)?),
+            None => {
+                let event = name.unwrap_or("an event without a name");
+                Ok(misplaced(event, "", self.agent, &self.events.join(" and ")))
             }
-            None => name.unwrap_or("an event without a name"),
-        };
-        let event = misplaced(event, "", self.agent, &self.events.join(" and "));
-        Ok(HookEventRead::Other(event))
+        }
     }
 }
 

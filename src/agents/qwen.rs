@@ -3,7 +3,7 @@
 use crate::{
     agent::{AgentTitle, HookEvent, HookLimit, HookMode, HookReply, Overdue, TRIAL, TRIAL_SAYS},
     description::{AgentDescription, HookText, Silence},
-    hook_call::{self, EventNames, HookEventRead, ToolDecision, ToolEvent},
+    hook_call::{self, EventNames, ToolDecision, ToolEvent},
     hook_files,
     json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
 };
@@ -87,15 +87,13 @@ fn entries(command: &str, mode: HookMode) -> Vec<HookEntry> {
 fn read(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     let events: &'static [&'static str] = if mode.is_gate() { &[GATE] } else { &[PROMPT] };
     let names = EventNames { agent: NAME, fields: &["hook_event_name"], events };
-    let request = match names.read::<ToolEvent>(stdin)? {
-        HookEventRead::Ours(_, request) => request,
-        HookEventRead::Other(misplaced) => return Ok(misplaced),
-    };
-    if ASKING.contains(&request.tool_name.as_str()) {
-        return Ok(HookEvent::Notice);
-    }
-    // It reads `interrupt` and does nothing with it.
-    Ok(HookEvent::Wants(Box::new(request.wanted(NAME, (QWEN.encode)(mode)))))
+    names.read(stdin, |_, request: ToolEvent| {
+        if ASKING.contains(&request.tool_name.as_str()) {
+            return Ok(HookEvent::Notice);
+        }
+        // It reads `interrupt` and does nothing with it.
+        Ok(HookEvent::Wants(Box::new(request.wanted(NAME, (QWEN.encode)(mode)))))
+    })
 }
 
 /// There a hook can only deny: Qwen has asked already.

@@ -209,10 +209,7 @@ impl HostedSession for EngineSession {
     fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         // Without an entry it was answered at our own host; the later decision is dropped.
         let Some(open) = self.waiting.open.remove(key) else { return Vec::new() };
-        commands(&open, decided, self.rights.compat)
-            .iter()
-            .map(|line| Step::Send(line.clone()))
-            .collect()
+        commands(&open, decided, self.rights.compat).into_iter().map(Step::Send).collect()
     }
 
     fn host_ended(&mut self) -> Vec<Step> {

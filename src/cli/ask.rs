@@ -83,11 +83,7 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     if args.jsonl {
         return run_lines(client, args.caller).await;
     }
-    let json = args.json;
-    let no_wait = args.no_wait;
-    let longest = args.wait;
-    let edits = args.accept_edits;
-    let token = args.token;
+    let AskArgs { json, no_wait, wait: longest, accept_edits: edits, token, .. } = args;
     let mut call = call(args)?;
     if edits {
         call.accepts.push(Accepts::UpdatedInput);

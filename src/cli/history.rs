@@ -109,22 +109,8 @@ fn query(args: HistoryArgs) -> Result<HistoryQuery> {
     let HistoryArgs { agent, session, tool, person, rule, text, since, until, .. } = args;
     let verdict = args.verdict.map(|verdict| verdict.word().to_owned());
     let folder = args.folder.map(|folder| place(&folder)).transpose()?;
-    let before = None;
-    let limit = None;
-    Ok(HistoryQuery {
-        agent,
-        session,
-        folder,
-        tool,
-        person,
-        verdict,
-        rule,
-        text,
-        since,
-        until,
-        before,
-        limit,
-    })
+    let query = HistoryQuery { agent, session, folder, tool, person, ..HistoryQuery::default() };
+    Ok(HistoryQuery { verdict, rule, text, since, until, ..query })
 }
 
 /// A folder as agents name it: one that is given from here, such as `.`, by its whole path.

@@ -50,10 +50,7 @@ pub(super) async fn run(context: &Context, args: McpArgs) -> Result<Exit> {
     // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = Signals::that_interrupt()?;
     let client = Client::new(&context.config()?.client, CONNECT)?;
-    let named = args.session.or_else(claude_session);
-    let ends_session = named.is_none();
-    // Sessions without a name must not share grants.
-    let session = named.unwrap_or_else(|| format!("mcp {}", ids::ask_id()));
+    let (session, ends) = session(args.session, "mcp");
     let mut connection = McpConnection {
         server: McpServer::new(args.agent, caller::origin(session)?),
         calls: OpenCalls::new(client, WithoutDaemon::Fails),
@@ -66,16 +63,21 @@ pub(super) async fn run(context: &Context, args: McpArgs) -> Result<Exit> {
     };
     let McpConnection { server, mut calls, out, .. } = connection;
     calls.close(CancelReason::SessionEnded).await;
-    if ends_session {
+    if ends == SessionEnd::WithProgram {
         calls.leave(server.agent(), server.session()).await;
     }
     out.finish().await;
     Ok(if interrupted { Exit::Interrupted } else { Exit::Good })
 }
 
-/// The session of the Claude Code that started this.
-pub(super) fn claude_session() -> Option<String> {
-    std::env::var(CLAUDE_SESSION).ok().filter(|name| !name.trim().is_empty())
+/// The session that is named, or that of the Claude Code which started this, or one of its own.
+fn session(named: Option<String>, prefix: &str) -> (String, SessionEnd) {
+    let of_claude = || std::env::var(CLAUDE_SESSION).ok().filter(|name| !name.trim().is_empty());
+    match named.or_else(of_claude) {
+        Some(session) => (session, SessionEnd::Elsewhere),
+        // Sessions without a name must not share grants.
+        None => (format!("{prefix} {}", ids::ask_id()), SessionEnd::WithProgram),
+    }
 }
 
 /// The connection to one client, with its open tool calls by key.
@@ -193,11 +195,7 @@ pub(super) async fn run_proxy(context: &Context, args: McpProxyArgs) -> Result<E
     // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = Signals::that_interrupt()?;
     let client = context.client()?;
-    let (session, ends) = match args.session.or_else(claude_session) {
-        Some(session) => (session, SessionEnd::Elsewhere),
-        // Sessions without a name must not share grants.
-        None => (format!("{} {}", args.name, ids::ask_id()), SessionEnd::WithProgram),
-    };
+    let (session, ends) = session(args.session, &args.name);
     let mut session = ProxySession::new(ProxyAround {
         server: args.name,
         agent: args.agent,

@@ -50,31 +50,27 @@ pub(super) async fn run(context: &Context, args: VerifyTokenArgs) -> Result<Exit
     if token.digest != digest {
         return Ok(refused(&RefusedToken::OtherCall));
     }
-    let checked = match (&args.key, &args.spent) {
+    match (&args.key, &args.spent) {
         (Some(key), Some(spent)) => {
-            let key = public_key(key)?;
             let now = clock::now_ms() / 1_000;
-            match token.check(&key, &digest, now) {
-                Ok(()) => spend(&token, spent)?,
-                Err(why) => Err(why),
+            if let Err(why) = token.check(&public_key(key)?, &digest, now) {
+                return Ok(refused(&why));
+            }
+            if let Err(why) = spend(&token, spent)? {
+                return Ok(refused(&why));
             }
         }
         _ => match context.client()?.report_execution(&token.to_string(), None).await {
-            Ok(_) => Ok(()),
+            Ok(_) => {}
             Err(ClientError::Rejected(why) | ClientError::Refused(why)) => {
                 return Ok(refused(&why));
             }
             // FAIL-CLOSED: without the daemon nobody knows whether it was used.
             Err(error) => return Err(error.into()),
         },
-    };
-    match checked {
-        Ok(()) => {
-            say::aside(&format!("Approved, and not used before: {}", token.ask));
-            Ok(Exit::Good)
-        }
-        Err(why) => Ok(refused(&why)),
     }
+    say::aside(&format!("Approved, and not used before: {}", token.ask));
+    Ok(Exit::Good)
 }
 
 fn refused(why: &impl fmt::Display) -> Exit {

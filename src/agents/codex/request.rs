@@ -313,31 +313,24 @@ pub(super) fn key(request: &ServerRequest) -> String {
     sha256_hex(json!([NAME, id, method, params]).to_string().as_bytes())
 }
 
-/// The requests that Codex makes. Each has a reply that grants nothing: [`denial_of`].
-pub(super) const METHODS: [&str; 8] = [
-    "item/commandExecution/requestApproval",
-    "item/fileChange/requestApproval",
-    "item/tool/requestUserInput",
-    "item/permissions/requestApproval",
-    "mcpServer/elicitation/request",
-    "item/tool/call",
-    "applyPatchApproval",
-    "execCommandApproval",
+/// A request that Codex makes, with the denial that it reads.
+type DeniedRequest = (&'static str, fn() -> Value);
+
+/// The requests that Codex makes.
+pub(super) const DENIALS: [DeniedRequest; 8] = [
+    ("item/commandExecution/requestApproval", || json!({"decision": "decline"})),
+    ("item/fileChange/requestApproval", || json!({"decision": "decline"})),
+    ("item/tool/requestUserInput", || json!({"answers": {}})),
+    ("item/permissions/requestApproval", || json!({"permissions": {}, "scope": "turn"})),
+    ("mcpServer/elicitation/request", || json!({"action": "decline"})),
+    ("item/tool/call", || json!({"contentItems": [], "success": false})),
+    ("applyPatchApproval", || json!({"decision": "denied"})),
+    ("execCommandApproval", || json!({"decision": "denied"})),
 ];
 
-/// The denial of a request, as Codex reads it; `None` for a request that is not known.
+/// The denial of a request; `None` for a request that is not known.
 pub(super) fn denial_of(method: &str) -> Option<Value> {
-    Some(match method {
-        "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
-            json!({"decision": "decline"})
-        }
-        "item/tool/requestUserInput" => json!({"answers": {}}),
-        "item/permissions/requestApproval" => json!({"permissions": {}, "scope": "turn"}),
-        "mcpServer/elicitation/request" => json!({"action": "decline"}),
-        "item/tool/call" => json!({"contentItems": [], "success": false}),
-        "applyPatchApproval" | "execCommandApproval" => json!({"decision": "denied"}),
-        _ => return None,
-    })
+    DENIALS.iter().find(|(known, _)| *known == method).map(|(_, denial)| denial())
 }
 
 /// The changes of files that Codex told, by thread and item: a request to make them does not say
@@ -362,7 +355,7 @@ mod tests {
 
     #[test]
     fn every_request_has_a_denial_and_what_looks_like_one_has_none() {
-        assert!(METHODS.iter().all(|method| denial_of(method).is_some()));
+        assert!(DENIALS.iter().all(|(method, _)| denial_of(method).is_some()));
         for method in ["item/new/requestApproval", "item/tool/requestApproval", ""] {
             assert_eq!(denial_of(method), None, "{method}");
         }

@@ -8,7 +8,7 @@ use crate::{
     codex::{
         frame::{self, CodexFrame, CodexThread, ServerRequest},
         request::{
-            self, CodexReply, CodexRequest, FileChanges, METHODS, NAME, RequestContext,
+            self, CodexReply, CodexRequest, DENIALS, FileChanges, NAME, RequestContext,
             for_the_model, stops,
         },
     },
@@ -422,7 +422,7 @@ fn odd(line: &[u8]) -> Vec<OddRequest> {
     match LineHead::read(line) {
         LineHead::NotJson => {
             let text = String::from_utf8_lossy(line);
-            if METHODS.iter().any(|method| text.contains(method)) {
+            if DENIALS.iter().any(|(method, _)| text.contains(method)) {
                 unknown("it is not valid JSON")
             } else {
                 Vec::new()
@@ -440,7 +440,7 @@ fn odd(line: &[u8]) -> Vec<OddRequest> {
 fn of(head: MessageHead, wrong: Option<&'static str>) -> Option<OddRequest> {
     let MessageHead { method, id } = head;
     let id = id.filter(|id| !id.is_null());
-    let is_known = method.as_deref().is_some_and(|method| METHODS.contains(&method));
+    let is_known = method.as_deref().is_some_and(|it| request::denial_of(it).is_some());
     let is_end = method.as_deref() == Some("turn/completed");
     let counts = id.is_some() || is_known || is_end;
     let asks = is_known || (id.is_some() && method.is_some());
