@@ -211,7 +211,29 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     {
         return Ok(reply);
     }
-    let held = request.holds_dialog().filter(|_| agent.attendance() != Attendance::Unattended);
+    let patience = patience(args, request.as_ref(), &mut call, began);
+    let request = request.as_ref();
+    let verbose = args.verbose;
+    let parking = args.park.as_ref().and_then(|parking| Some((parking, request.put_off()?)));
+    if let Some((parking, _)) = &parking {
+        // The answer comes from the run that goes on, however long that takes.
+        call.expires_in_s = Some(parking.run.after_s.saturating_add(PARKS_WITHIN_S));
+    }
+    let submission =
+        PromptedCall { agent, request, call, verbose, wakes, patience, parking, early_signals };
+    // FAIL-CLOSED: without a reply to print this is an error, and a gate blocks then.
+    wait(submission.decide(&config.client, &parent))
+}
+
+/// How long the agent waits for this hook; the call says so too.
+fn patience(
+    args: &HookArgs,
+    request: &dyn HookRequest,
+    call: &mut Call,
+    began: Instant,
+) -> Option<Patience> {
+    let is_unattended = args.agent.attendance() == Attendance::Unattended;
+    let held = request.holds_dialog().filter(|_| !is_unattended);
     let limit = args.limit().map(|limit| match held {
         Some(longest) => HookLimit { after: limit.after.min(longest), ..limit },
         None => limit,
@@ -224,17 +246,7 @@ fn hook(context: &Context, args: &HookArgs, signals: Option<EarlySignals>) -> Re
     let patience = limit.map(|limit| Patience { limit, began });
     // The card says the time that there really is; a second is left for the way of its end.
     call.waits_s = patience.map(|patience| patience.left().as_secs().saturating_sub(1).max(1));
-    let request = request.as_ref();
-    let verbose = args.verbose;
-    let parking = args.park.as_ref().and_then(|parking| Some((parking, request.put_off()?)));
-    if let Some((parking, _)) = &parking {
-        // The answer comes from the run that goes on, however long that takes.
-        call.expires_in_s = Some(parking.run.after_s.saturating_add(PARKS_WITHIN_S));
-    }
-    let submission =
-        PromptedCall { agent, request, call, verbose, wakes, patience, parking, early_signals };
-    // FAIL-CLOSED: without a reply to print this is an error, and a gate blocks then.
-    wait(submission.decide(&config.client, &parent))
+    patience
 }
 
 /// Lets the retry of a call run that a person released, and is silent about all others.

@@ -213,21 +213,7 @@ impl<S: HostedSession> EngineHost<'_, S> {
         });
         self.act(todo);
         self.pipes.close_inner();
-        let program = self.session.program();
-        let failure = self.session.failure();
-        let exit = match end {
-            HostEnd::Exited(status) => exit(program, status),
-            HostEnd::Silent => match (farewell(&mut engine).await?, &failure) {
-                // It may have to be killed; the reason says more than the signal.
-                (_, Some(why)) => Err(anyhow!(why.clone())),
-                (status, None) => exit(program, status),
-            },
-            HostEnd::Signal => farewell(&mut engine).await.map(|_| Exit::Interrupted),
-        };
-        let exit = match (exit, failure) {
-            (Ok(Exit::Good), Some(why)) => Err(anyhow!(why)),
-            (exit, _) => exit,
-        };
+        let exit = self.exit(end, &mut engine).await;
         match self.session.ends() {
             SessionEnd::WithProgram => {
                 self.asks.leave(self.session.agent(), self.session.name()).await;
@@ -236,6 +222,21 @@ impl<S: HostedSession> EngineHost<'_, S> {
         }
         self.pipes.finish().await;
         exit
+    }
+
+    /// The exit code. Why the session failed says more than how its program ended by our hand.
+    async fn exit(&self, end: HostEnd, engine: &mut Child) -> Result<Exit> {
+        let status = match end {
+            HostEnd::Exited(status) => status,
+            HostEnd::Silent | HostEnd::Signal => farewell(engine).await?,
+        };
+        match (end, self.session.failure()) {
+            (HostEnd::Signal, _) => Ok(Exit::Interrupted),
+            (HostEnd::Silent, Some(why)) => Err(anyhow!(why)),
+            (HostEnd::Exited(_), Some(why)) if status.success() => Err(anyhow!(why)),
+            _ if status.success() => Ok(Exit::Good),
+            _ => Err(anyhow!("{} ended with {status}", self.session.program())),
+        }
     }
 
     fn news(&mut self, news: &CallNews) {
@@ -301,10 +302,6 @@ impl<S: HostedSession> EngineHost<'_, S> {
             }
         }
     }
-}
-
-fn exit(program: &str, status: ExitStatus) -> Result<Exit> {
-    if status.success() { Ok(Exit::Good) } else { Err(anyhow!("{program} ended with {status}")) }
 }
 
 /// The time for a program to exit after its input is closed.

@@ -12,7 +12,7 @@ use crate::{
     config::{self, Config, SOCKET, Server, edit},
 };
 use anyhow::{Context as _, Result, anyhow, bail};
-use countersign_agents::{AgentStart, AgentTitle, HookAgent, HookFile, HookMode, Hooks};
+use countersign_agents::{AgentStart, HookAgent, HookFile, HookMode, Hooks};
 use countersign_port::visible;
 use countersign_tokens::file;
 use similar::{ChangeTag, TextDiff};
@@ -49,13 +49,38 @@ pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<()> {
         file.write(text)
     };
     let connected = change(args, |text, _| agent.connect(text, &command, mode), write)?;
-    let rules = || match policy::outlook(context) {
-        Ok(lines) => lines,
-        Err(error) => format!("The rules cannot be read: {error:#}"),
-    };
-    let AgentTitle { name, connected: note, .. } = agent.title();
-    let note = match mode {
-        _ if agent.modes().first() == Some(&mode) => note,
+    if matches!(connected, Changed::No) {
+        return say::out("Nothing was changed.");
+    }
+    if args.settings.is_none() {
+        begin_watching(context, agent).await?;
+    }
+    let rules = policy::outlook(context)
+        .unwrap_or_else(|error| format!("The rules cannot be read: {error:#}"));
+    let name = agent.title().name;
+    say::out(&match connected {
+        Changed::Already => format!("{name} is connected already.\n\n{rules}"),
+        Changed::Done | Changed::No => format!(
+            "{name} is connected from its next start on. {}\n\n{rules}\n\n\
+             Undo it with `countersign disconnect {}`.",
+            effect(agent, mode),
+            agent.name()
+        ),
+    })?;
+    let file = args.settings.clone().or_else(|| agent.settings_file().ok());
+    if let Some(todo) = file.and_then(|file| agent.still_to_do(&file)) {
+        say::out(&format!("\n{todo}"))?;
+    }
+    if let Some(AgentStart { mode, decides, advice, .. }) = start_of(agent, mode).await {
+        say::out(format!("\n{name} {mode}.\n{decides}\n{advice}").trim_end())?;
+    }
+    Ok(())
+}
+
+/// What changes for the agent's user.
+fn effect(agent: &dyn HookAgent, mode: HookMode) -> &'static str {
+    match mode {
+        _ if agent.modes().first() == Some(&mode) => agent.title().connected,
         HookMode::EveryCall => {
             "Every call is decided here then, in all of its modes: what your rules allow runs \
              without its prompt, and without a daemon or an answer nothing runs."
@@ -73,31 +98,7 @@ pub(super) async fn connect(context: &Context, args: &HooksArgs) -> Result<()> {
             "Only what its own judge blocks comes here then; without a daemon or an answer it stays \
              blocked."
         }
-    };
-    if !matches!(connected, Changed::No) && args.settings.is_none() {
-        begin_watching(context, agent).await?;
     }
-    say::out(&match connected {
-        Changed::Already => format!("{name} is connected already.\n\n{}", rules()),
-        Changed::Done => format!(
-            "{name} is connected from its next start on. {note}\n\n{}\n\n\
-             Undo it with `countersign disconnect {}`.",
-            rules(),
-            agent.name()
-        ),
-        Changed::No => "Nothing was changed.".to_owned(),
-    })?;
-    let file = args.settings.clone().or_else(|| agent.settings_file().ok());
-    match file.and_then(|file| agent.still_to_do(&file)) {
-        Some(todo) if !matches!(connected, Changed::No) => say::out(&format!("\n{todo}"))?,
-        _ => {}
-    }
-    if let Some(AgentStart { mode, decides, advice, .. }) = start_of(agent, mode).await
-        && !matches!(connected, Changed::No)
-    {
-        say::out(format!("\n{name} {mode}.\n{decides}\n{advice}").trim_end())?;
-    }
-    Ok(())
 }
 
 pub(super) async fn disconnect(context: &Context, args: &HooksArgs) -> Result<()> {
