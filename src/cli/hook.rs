@@ -380,11 +380,8 @@ impl PromptedCall<'_> {
             stop = &mut stopped => {
                 // The ask may be there already, and its card says why it is cancelled. A person who
                 // answered at the same moment was too late, and the card says that.
-                let id = match timeout(SUBMISSION, &mut submitting).await {
-                    Ok(Ok(Submitted::Ask(id))) => Some(id),
-                    Ok(Ok(Submitted::Decided(decided))) => decided.ask,
-                    Ok(Err(_)) | Err(_) => None,
-                };
+                let submitted = timeout(SUBMISSION, &mut submitting).await.ok();
+                let id = submitted.and_then(Result::ok).and_then(Submitted::ask);
                 return Err(self.give_up(client, id.as_deref(), stop).await);
             }
             submitted = &mut submitting => submitted?,

@@ -176,22 +176,17 @@ async fn ask(
         // The id is needed to cancel the ask with the right reason, so the submission is awaited.
         why = &mut taken => (timeout(BACK, submitting).await.ok()?, why.ok()),
     };
-    let id = match (submitted, why) {
-        (Ok(Submitted::Ask(id)), None) => id,
-        (Ok(Submitted::Ask(id)), Some(why)) => {
+    if let Some(why) = why {
+        // A person may have answered at the same moment; nobody takes the answer any more.
+        if let Some(id) = submitted.ok().and_then(Submitted::ask) {
             let _ = client.cancel(&id, why).await;
-            return None;
         }
-        // A person answered at the same moment; nobody takes the answer any more.
-        (Ok(Submitted::Decided(decided)), Some(why)) => {
-            if let Some(id) = decided.ask {
-                let _ = client.cancel(&id, why).await;
-            }
-            return None;
-        }
-        (Err(_), Some(_)) => return None,
-        (Ok(Submitted::Decided(decided)), None) => return Some(Ok(*decided)),
-        (Err(error), None) => return Some(Err(error)),
+        return None;
+    }
+    let id = match submitted {
+        Ok(Submitted::Ask(id)) => id,
+        Ok(Submitted::Decided(decided)) => return Some(Ok(*decided)),
+        Err(error) => return Some(Err(error)),
     };
     opened(&id);
     tokio::select! {

@@ -9,7 +9,7 @@ use super::{
 };
 use anyhow::{Context as _, Result};
 use countersign_bridge::card::terminal;
-use countersign_client::Client;
+use countersign_client::{Client, ClientError};
 use countersign_port::{Tone, line};
 use countersign_tokens::clock;
 use state::{Awaited, WatchAction, WatchState, WatchedAsk};
@@ -114,24 +114,16 @@ async fn read(client: &Client, state: &mut WatchState) -> Result<()> {
 /// Tells of every change at the daemon, until the screen is gone.
 async fn follow(client: Client, tell: mpsc::Sender<WatchEvent>) {
     loop {
-        let lost = match client.events(None, 0, true, false).await {
-            // What happened before the stream began.
-            Ok(mut events) => match tell.send(WatchEvent::News).await {
-                Ok(()) => loop {
-                    match events.next().await {
-                        Ok(Some(_)) if tell.send(WatchEvent::News).await.is_ok() => {}
-                        Ok(_) => break None,
-                        Err(error) => break Some(error),
-                    }
-                },
-                Err(_) => return,
-            },
-            Err(error) => Some(error),
+        let followed = async {
+            let mut events = client.events(None, 0, true, false).await?;
+            // First for what happened before the stream began.
+            while tell.send(WatchEvent::News).await.is_ok() && events.next().await?.is_some() {}
+            Ok(())
         };
         // A stream that nothing proves is refused; then reading again has to do.
-        let event = match lost {
-            Some(countersign_client::ClientError::Refused(_)) | None => WatchEvent::News,
-            Some(error) => WatchEvent::Lost(error.to_string()),
+        let event = match followed.await {
+            Ok(()) | Err(ClientError::Refused(_)) => WatchEvent::News,
+            Err(error) => WatchEvent::Lost(error.to_string()),
         };
         if tell.send(event).await.is_err() {
             return;

@@ -15,6 +15,17 @@ pub enum Submitted {
     Ask(String),
 }
 
+impl Submitted {
+    /// The id of its ask, where a person is or was asked.
+    #[must_use]
+    pub fn ask(self) -> Option<String> {
+        match self {
+            Self::Decided(decided) => decided.ask,
+            Self::Ask(id) => Some(id),
+        }
+    }
+}
+
 /// A decided call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {

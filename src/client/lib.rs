@@ -115,6 +115,17 @@ impl Client {
         self.send_call(call, Duration::ZERO).await
     }
 
+    /// Submits a call, and waits until it is decided.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn submit_and_wait(&self, call: &Call) -> Result<Decided, ClientError> {
+        match self.submit(call).await? {
+            Submitted::Decided(decided) => Ok(*decided),
+            Submitted::Ask(id) => self.decided(call, &id).await,
+        }
+    }
+
     /// Waits until the ask of this call is decided, also across restarts of the daemon.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, anyhow, bail};
 use countersign_agents::AGENTS;
-use countersign_client::{Client, ClientError, Decided, Ending, Submitted};
+use countersign_client::{Client, ClientError, Ending};
 use countersign_domain::{
     By,
     wire::{GrantView, PairingProgress, PairingSender, PasskeyView, ReadyReply},
@@ -671,22 +671,14 @@ const YES: &str = "Yes, it works";
 // A question, because rules may allow or deny any call without asking.
 async fn test_card_answered(context: &Context) -> Result<bool> {
     let client = context.client()?;
-    let call = call();
     say::out("A test card is on its way. Press its button.")?;
-    let decided = match client.submit(&call).await? {
-        Submitted::Decided(decided) => *decided,
-        Submitted::Ask(id) => client.decided(&call, &id).await?,
+    let decided = client.submit_and_wait(&call()).await?;
+    let Ending::Answered(answer) = decided.ending else {
+        say::out(&format!("The test card has no answer: {}.", say::literal(&decided.reason)))?;
+        return Ok(false);
     };
-    Ok(match decided {
-        Decided { ending: Ending::Answered(answer), .. } => {
-            say::out(&format!("{} pressed: it works.", say::literal(&answer.by.to_string())))?;
-            true
-        }
-        Decided { reason, .. } => {
-            say::out(&format!("The test card has no answer: {}.", say::literal(&reason)))?;
-            false
-        }
-    })
+    say::out(&format!("{} pressed: it works.", say::literal(&answer.by.to_string())))?;
+    Ok(true)
 }
 
 fn call() -> Call {

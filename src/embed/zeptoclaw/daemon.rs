@@ -2,7 +2,7 @@
 
 use super::{ApprovalHandler, ApprovalRequest, ApprovalResponse};
 use chrono::Utc;
-use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending, Submitted};
+use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending};
 use countersign_domain::{By, Decision, call::Call};
 use countersign_tokens::ids;
 use std::{sync::Arc, time::Duration};
@@ -71,12 +71,7 @@ impl Daemon {
     /// Asks and waits for the answer, also across restarts of the daemon.
     // FAIL-CLOSED: every error is a denial that states the error.
     pub async fn ask(&self, request: ApprovalRequest) -> ApprovalResponse {
-        let call = self.call(request);
-        let decided = match self.client.submit(&call).await {
-            Ok(Submitted::Decided(decided)) => Ok(*decided),
-            Ok(Submitted::Ask(id)) => self.client.decided(&call, &id).await,
-            Err(error) => Err(error),
-        };
+        let decided = self.client.submit_and_wait(&self.call(request)).await;
         decided.map_or_else(
             |error| ApprovalResponse::Denied(format!("Nobody could be asked: {error}.")),
             response,
