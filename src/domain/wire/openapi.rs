@@ -19,7 +19,7 @@ use crate::{
         routes,
     },
 };
-use operation::{Operation, RouteAccess, described};
+use operation::{Operation, RouteAccess, on};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -27,15 +27,15 @@ use serde_json::{Map, Value, json};
 #[must_use]
 pub fn document() -> Value {
     let mut generator = generator("/components/schemas");
-    let operations = operations(&mut generator);
-    let error = generator.subschema_for::<ErrorReply>();
     let mut paths = Map::new();
-    for operation in &operations {
-        let item = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
+    for operation in operations() {
+        let described = operation.described(&mut generator);
+        let item = paths.entry(operation.path).or_insert_with(|| json!({}));
         if let Some(item) = item.as_object_mut() {
-            item.insert(operation.method.to_owned(), described(operation, &error));
+            item.insert(operation.method.to_owned(), described);
         }
     }
+    generator.subschema_for::<ErrorReply>();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -65,7 +65,7 @@ pub fn document() -> Value {
 #[must_use]
 pub fn json_schema() -> Value {
     let mut generator = generator("/$defs");
-    operations(&mut generator);
+    operations().iter().for_each(|it| drop(it.described(&mut generator)));
     generator.subschema_for::<ErrorReply>();
     generator.subschema_for::<ForgottenView>();
     json!({
@@ -84,172 +84,143 @@ fn generator(definitions: &str) -> SchemaGenerator {
     settings.into_generator()
 }
 
-fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
+fn operations() -> Vec<Operation> {
+    use RouteAccess::{Agent, Anybody, Approver};
     let session = |act: &str| routes::SESSION.replace("{act}", act);
-    let text = |_: &mut SchemaGenerator| schemars::json_schema!({ "type": "string" });
     vec![
-        Operation::new("post", routes::CALLS, "Submit a call", RouteAccess::Agent)
-            .query::<WaitQuery>(generator)
-            .body::<SubmitRequest>(generator)
-            .reply::<CallReply>(generator, "200", "The call is decided")
-            .reply::<CallReply>(generator, "202", "The call waits for a person"),
-        Operation::new("post", routes::AHEAD, "Spend what was approved ahead", RouteAccess::Agent)
-            .query::<AheadQuery>(generator)
-            .body::<SubmitRequest>(generator)
-            .reply::<AheadReply>(generator, "200", "Whether a person approved the call ahead"),
-        Operation::new("get", routes::ASKS, "List asks", RouteAccess::Agent)
-            .query::<AsksQuery>(generator)
-            .reply::<AsksPage>(generator, "200", "A page of asks"),
-        Operation::new("get", routes::ASK, "Read an ask, or wait for it", RouteAccess::Agent)
-            .query::<WaitQuery>(generator)
-            .reply::<AskView>(generator, "200", "The ask"),
-        Operation::new("post", routes::ANSWER, "Answer an ask", RouteAccess::Approver)
-            .body::<AnswerRequest>(generator)
-            .reply::<AnswerReply>(generator, "200", "What became of the answer"),
-        Operation::new("post", routes::UNDO, "Undo an answer", RouteAccess::Approver)
-            .reply::<AnswerReply>(generator, "200", "What became of it"),
-        Operation::new("post", routes::CANCEL, "Cancel an ask", RouteAccess::Agent)
-            .body::<CancelRequest>(generator)
-            .reply::<AskView>(generator, "200", "The ask"),
-        Operation::new(
-            "get",
-            routes::EXECUTION_TOKEN,
-            "Get an execution token",
-            RouteAccess::Agent,
-        )
-        .reply::<TokenReply>(
-            generator,
-            "200",
-            "It lets exactly the approved call run, once",
-        ),
-        Operation::new("post", routes::EXECUTIONS, "Report an execution", RouteAccess::Agent)
-            .body::<ExecutionRequest>(generator)
-            .reply::<ExecutionReply>(generator, "200", "It is noted; at a start, the call may run"),
-        Operation::new("get", routes::EVENTS, "Follow what happens", RouteAccess::Agent)
-            .query::<EventsQuery>(generator)
-            .stream(
-                generator.subschema_for::<EventView>(),
+        on("post", routes::CALLS, "Submit a call", Agent)
+            .query::<WaitQuery>()
+            .body::<SubmitRequest>()
+            .reply::<CallReply>("The call is decided")
+            .status::<CallReply>("202", "The call waits for a person"),
+        on("post", routes::AHEAD, "Spend what was approved ahead", Agent)
+            .query::<AheadQuery>()
+            .body::<SubmitRequest>()
+            .reply::<AheadReply>("Whether a person approved the call ahead"),
+        on("get", routes::ASKS, "List asks", Agent)
+            .query::<AsksQuery>()
+            .reply::<AsksPage>("A page of asks"),
+        on("get", routes::ASK, "Read an ask, or wait for it", Agent)
+            .query::<WaitQuery>()
+            .reply::<AskView>("The ask"),
+        on("post", routes::ANSWER, "Answer an ask", Approver)
+            .body::<AnswerRequest>()
+            .reply::<AnswerReply>("What became of the answer"),
+        on("post", routes::UNDO, "Undo an answer", Approver)
+            .reply::<AnswerReply>("What became of it"),
+        on("post", routes::CANCEL, "Cancel an ask", Agent)
+            .body::<CancelRequest>()
+            .reply::<AskView>("The ask"),
+        on("get", routes::EXECUTION_TOKEN, "Get an execution token", Agent)
+            .reply::<TokenReply>("It lets exactly the approved call run, once"),
+        on("post", routes::EXECUTIONS, "Report an execution", Agent)
+            .body::<ExecutionRequest>()
+            .reply::<ExecutionReply>("It is noted; at a start, the call may run"),
+        on("get", routes::EVENTS, "Follow what happens", Agent)
+            .query::<EventsQuery>()
+            .stream::<EventView>(
                 "Server-sent events; the data of each is an EventView, in events named `ask` an \
              AskView, in events named `forgotten` a ForgottenView",
             ),
-        Operation::new("get", routes::PARKED_RUNS, "List parked runs", RouteAccess::Agent)
-            .reply::<ParkedPage>(generator, "200", "The runs that wait without a process"),
-        Operation::new("post", routes::PARKED, "Park a run", RouteAccess::Agent)
-            .body::<ParkedRun>(generator)
-            .reply::<ParkReply>(generator, "200", "Whether its process may end"),
-        Operation::new("delete", routes::PARKED, "Give a parked run up", RouteAccess::Agent)
-            .reply::<ParkReply>(generator, "200", "Its ask is cancelled; nobody resumes it"),
-        Operation::new("post", routes::RESUME_RUN, "Resume a parked run", RouteAccess::Agent)
-            .reply::<ResumeRunReply>(generator, "200", "The right to start it, for 30 seconds"),
-        Operation::new("post", routes::TAKE, "Take a parked call's answer", RouteAccess::Agent)
-            .query::<TakeQuery>(generator)
-            .body::<SubmitRequest>(generator)
-            .reply::<CallReply>(generator, "200", "The answer, which nobody else gets"),
-        Operation::new("post", routes::PROCESS_ENDED, "Report a process's end", RouteAccess::Agent)
-            .body::<ProcessEnded>(generator)
-            .reply::<ParkReply>(generator, "200", "Whether the run is still parked"),
-        Operation::new("get", routes::HISTORY, "List closed asks", RouteAccess::Agent)
-            .query::<HistoryQuery>(generator)
-            .reply::<HistoryPage>(generator, "200", "A page of closed asks"),
-        Operation::new("get", routes::RECORD, "Read an ask in whole", RouteAccess::Agent)
-            .reply::<AskRecord>(generator, "200", "The ask, its card and where it is shown"),
-        Operation::new("get", routes::DIGEST, "Sum up what was asked", RouteAccess::Approver)
-            .query::<DigestQuery>(generator)
-            .reply::<DigestReply>(generator, "200", "In figures, with rules that would save asks"),
-        Operation::new("get", routes::LOG, "Export the log", RouteAccess::Approver)
-            .query::<LogQuery>(generator)
-            .reply::<LogReply>(generator, "200", "A page of the log, as lines of an export"),
-        Operation::new("post", routes::LOG_KEY, "Change the log's key", RouteAccess::Approver)
-            .body::<LogKeyRequest>(generator)
-            .reply::<LogKeyReply>(generator, "200", "The key that signs from now on"),
-        Operation::new("get", routes::SESSIONS, "List sessions", RouteAccess::Approver)
-            .reply::<SessionsPage>(generator, "200", "The sessions that are known"),
-        Operation::new("post", session("mode"), "Set a session's mode", RouteAccess::Approver)
-            .body::<ModeRequest>(generator)
-            .reply::<ModeReply>(generator, "200", "The mode that it has now"),
-        Operation::new("post", session("abort"), "Cancel a session's asks", RouteAccess::Agent)
-            .body::<SessionRequest>(generator)
-            .reply::<CancelledReply>(generator, "200", "How many were cancelled"),
-        Operation::new("post", session("end"), "End a session", RouteAccess::Agent)
-            .body::<SessionRequest>(generator)
-            .reply::<CancelledReply>(generator, "200", "How many asks were cancelled"),
-        Operation::new("get", routes::GRANTS, "List grants", RouteAccess::Agent)
-            .reply::<GrantsPage>(generator, "200", "The grants in force"),
-        Operation::new("delete", routes::GRANT, "Revoke a grant", RouteAccess::Approver)
-            .reply::<RevokeReply>(generator, "200", "The grant that was revoked"),
-        Operation::new("post", routes::EXPLAIN, "Explain a call", RouteAccess::Approver)
-            .body::<ExplainRequest>(generator)
-            .reply::<ExplainReply>(generator, "200", "What would happen to it, and why"),
-        Operation::new("post", routes::APPROVERS, "Who could answer", RouteAccess::Approver)
-            .body::<AnswerersRequest>(generator)
-            .reply::<AnswerersReply>(generator, "200", "Who could answer the call, and why"),
-        Operation::new("get", routes::ASK_APPROVERS, "Who can answer", RouteAccess::Approver)
-            .reply::<AnswerersReply>(generator, "200", "Who can answer the ask, and why"),
-        Operation::new("post", routes::TRIAL, "Try a rule", RouteAccess::Approver)
-            .body::<TrialRequest>(generator)
-            .reply::<TrialReply>(generator, "200", "What it would have changed"),
-        Operation::new("post", routes::PAUSE, "Pause everything", RouteAccess::Approver)
-            .body::<PauseRequest>(generator)
-            .reply::<PauseReply>(generator, "200", "What happened"),
-        Operation::new("post", routes::RESUME, "End the pause", RouteAccess::Approver)
-            .reply::<PauseReply>(generator, "200", "What happened"),
-        Operation::new(
-            "post",
-            routes::RELOAD,
-            "Put a changed config in force",
-            RouteAccess::Approver,
-        )
-        .reply::<ReloadReply>(generator, "200", "What happened"),
-        Operation::new("post", routes::PAIRINGS, "Begin a pairing", RouteAccess::Approver)
-            .body::<PairingRequest>(generator)
-            .reply::<PairingReply>(generator, "200", "The code to send to the bot"),
-        Operation::new("get", routes::PAIRING, "Read or await a pairing", RouteAccess::Approver)
-            .query::<WaitQuery>(generator)
-            .reply::<PairingView>(generator, "200", "Who sent its code, and where"),
-        Operation::new("get", routes::TOKENS, "List agents' tokens", RouteAccess::Approver)
-            .reply::<TokensPage>(generator, "200", "The tokens, never themselves"),
-        Operation::new("post", routes::TOKENS, "Make a token", RouteAccess::Approver)
-            .body::<AddTokenRequest>(generator)
-            .reply::<NewTokenReply>(generator, "200", "The token, this one time"),
-        Operation::new("post", routes::ROTATE_TOKEN, "Rotate a token", RouteAccess::Approver)
-            .body::<RotateTokenRequest>(generator)
-            .reply::<NewTokenReply>(generator, "200", "The token, this one time"),
-        Operation::new("post", routes::RESUME_TOKEN, "Resume an agent", RouteAccess::Approver)
-            .reply::<ResumedAgentReply>(generator, "200", "The agent that was resumed"),
-        Operation::new("delete", routes::TOKEN, "Revoke a token", RouteAccess::Approver)
-            .reply::<RevokedTokenReply>(generator, "200", "The token that was revoked"),
-        Operation::new("get", routes::PASSKEYS, "List people's passkeys", RouteAccess::Approver)
-            .reply::<PasskeysPage>(generator, "200", "The passkeys, without their keys"),
-        Operation::new("delete", routes::PASSKEY, "Remove a passkey", RouteAccess::Approver)
-            .reply::<RemovedPasskeyReply>(generator, "200", "The passkey that was removed"),
-        Operation::new("post", routes::NONO, "Decide for a sandbox (nono)", RouteAccess::Agent)
-            .query::<SandboxQuery>(generator)
-            .body::<Value>(generator)
-            .reply::<Value>(generator, "200", "Granted or denied, in nono's words"),
-        Operation::new("post", routes::MCP, "Send a message of MCP", RouteAccess::Agent)
-            .body::<Value>(generator)
-            .reply::<Value>(generator, "200", "The reply, or a stream that ends with it"),
-        Operation::new("delete", routes::MCP, "End a session of MCP", RouteAccess::Agent)
-            .reply::<Value>(generator, "204", "It has ended"),
-        Operation::new(
-            "get",
-            routes::NONCE,
-            "Get a nonce to show a token with",
-            RouteAccess::Anybody,
-        )
-        .reply::<NonceReply>(generator, "200", "The nonce"),
-        Operation::new(
-            "get",
-            routes::HEALTHZ,
-            "Whether the process is alive",
-            RouteAccess::Anybody,
-        )
-        .text(text(generator), "It is"),
-        Operation::new("get", routes::READYZ, "The daemon's state", RouteAccess::Anybody)
-            .reply::<ReadyReply>(generator, "200", "It takes asks and receives presses")
-            .reply::<ReadyReply>(generator, "503", "It does not, for the reasons given"),
-        Operation::new("get", routes::METRICS, "Counters for Prometheus", RouteAccess::Anybody)
-            .text(text(generator), "The counters"),
+        on("get", routes::PARKED_RUNS, "List parked runs", Agent)
+            .reply::<ParkedPage>("The runs that wait without a process"),
+        on("post", routes::PARKED, "Park a run", Agent)
+            .body::<ParkedRun>()
+            .reply::<ParkReply>("Whether its process may end"),
+        on("delete", routes::PARKED, "Give a parked run up", Agent)
+            .reply::<ParkReply>("Its ask is cancelled; nobody resumes it"),
+        on("post", routes::RESUME_RUN, "Resume a parked run", Agent)
+            .reply::<ResumeRunReply>("The right to start it, for 30 seconds"),
+        on("post", routes::TAKE, "Take a parked call's answer", Agent)
+            .query::<TakeQuery>()
+            .body::<SubmitRequest>()
+            .reply::<CallReply>("The answer, which nobody else gets"),
+        on("post", routes::PROCESS_ENDED, "Report a process's end", Agent)
+            .body::<ProcessEnded>()
+            .reply::<ParkReply>("Whether the run is still parked"),
+        on("get", routes::HISTORY, "List closed asks", Agent)
+            .query::<HistoryQuery>()
+            .reply::<HistoryPage>("A page of closed asks"),
+        on("get", routes::RECORD, "Read an ask in whole", Agent)
+            .reply::<AskRecord>("The ask, its card and where it is shown"),
+        on("get", routes::DIGEST, "Sum up what was asked", Approver)
+            .query::<DigestQuery>()
+            .reply::<DigestReply>("In figures, with rules that would save asks"),
+        on("get", routes::LOG, "Export the log", Approver)
+            .query::<LogQuery>()
+            .reply::<LogReply>("A page of the log, as lines of an export"),
+        on("post", routes::LOG_KEY, "Change the log's key", Approver)
+            .body::<LogKeyRequest>()
+            .reply::<LogKeyReply>("The key that signs from now on"),
+        on("get", routes::SESSIONS, "List sessions", Approver)
+            .reply::<SessionsPage>("The sessions that are known"),
+        on("post", &session("mode"), "Set a session's mode", Approver)
+            .body::<ModeRequest>()
+            .reply::<ModeReply>("The mode that it has now"),
+        on("post", &session("abort"), "Cancel a session's asks", Agent)
+            .body::<SessionRequest>()
+            .reply::<CancelledReply>("How many were cancelled"),
+        on("post", &session("end"), "End a session", Agent)
+            .body::<SessionRequest>()
+            .reply::<CancelledReply>("How many asks were cancelled"),
+        on("get", routes::GRANTS, "List grants", Agent).reply::<GrantsPage>("The grants in force"),
+        on("delete", routes::GRANT, "Revoke a grant", Approver)
+            .reply::<RevokeReply>("The grant that was revoked"),
+        on("post", routes::EXPLAIN, "Explain a call", Approver)
+            .body::<ExplainRequest>()
+            .reply::<ExplainReply>("What would happen to it, and why"),
+        on("post", routes::APPROVERS, "Who could answer", Approver)
+            .body::<AnswerersRequest>()
+            .reply::<AnswerersReply>("Who could answer the call, and why"),
+        on("get", routes::ASK_APPROVERS, "Who can answer", Approver)
+            .reply::<AnswerersReply>("Who can answer the ask, and why"),
+        on("post", routes::TRIAL, "Try a rule", Approver)
+            .body::<TrialRequest>()
+            .reply::<TrialReply>("What it would have changed"),
+        on("post", routes::PAUSE, "Pause everything", Approver)
+            .body::<PauseRequest>()
+            .reply::<PauseReply>("What happened"),
+        on("post", routes::RESUME, "End the pause", Approver).reply::<PauseReply>("What happened"),
+        on("post", routes::RELOAD, "Put a changed config in force", Approver)
+            .reply::<ReloadReply>("What happened"),
+        on("post", routes::PAIRINGS, "Begin a pairing", Approver)
+            .body::<PairingRequest>()
+            .reply::<PairingReply>("The code to send to the bot"),
+        on("get", routes::PAIRING, "Read or await a pairing", Approver)
+            .query::<WaitQuery>()
+            .reply::<PairingView>("Who sent its code, and where"),
+        on("get", routes::TOKENS, "List agents' tokens", Approver)
+            .reply::<TokensPage>("The tokens, never themselves"),
+        on("post", routes::TOKENS, "Make a token", Approver)
+            .body::<AddTokenRequest>()
+            .reply::<NewTokenReply>("The token, this one time"),
+        on("post", routes::ROTATE_TOKEN, "Rotate a token", Approver)
+            .body::<RotateTokenRequest>()
+            .reply::<NewTokenReply>("The token, this one time"),
+        on("post", routes::RESUME_TOKEN, "Resume an agent", Approver)
+            .reply::<ResumedAgentReply>("The agent that was resumed"),
+        on("delete", routes::TOKEN, "Revoke a token", Approver)
+            .reply::<RevokedTokenReply>("The token that was revoked"),
+        on("get", routes::PASSKEYS, "List people's passkeys", Approver)
+            .reply::<PasskeysPage>("The passkeys, without their keys"),
+        on("delete", routes::PASSKEY, "Remove a passkey", Approver)
+            .reply::<RemovedPasskeyReply>("The passkey that was removed"),
+        on("post", routes::NONO, "Decide for a sandbox (nono)", Agent)
+            .query::<SandboxQuery>()
+            .body::<Value>()
+            .reply::<Value>("Granted or denied, in nono's words"),
+        on("post", routes::MCP, "Send a message of MCP", Agent)
+            .body::<Value>()
+            .reply::<Value>("The reply, or a stream that ends with it"),
+        on("delete", routes::MCP, "End a session of MCP", Agent)
+            .status::<Value>("204", "It has ended"),
+        on("get", routes::NONCE, "Get a nonce to show a token with", Anybody)
+            .reply::<NonceReply>("The nonce"),
+        on("get", routes::HEALTHZ, "Whether the process is alive", Anybody).text("It is"),
+        on("get", routes::READYZ, "The daemon's state", Anybody)
+            .reply::<ReadyReply>("It takes asks and receives presses")
+            .status::<ReadyReply>("503", "It does not, for the reasons given"),
+        on("get", routes::METRICS, "Counters for Prometheus", Anybody).text("The counters"),
     ]
 }
 
