@@ -88,10 +88,10 @@ impl CommandRun<'_> {
     async fn grants(&self) -> Result<CommandReply, StoreError> {
         let grants = self.store.grants(clock::now_ms()).await?;
         let mut lines: Vec<_> = grants.iter().rev().take(LISTED).map(granted).collect();
-        match grants.len().checked_sub(lines.len()) {
+        match grants.len().saturating_sub(lines.len()) {
             _ if lines.is_empty() => lines.push(words("Nothing is remembered.")),
-            Some(more @ 1..) => lines.push(words(format!("… and {more} older ones."))),
-            _ => {}
+            0 => {}
+            more => lines.push(words(format!("… and {more} older ones."))),
         }
         Ok(CommandReply { outcome: Outcome::Noted, lines })
     }
@@ -201,12 +201,9 @@ fn help(approver: bool) -> CommandReply {
     let mut lines: Vec<_> = COMMANDS
         .iter()
         .map(|command| {
-            let parameter = |it: &countersign_port::CommandParameter| {
-                if it.required {
-                    format!(" {}", it.name.to_uppercase())
-                } else {
-                    format!(" [{}]", it.name.to_uppercase())
-                }
+            let parameter = |it: &CommandParameter| match it.name.to_uppercase() {
+                name if it.required => format!(" {name}"),
+                name => format!(" [{name}]"),
             };
             let parameters: String = command.parameters.iter().map(parameter).collect();
             words(format!("/{}{parameters}: {}", command.name, command.description))
@@ -264,109 +261,62 @@ pub(super) fn short(text: &str) -> String {
     }
 }
 
-const ID: CommandParameter = CommandParameter {
-    name: "id",
-    description: "The ask, as /pending shows it; its first three letters are enough",
-    required: true,
-};
-
-const TIME: CommandParameter = CommandParameter {
-    name: "time",
-    description: "How long, such as 20m, or `until 18:00`",
-    required: false,
-};
-
-const BACK: CommandParameter = CommandParameter {
-    name: "time",
-    description: "How far back, such as 24h; 7d without it",
-    required: false,
-};
+const ID: CommandParameter =
+    required("id", "The ask, as /pending shows it; its first three letters are enough");
+const TIME: CommandParameter = optional("time", "How long, such as 20m, or `until 18:00`");
+const BACK: CommandParameter = optional("time", "How far back, such as 24h; 7d without it");
+const YES: CommandParameter = optional("yes", "`yes`, for a critical ask");
+const REASON: CommandParameter = optional("reason", "Why, in words for the agent");
+const TEXT: CommandParameter = required("text", "The new text, which replaces all of it");
+const HOW: CommandParameter = optional("how", "`hold` calls (the default), or `deny` them");
 
 /// Every command, in the order in which people see them.
 pub(crate) const COMMANDS: &[BotCommand] = &[
-    BotCommand { name: "pending", description: "What waits for an answer", parameters: &[] },
-    BotCommand {
-        name: "approve",
-        description: "Approve an ask once; also as a reply to its card",
-        parameters: &[
-            ID,
-            CommandParameter {
-                name: "yes",
-                description: "`yes`, for a critical ask",
-                required: false,
-            },
-        ],
-    },
-    BotCommand {
-        name: "deny",
-        description: "Deny an ask, with a reason for the agent; also as a reply to its card",
-        parameters: &[
-            ID,
-            CommandParameter {
-                name: "reason",
-                description: "Why, in words for the agent",
-                required: false,
-            },
-        ],
-    },
-    BotCommand {
-        name: "grants",
-        description: "What is remembered, and for how long",
-        parameters: &[],
-    },
-    BotCommand {
-        name: "edit",
-        description: "Change a command or new text, to be approved on its card",
-        parameters: &[
-            ID,
-            CommandParameter {
-                name: "text",
-                description: "The new text, which replaces all of it",
-                required: true,
-            },
-        ],
-    },
-    BotCommand {
-        name: "undo",
-        description: "Revoke what an answer stored, within ten minutes; also as a reply to its \
-                      card",
-        parameters: &[ID],
-    },
-    BotCommand { name: "status", description: "How countersign is", parameters: &[] },
-    BotCommand {
-        name: "login",
-        description: "A private link that signs you in to the inbox, in a private chat",
-        parameters: &[],
-    },
-    BotCommand {
-        name: "pause",
-        description: "Let no call run, and stop all deadlines, until /resume",
-        parameters: &[CommandParameter {
-            name: "how",
-            description: "`hold` calls (the default), or `deny` them",
-            required: false,
-        }],
-    },
-    BotCommand { name: "resume", description: "End the pause", parameters: &[] },
-    BotCommand {
-        name: "away",
-        description: "Get no direct messages and no duty until /back",
-        parameters: &[TIME],
-    },
-    BotCommand { name: "back", description: "End /away and /snooze", parameters: &[] },
-    BotCommand {
-        name: "snooze",
-        description: "Get no direct messages and no reminders for a while",
-        parameters: &[TIME],
-    },
-    BotCommand { name: "duty", description: "Who is on duty", parameters: &[] },
-    BotCommand {
-        name: "digest",
-        description: "How many requests, how fast answered, by whom; rules that would save some",
-        parameters: &[BACK],
-    },
-    BotCommand { name: "help", description: "These commands", parameters: &[] },
+    command("pending", "What waits for an answer", &[]),
+    command("approve", "Approve an ask once; also as a reply to its card", &[ID, YES]),
+    command(
+        "deny",
+        "Deny an ask, with a reason for the agent; also as a reply to its card",
+        &[ID, REASON],
+    ),
+    command("grants", "What is remembered, and for how long", &[]),
+    command("edit", "Change a command or new text, to be approved on its card", &[ID, TEXT]),
+    command(
+        "undo",
+        "Revoke what an answer stored, within ten minutes; also as a reply to its card",
+        &[ID],
+    ),
+    command("status", "How countersign is", &[]),
+    command("login", "A private link that signs you in to the inbox, in a private chat", &[]),
+    command("pause", "Let no call run, and stop all deadlines, until /resume", &[HOW]),
+    command("resume", "End the pause", &[]),
+    command("away", "Get no direct messages and no duty until /back", &[TIME]),
+    command("back", "End /away and /snooze", &[]),
+    command("snooze", "Get no direct messages and no reminders for a while", &[TIME]),
+    command("duty", "Who is on duty", &[]),
+    command(
+        "digest",
+        "How many requests, how fast answered, by whom; rules that would save some",
+        &[BACK],
+    ),
+    command("help", "These commands", &[]),
 ];
+
+const fn command(
+    name: &'static str,
+    description: &'static str,
+    parameters: &'static [CommandParameter],
+) -> BotCommand {
+    BotCommand { name, description, parameters }
+}
+
+const fn required(name: &'static str, description: &'static str) -> CommandParameter {
+    CommandParameter { name, description, required: true }
+}
+
+const fn optional(name: &'static str, description: &'static str) -> CommandParameter {
+    CommandParameter { name, description, required: false }
+}
 
 // `/pending`: what waits for an answer.
 

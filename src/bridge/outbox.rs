@@ -74,27 +74,19 @@ pub async fn deliver(
             }
             return;
         }
-        match pause {
-            SendPause::Quiet(time) => tokio::select! {
-                () = tokio::time::sleep(time) => {}
-                () = finish.cancelled() => return,
-                () = term.ended() => return,
-            },
-            SendPause::UntilAccess(time) => tokio::select! {
-                () = tokio::time::sleep(time) => {}
-                changed = access.changed() => if changed.is_ok() { access.mark_changed() },
-                () = finish.cancelled() => return,
-                () = term.ended() => return,
-            },
-            SendPause::UntilChange(time) => tokio::select! {
-                () = tokio::time::sleep(time) => {}
-                _ = changes.changed() => {}
-                // Left marked as changed, so that what was given up is taken up.
-                changed = access.changed() => if changed.is_ok() { access.mark_changed() },
-                () = worker.receiving.changed() => {}
-                () = finish.cancelled() => {}
-                () = term.ended() => return,
-            },
+        let (time, by_access, by_change) = match pause {
+            SendPause::Quiet(time) => (time, false, false),
+            SendPause::UntilAccess(time) => (time, true, false),
+            SendPause::UntilChange(time) => (time, true, true),
+        };
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            _ = changes.changed(), if by_change => {}
+            // Left marked as changed, so that what was given up is taken up.
+            changed = access.changed(), if by_access => if changed.is_ok() { access.mark_changed() },
+            () = worker.receiving.changed(), if by_change => {}
+            () = finish.cancelled() => if !by_change { return },
+            () = term.ended() => return,
         }
     }
 }
@@ -140,8 +132,6 @@ impl OutboxWorker {
         target: String,
         term: Arc<Term>,
     ) -> Self {
-        let shown = WriteBuffer::default();
-        let outage = Outage::default();
         Self {
             gate,
             store,
@@ -150,8 +140,8 @@ impl OutboxWorker {
             target,
             term,
             remote: None,
-            shown,
-            outage,
+            shown: WriteBuffer::default(),
+            outage: Outage::default(),
             refused: false,
             gave_up: false,
             last_turn: String::new(),

@@ -57,7 +57,7 @@ pub struct PressHandler {
     store: Store,
     /// All adapters of the daemon, for what is told of them.
     adapters: Adapters,
-    foreign: Foreign,
+    foreign: Mutex<ForeignStores>,
 }
 
 /// What somebody did to a card.
@@ -79,7 +79,7 @@ impl PressHandler {
         store: Store,
         adapters: Adapters,
     ) -> Arc<Self> {
-        Arc::new(Self { adapter, gate, store, adapters, foreign: Foreign::default() })
+        Arc::new(Self { adapter, gate, store, adapters, foreign: Mutex::default() })
     }
 
     /// The ask whose card this belongs to; `None` for forged, foreign and forgotten ones.
@@ -104,7 +104,8 @@ impl PressHandler {
         // SECURITY: the nonce alone leads to a card. A token that says it is another store's is
         // never looked up: at best another daemon wrote it, and forging one gains nothing.
         if token.store != self.store.id() {
-            self.foreign.note(self.adapter, &token.store);
+            let mut foreign = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+            foreign.note(self.adapter, &token.store);
             return Ok(receipt(Outcome::Unknown, FOREIGN));
         }
         let Some(ask) = self.ask(&input, &token).await? else {
@@ -293,12 +294,12 @@ impl Presses for PressHandler {
 
     async fn pair(&self, sent: PairingMessage) -> Receipt {
         let who = self.who(&sent.presser);
-        let (outcome, sentence) = take_pairing_code(&self.gate, who, sent);
-        receipt(outcome, sentence)
+        take_pairing_code(&self.gate, who, sent)
     }
 
     fn greeting(&self, presser: &Presser, target: &Target) -> Option<String> {
-        greeting_for_approver(&self.gate, self.who(presser), target)
+        let shows = self.gate.shows_at(self.adapter, &target.0);
+        (shows && self.gate.admit(self.who(presser)).is_ok()).then(|| CONNECTED.to_owned())
     }
 
     async fn card(&self, id: &str, at: Option<&MessageRef>) -> Option<Card> {
@@ -367,7 +368,7 @@ const PLACE: usize = 100;
 
 /// Takes a pairing code of somebody; what to tell them.
 // SECURITY: what becomes of it is decided in the terminal; here nothing is granted.
-fn take_pairing_code(gate: &Gate, who: Who, sent: PairingMessage) -> (Outcome, &'static str) {
+fn take_pairing_code(gate: &Gate, who: Who, sent: PairingMessage) -> Receipt {
     let PairingMessage { target, place, code, .. } = sent;
     let Who { platform, id, name, .. } = who;
     let place = line(&place).chars().take(PLACE).collect();
@@ -375,19 +376,13 @@ fn take_pairing_code(gate: &Gate, who: Who, sent: PairingMessage) -> (Outcome, &
     match gate.pairings.take_code(platform, &code, by) {
         CodeOutcome::Bound => {
             tracing::info!(platform, presser = id, "somebody sent a pairing code");
-            (Outcome::Noted, CODE_ARRIVED)
+            receipt(Outcome::Noted, CODE_ARRIVED)
         }
         CodeOutcome::Refused => {
             tracing::warn!(platform, presser = id, "somebody sent a pairing code that is refused");
-            (Outcome::Unknown, UNKNOWN_CODE)
+            receipt(Outcome::Unknown, UNKNOWN_CODE)
         }
     }
-}
-
-/// What is told to an approver who greets the bot where cards are shown.
-fn greeting_for_approver(gate: &Gate, who: Who, target: &Target) -> Option<String> {
-    let shows = gate.shows_at(who.platform, &target.0);
-    (shows && gate.admit(who).is_ok()).then(|| CONNECTED.to_owned())
 }
 
 /// What the gate says of an attempt to answer, in the adapters' words.
@@ -414,37 +409,27 @@ const NEWS_AGAIN: Duration = Duration::from_secs(3600);
 /// The other stores whose cards were pressed lately: another countersign, with a store of its own,
 /// has the same bot.
 #[derive(Debug, Default)]
-struct Foreign {
-    seen: Mutex<ForeignStores>,
-}
-
-#[derive(Debug, Default)]
 struct ForeignStores {
     since: Option<Instant>,
     stores: BTreeSet<String>,
 }
 
-impl Foreign {
+impl ForeignStores {
     /// Takes note of a press on a card of this store, and logs how to fix it where that is news.
-    pub(super) fn note(&self, adapter: &'static str, store: &str) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.takes(store, Instant::now()) {
+    fn note(&mut self, adapter: &'static str, store: &str) {
+        if self.takes(store, Instant::now()) {
             tracing::warn!(
                 adapter,
                 store,
                 "a press on a card of another store: two countersigns use one bot, so presses \
-                 reach the \
-                 wrong one. Give each a bot of its own, or one store for all (docs/team.md). If \
-                 there is \
-                 only this one, the card is older than its store"
+                 reach the wrong one. Give each a bot of its own, or one store for all \
+                 (docs/team.md). If there is only this one, the card is older than its store"
             );
         } else {
             tracing::debug!(adapter, store, "one more press on a card of another store");
         }
     }
-}
 
-impl ForeignStores {
     /// Whether this store is news.
     fn takes(&mut self, store: &str, now: Instant) -> bool {
         if self.since.is_none_or(|since| now.duration_since(since) >= NEWS_AGAIN) {

@@ -18,7 +18,7 @@ pub(crate) fn reads_like_yes(text: &str) -> bool {
     let plain: String =
         text.chars().filter(|char| char.is_alphanumeric() || *char == ' ').collect();
     let words: Vec<String> = plain.split_whitespace().map(str::to_lowercase).collect();
-    let yes = |word: &String| YES.contains(&word.as_str());
+    let yes = |word: &String| YES.split(' ').any(|yes| yes == word);
     match words.as_slice() {
         // Signs alone, such as a thumb.
         [] => !text.trim().is_empty(),
@@ -35,50 +35,10 @@ fn is_no(word: &str) -> bool {
     ["no", "not", "but", "dont", "never", "stop", "deny", "later"].contains(&word)
 }
 
-const YES: &[&str] = &[
-    "ok",
-    "okay",
-    "k",
-    "kk",
-    "y",
-    "yes",
-    "yep",
-    "yeah",
-    "yup",
-    "sure",
-    "fine",
-    "good",
-    "great",
-    "go",
-    "do",
-    "proceed",
-    "continue",
-    "approve",
-    "approved",
-    "accept",
-    "accepted",
-    "allow",
-    "allowed",
-    "agreed",
-    "confirm",
-    "confirmed",
-    "lgtm",
-    "ship",
-    "please",
-    "right",
-    "correct",
-    "ja",
-    "oui",
-    "si",
-    "sí",
-    "sim",
-    "da",
-    "да",
-    "hai",
-    "はい",
-    "好",
-    "是",
-];
+/// Words that mean yes, or begin a sentence that does.
+const YES: &str = "ok okay k kk y yes yep yeah yup sure fine good great go do proceed \
+                   continue approve approved accept accepted allow allowed agreed confirm \
+                   confirmed lgtm ship please right correct ja oui si sí sim da да hai はい 好 是";
 
 /// The first word, and what follows it.
 pub(crate) fn first_word(text: &str) -> (&str, &str) {

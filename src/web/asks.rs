@@ -3,16 +3,13 @@
 
 use crate::{
     Api,
-    error::{ApiError, json, unreadable},
+    error::ApiError,
     handle::{AskReader, Handle},
+    request::{Answering, Body, JsonReply, Params, Reply, unreadable},
 };
 use axum::{
     Extension, Json,
-    body::Bytes,
-    extract::{
-        Path, Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
+    extract::Path,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -42,12 +39,8 @@ use countersign_store::{ListCursor, Listed};
 use countersign_tokens::clock;
 use std::time::Duration;
 
-pub(super) async fn list(
-    State(api): State<Api>,
-    reader: AskReader,
-    query: Result<Query<AsksQuery>, QueryRejection>,
-) -> Result<Response, ApiError> {
-    let Query(query) = query?;
+pub(super) async fn list(api: Api, reader: AskReader, query: Params<AsksQuery>) -> Reply {
+    let query = query.read()?;
     let state = query.state.as_deref().unwrap_or("open");
     if !["open", "answered", "expired", "cancelled"].contains(&state) {
         return Err(ApiError::bad_request(format!(
@@ -71,12 +64,12 @@ pub(super) async fn list(
 }
 
 pub(super) async fn get(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
     Path(id): Path<String>,
-    query: Result<Query<WaitQuery>, QueryRejection>,
-) -> Result<Response, ApiError> {
-    let Query(query) = query?;
+    query: Params<WaitQuery>,
+) -> Reply {
+    let query = query.read()?;
     let (id, is_caller) = {
         // No ask is held while its answer is awaited.
         let _turn = api.turns.take().await?;
@@ -110,32 +103,31 @@ pub(super) fn with_card(api: &Api, ask: &Ask, view: AskView) -> AskView {
 }
 
 pub(super) async fn answer(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     reader: AskReader,
     Path(id): Path<String>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
+    body: Body,
+) -> Reply {
     let who = handle.answerer()?;
-    let given = json(&body?)?;
+    let given = body.json()?;
     let ask = find(&api, &id, &reader).await?;
     let action = action(given, &ask)?;
     act(&api, ask, who, action).await
 }
 
 pub(super) async fn undo(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
     reader: AskReader,
     Path(id): Path<String>,
-) -> Result<Response, ApiError> {
-    let who = handle.answerer()?;
+    Answering(who): Answering,
+) -> Reply {
     let ask = find(&api, &id, &reader).await?;
     act(&api, ask, who, Action::Undo).await
 }
 
 /// What an approver does to an ask, and what becomes of it.
-async fn act(api: &Api, ask: Ask, who: Who, action: Action) -> Result<Response, ApiError> {
+async fn act(api: &Api, ask: Ask, who: Who, action: Action) -> Reply {
     let reply = api.gate.answer(ask.clone(), who, action).await;
     let status = match reply.told {
         // A late or repeated answer is 200 with `applied: false`: the request was valid, and the
@@ -162,13 +154,12 @@ async fn act(api: &Api, ask: Ask, who: Who, action: Action) -> Result<Response, 
 }
 
 pub(super) async fn cancel(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
     Path(id): Path<String>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<AskView>, ApiError> {
-    let body = body?;
-    let given = if body.is_empty() { CancelRequest::default() } else { json(&body)? };
+    body: Body,
+) -> JsonReply<AskView> {
+    let given: CancelRequest = body.json_or_default()?;
     let reason = given.reason.map(|word| word.parse::<CancelReason>()).transpose();
     let reason = reason.map_err(ApiError::bad_request)?;
     let ask = find(&api, &id, &reader).await?;
@@ -319,13 +310,13 @@ pub(super) fn no_such(id: &str) -> ApiError {
 // `POST /v1/calls`: an agent submits a call.
 
 pub(super) async fn submit(
-    State(api): State<Api>,
+    api: Api,
     Extension(owner): Extension<Owner>,
-    query: Result<Query<WaitQuery>, QueryRejection>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
-    let (Query(query), body) = (query?, body?);
-    let call = owned(&api, &owner, &body).await?;
+    query: Params<WaitQuery>,
+    body: Body,
+) -> Reply {
+    let query = query.read()?;
+    let call = owned(&api, &owner, body).await?;
     let longest = longest(&query);
     let (ask, caller) = match api.gate.submit(call.clone(), !longest.is_zero()).await? {
         SubmitOutcome::Ruled(ruling) => {
@@ -345,23 +336,24 @@ pub(super) async fn submit(
 }
 
 pub(super) async fn ahead(
-    State(api): State<Api>,
+    api: Api,
     Extension(owner): Extension<Owner>,
-    query: Result<Query<AheadQuery>, QueryRejection>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<AheadReply>, ApiError> {
-    let (Query(query), body) = (query?, body?);
-    let call = owned(&api, &owner, &body).await?;
+    query: Params<AheadQuery>,
+    body: Body,
+) -> JsonReply<AheadReply> {
+    let query = query.read()?;
+    let call = owned(&api, &owner, body).await?;
     let take = if query.spend { Take::Spend } else { Take::Look };
     let approved = api.gate.approved_ahead(call, take).await?;
     Ok(Json(AheadReply { approved }))
 }
 
 /// Reads a submitted call, and whose it is.
-pub(super) async fn owned(api: &Api, owner: &Owner, body: &Bytes) -> Result<Call, ApiError> {
+pub(super) async fn owned(api: &Api, owner: &Owner, body: Body) -> Reply<Call> {
+    let body = body.bytes()?;
     // A large body is parsed outside the runtime's workers, so that it does not delay other
     // requests.
-    let read = api.gate.beside(body.len(), || read(body)).await;
+    let read = api.gate.beside(body.len(), || read(&body)).await;
     let SubmitRequest { mut call, session_secret } = read?;
     // The handle's owner, narrowed by the session's secret: without the secret, any process with
     // the agent's token could use the session's grants.

@@ -47,15 +47,17 @@ async fn bearer(
     path: &str,
     headers: &HeaderMap,
 ) -> Result<Handle, ApiError> {
-    let unauthorized = |sentence: &str| ApiError::new(StatusCode::UNAUTHORIZED, sentence);
     let Some(given) = headers.get(header::AUTHORIZATION) else {
         return match surface {
             Surface::Socket => Ok(Handle::Agent),
-            Surface::Tcp => Err(unauthorized("a token is needed: `Authorization: Bearer …`")),
+            Surface::Tcp => {
+                Err(ApiError::unauthorized("a token is needed: `Authorization: Bearer …`"))
+            }
         };
     };
     let token = given.to_str().ok().and_then(|given| token_in(path, given));
-    let token = token.ok_or_else(|| unauthorized("the token must be given as `Bearer …`"))?;
+    let token =
+        token.ok_or_else(|| ApiError::unauthorized("the token must be given as `Bearer …`"))?;
     // FAIL-CLOSED: a wrong token gets no access, not even the socket's own handle.
     let (handle, _) = known(&api.keys, &api.store, |key| key.matches(&token)).await?;
     Ok(handle)
@@ -92,16 +94,14 @@ pub(super) async fn known(
     // All are always compared, so that the time does not show which one matched.
     let shown = |token: &AgentToken| Some((token.clone(), token.shown(now, &shows)?.clone()));
     let fits: Vec<_> = tokens.iter().filter_map(shown).collect();
-    let unauthorized = |why: String| ApiError::new(StatusCode::UNAUTHORIZED, why);
     let Some((token, hash)) = fits.into_iter().next() else {
-        return Err(unauthorized(
-            "the daemon does not know this token: compare [client] token with the daemon's config"
-                .to_owned(),
+        return Err(ApiError::unauthorized(
+            "the daemon does not know this token: compare [client] token with the daemon's config",
         ));
     };
     if let Err(why) = token.is_accepted(now) {
         let name = token.name;
-        return Err(unauthorized(format!("the agent `{name}` is refused: {why}")));
+        return Err(ApiError::unauthorized(format!("the agent `{name}` is refused: {why}")));
     }
     if token.used_at.is_none_or(|at| now.saturating_sub(at) >= USED_WITHIN_MS) {
         // No request fails because of this note.
@@ -135,10 +135,10 @@ impl Handle {
 // authenticates the server.
 
 /// `GET /v1/nonce`: the nonce for a token proof. Needs no token and changes nothing.
-pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<NonceReply>, ApiError> {
+pub(super) async fn nonce(api: Api) -> JsonReply<NonceReply> {
     match api.keys.nonces.fresh() {
         Some(nonce) => Ok(Json(NonceReply { nonce })),
-        None => Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "no nonce could be made")),
+        None => Err(ApiError::failed("no nonce could be made")),
     }
 }
 
@@ -191,7 +191,7 @@ impl TokenProof {
         // Checked after the token: a client without it cannot use up somebody else's nonce.
         if !api.keys.nonces.take(&about.nonce) {
             let used = "the token was shown with a nonce that is used, too old or not from here";
-            return Err(ApiError::new(StatusCode::UNAUTHORIZED, used));
+            return Err(ApiError::unauthorized(used));
         }
         let request = Request::from_parts(parts, Body::from(about.body.clone()));
         Ok(VerifiedRequest { request: admitted(request, surface, handle), hash, about })
@@ -210,8 +210,7 @@ impl VerifiedRequest {
         }
         // No limit: the body is our own reply, already in memory.
         let Ok(body) = to_bytes(body, usize::MAX).await else {
-            let failed = "the reply could not be put together";
-            return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, failed).into_response();
+            return ApiError::failed("the reply could not be put together").into_response();
         };
         let proof = about.request().reply(&hash, parts.status.as_u16(), &body);
         if let Some(proof) = proof.and_then(|proof| HeaderValue::try_from(proof).ok()) {

@@ -35,8 +35,8 @@ pub(super) fn routes() -> Router<Api> {
 
 /// Upgrades the request to a WebSocket.
 async fn connect(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     Extension(owner): Extension<Owner>,
     Extension(connection): Extension<Arc<Connection>>,
     Query(whose): Query<ConnectionParams>,

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use countersign_domain::{exact_json, wire::ErrorReply};
+use countersign_domain::wire::ErrorReply;
 use countersign_gate::{SubmitError, TooMuch};
 use countersign_store::StoreError;
 
@@ -56,10 +56,28 @@ impl ApiError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
     }
 
+    /// It does not go with what is there.
+    #[must_use]
+    pub fn conflict(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, sentence)
+    }
+
     /// It can be served later; the reply names when to try again.
     #[must_use]
     pub fn unavailable(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+    }
+
+    /// It was not served, and a retry does not help.
+    #[must_use]
+    pub fn failed(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+    }
+
+    /// Nobody knows who this is.
+    #[must_use]
+    pub fn unauthorized(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, sentence)
     }
 
     /// The handle does not permit this.
@@ -90,10 +108,7 @@ impl From<StoreError> for ApiError {
         tracing::error!(%error, "a request failed");
         if error.is_of_a_row() {
             // 500 and not 503: a retry does not help.
-            return Self::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                format!("{error}; nothing may run"),
-            );
+            return Self::failed(format!("{error}; nothing may run"));
         }
         let sentence = match error {
             StoreError::Uncertain(_) => {
@@ -105,7 +120,7 @@ impl From<StoreError> for ApiError {
                  Try again; `countersign doctor` says what is wrong"
             }
         };
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+        Self::unavailable(sentence)
     }
 }
 
@@ -113,10 +128,10 @@ impl From<SubmitError> for ApiError {
     fn from(error: SubmitError) -> Self {
         match error {
             SubmitError::Malformed(malformed) => Self::bad_request(malformed.0),
-            SubmitError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            SubmitError::KeyTaken(_) => Self::conflict(error.to_string()),
             SubmitError::NotThisAgent(why) => Self::forbidden(why),
-            SubmitError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
-            SubmitError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
+            SubmitError::Stopping => Self::unavailable(error.to_string()),
+            SubmitError::Unruled(why) => Self::unprocessable(why),
             SubmitError::TooMuch(too_much) => Self::too_much(too_much),
             SubmitError::Store(error) => error.into(),
         }
@@ -138,19 +153,6 @@ impl From<QueryRejection> for ApiError {
         let why = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
         Self::bad_request(format!("invalid query: {why}"))
     }
-}
-
-/// Parses a JSON body; the sentence names the error and its position.
-///
-/// # Errors
-/// 400 with that sentence.
-pub(crate) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    exact_json::object_from_slice(body).map_err(|error| unreadable(&error))
-}
-
-/// 400 for a body that cannot be parsed.
-pub(super) fn unreadable(error: &serde_json::Error) -> ApiError {
-    ApiError::bad_request(format!("invalid body: {error}"))
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use crate::{
     asks::view,
     error::ApiError,
     handle::AskReader,
+    request::Params,
     turns::{LargeReplies, LargeReply},
 };
 use axum::{
-    extract::{Query, State, rejection::QueryRejection},
     http::HeaderMap,
     response::sse::{Event, KeepAlive, Sse},
 };
@@ -28,12 +28,12 @@ use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 use tokio::sync::watch;
 
 pub(super) async fn stream(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
-    query: Result<Query<EventsQuery>, QueryRejection>,
+    query: Params<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let Query(EventsQuery { last: latest, follow, all }) = query?;
+    let EventsQuery { last: latest, follow, all } = query.read()?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (tail, backlog) = match (last, latest) {
         (None, Some(latest)) => {
@@ -49,7 +49,7 @@ pub(super) async fn stream(
     };
     let end = if follow == Some(false) { StreamEnd::CaughtUp } else { StreamEnd::Never };
     let feed = EveryEvent { all: all == Some(true) };
-    Ok(serve_until(end, &api, reader, tail, backlog, feed))
+    Ok(serve(end, &api, reader, tail, backlog, feed))
 }
 
 /// Sends every event of the log with its ask; those that only the log shows where `all` is wanted.
@@ -144,17 +144,6 @@ pub(crate) enum StreamEnd {
 
 /// Streams events until the daemon stops or the store fails; the reader reconnects then.
 pub(crate) fn serve<F: Feed>(
-    api: &Api,
-    reader: AskReader,
-    tail: Tail,
-    backlog: Backlog,
-    feed: F,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>> {
-    serve_until(StreamEnd::Never, api, reader, tail, backlog, feed)
-}
-
-/// The same with an end of its own.
-pub(crate) fn serve_until<F: Feed>(
     end: StreamEnd,
     api: &Api,
     reader: AskReader,

@@ -3,15 +3,11 @@
 use crate::{
     Api,
     asks::find,
-    error::{ApiError, json},
+    error::ApiError,
     handle::{AskReader, Handle},
+    request::{Body, JsonReply},
 };
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{Path, State, rejection::BytesRejection},
-    http::StatusCode,
-};
+use axum::{Json, extract::Path, http::StatusCode};
 use countersign_domain::{
     log::{ExecutionToken, RefusedToken},
     wire::{ExecutionReply, ExecutionRequest, TokenReply},
@@ -22,34 +18,28 @@ use countersign_tokens::clock;
 /// Hands out the token of an approved call.
 // SECURITY: only to the handle that submitted the call; another agent could use it up.
 pub(super) async fn token(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     reader: AskReader,
     Path(id): Path<String>,
-) -> Result<Json<TokenReply>, ApiError> {
+) -> JsonReply<TokenReply> {
     let ask = find(&api, &id, &reader).await?;
     if !reader.is_caller_of(&ask) && handle != Handle::Approver {
         return Err(ApiError::forbidden("the token of a call is for the agent that submitted it"));
     }
     let token = execution_token(&ask, &api.log.key(), clock::now_ms()).ok_or_else(|| {
-        ApiError::new(
-            StatusCode::CONFLICT,
-            format!(
-                "`{}` is not approved, or was for longer than 10 minutes: it has no token",
-                ask.id
-            ),
-        )
+        ApiError::conflict(format!(
+            "`{}` is not approved, or was for longer than 10 minutes: it has no token",
+            ask.id
+        ))
     })?;
     let expires = clock::rfc3339(token.expires * 1_000);
     Ok(Json(TokenReply { token: token.to_string(), expires }))
 }
 
 /// Notes that the call of a token starts, or has ended.
-pub(super) async fn report(
-    State(api): State<Api>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<ExecutionReply>, ApiError> {
-    let ExecutionRequest { token, exit } = json(&body?)?;
+pub(super) async fn report(api: Api, body: Body) -> JsonReply<ExecutionReply> {
+    let ExecutionRequest { token, exit } = body.json()?;
     let token: ExecutionToken = token.parse().map_err(refused)?;
     match api.gate.report(&token, &api.log.public(), exit).await? {
         ExecutionNoted::Noted(ask) => Ok(Json(ExecutionReply { ask: ask.id })),

@@ -1,11 +1,12 @@
 //! `/v1/grants`: lists and revokes grants.
 
-use crate::{Api, error::ApiError, handle::Handle};
-use axum::{
-    Extension, Json,
-    extract::{Path, State},
-    http::StatusCode,
+use crate::{
+    Api,
+    error::ApiError,
+    handle::Handle,
+    request::{Answering, JsonReply},
 };
+use axum::{Extension, Json, extract::Path};
 use countersign_domain::{
     GrantScope, Owner,
     wire::{GrantView, GrantsPage, RevokeReply},
@@ -17,10 +18,10 @@ use std::collections::HashMap;
 
 /// Lists grants: approvers see every grant; agents see those that may cover their calls.
 pub(super) async fn list(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     Extension(owner): Extension<Owner>,
-) -> Result<Json<GrantsPage>, ApiError> {
+) -> JsonReply<GrantsPage> {
     let mut grants = api.store.grants(clock::now_ms()).await?;
     grants.retain(|grant| {
         handle.sees_all()
@@ -56,19 +57,17 @@ async fn uses(api: &Api) -> Result<Option<HashMap<String, GrantUse>>, StoreError
 }
 
 pub(super) async fn revoke(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
     Path(id): Path<String>,
-) -> Result<Json<RevokeReply>, ApiError> {
-    let who = handle.answerer()?;
+    Answering(who): Answering,
+) -> JsonReply<RevokeReply> {
     match api.gate.revoke(&id, who).await? {
         Revoked::Done(grant) => Ok(Json(RevokeReply { revoked: view(&grant) })),
         // 409: the grant is revoked in the store, but the rules file still allows the call. A plain
         // success would be false.
-        Revoked::FileKeepsIt(_, problem) => Err(ApiError::new(
-            StatusCode::CONFLICT,
-            format!("the rule is still in the rules file: {problem}"),
-        )),
+        Revoked::FileKeepsIt(_, problem) => {
+            Err(ApiError::conflict(format!("the rule is still in the rules file: {problem}")))
+        }
         Revoked::Unknown => Err(ApiError::not_found(format!("there is no grant `{id}` in force"))),
         Revoked::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }

@@ -3,7 +3,7 @@
 use crate::{connections::Connection, error::ApiError};
 use axum::{
     extract::{FromRequestParts, Request},
-    http::{StatusCode, request::Parts},
+    http::request::Parts,
 };
 use countersign_domain::Owner;
 use countersign_gate::ask::Ask;
@@ -101,28 +101,19 @@ impl Handle {
     /// 403 with a sentence.
     // SECURITY: an agent's handle never answers, on any surface.
     pub fn answerer(&self) -> Result<Who, ApiError> {
-        match self {
+        let (platform, id, name) = match self {
             // SECURITY: no approver by itself: the gate admits the person whose token it is now.
-            Self::Person(token) => Ok(Who {
-                platform: "api",
-                id: token.id(),
-                name: "a personal token".to_owned(),
-                roles: Vec::new(),
-            }),
-            Self::Approver => Ok(Who {
-                platform: "api",
-                id: "approver".to_owned(),
-                name: "the approver's token".to_owned(),
-                roles: Vec::new(),
-            }),
+            Self::Person(token) => ("api", token.id(), "a personal token"),
+            Self::Approver => ("api", "approver".to_owned(), "the approver's token"),
             // SECURITY: no approver by itself: the gate admits the inbox where it may answer.
-            Self::Inbox(Presser { id, name, .. }) => {
-                Ok(Who { platform: "inbox", id: id.clone(), name: name.clone(), roles: Vec::new() })
+            Self::Inbox(Presser { id, name, .. }) => ("inbox", id.clone(), name.as_str()),
+            Self::Agent | Self::Named(_) => {
+                return Err(ApiError::forbidden(
+                    "this token may open asks and read their answers; this needs the approver's token",
+                ));
             }
-            Self::Agent | Self::Named(_) => Err(ApiError::forbidden(
-                "this token may open asks and read their answers; this needs the approver's token",
-            )),
-        }
+        };
+        Ok(Who { platform, id, name: name.to_owned(), roles: Vec::new() })
     }
 }
 
@@ -215,7 +206,7 @@ impl<S: Sync> FromRequestParts<S> for AskReader {
         let (handle, owner) = (parts.extensions.get(), parts.extensions.get());
         match (handle.cloned(), owner.cloned()) {
             (Some(handle), Some(owner)) => Ok(Self { handle, owner }),
-            _ => Err(ApiError::new(StatusCode::UNAUTHORIZED, "a token is needed")),
+            _ => Err(ApiError::unauthorized("a token is needed")),
         }
     }
 }

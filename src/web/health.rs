@@ -1,9 +1,13 @@
 //! `/healthz`, `/readyz`: the daemon's health; `/v1/reload`.
 
-use crate::{Api, error::ApiError, handle::Handle, sessions};
+use crate::{
+    Api,
+    error::ApiError,
+    request::{Answering, JsonReply},
+    sessions,
+};
 use axum::{
-    Extension, Json,
-    extract::State,
+    Json,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -27,7 +31,7 @@ pub(super) async fn healthz() -> &'static str {
 
 /// Returns 200 if the daemon takes asks and receives from every chat that it leads; the body shows
 /// the state and the leader of each adapter.
-pub(super) async fn readyz(State(api): State<Api>) -> Response {
+pub(super) async fn readyz(api: Api) -> Response {
     let trouble = api.store.probe().await;
     // A store that failed is not queried again: each query could take its whole timeout, and a load
     // balancer waits for this reply.
@@ -144,11 +148,6 @@ fn told_late(late: &LateCards) -> ReadyLate {
 
 // SECURITY: an agent's handle does not reload. The approver's does, even where it may not answer: a
 // reload grants nothing to its caller, and it must work after local answering was switched off.
-pub(super) async fn reload(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-) -> Result<Json<ReloadReply>, ApiError> {
-    handle.answerer()?;
-    let reloaded = (api.reload)().await;
-    reloaded.map(Json).map_err(|why| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why))
+pub(super) async fn reload(api: Api, _: Answering) -> JsonReply<ReloadReply> {
+    (api.reload)().await.map(Json).map_err(ApiError::unprocessable)
 }

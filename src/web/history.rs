@@ -5,12 +5,9 @@ use crate::{
     asks::{self, reason, view},
     error::ApiError,
     handle::AskReader,
+    request::Reply,
 };
-use axum::{
-    extract::{Path, Query, State as Shared, rejection::QueryRejection},
-    http::StatusCode,
-    response::Response,
-};
+use axum::extract::{Path, Query, rejection::QueryRejection};
 use countersign_domain::wire::{
     AskRecord, AskView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
@@ -21,12 +18,13 @@ use serde_json::Value;
 
 /// Lists closed asks: approvers see all, agents those of their own handle.
 pub(super) async fn list(
-    Shared(api): Shared<Api>,
+    api: Api,
     reader: AskReader,
     query: Result<Query<HistoryQuery>, QueryRejection>,
-) -> Result<Response, ApiError> {
-    let query = query.map_err(|wrong| unprocessable(format!("the query is wrong: {wrong}")))?.0;
-    let filter = Filter::read(query).map_err(unprocessable)?;
+) -> Reply {
+    let query =
+        query.map_err(|wrong| ApiError::unprocessable(format!("the query is wrong: {wrong}")))?.0;
+    let filter = Filter::read(query).map_err(ApiError::unprocessable)?;
     let turn = api.turns.take().await?;
     let look = |ask: &Ask| {
         if !reader.may_read(ask) {
@@ -41,11 +39,7 @@ pub(super) async fn list(
 }
 
 /// One ask in whole, open or closed.
-pub(super) async fn get(
-    Shared(api): Shared<Api>,
-    reader: AskReader,
-    Path(id): Path<String>,
-) -> Result<Response, ApiError> {
+pub(super) async fn get(api: Api, reader: AskReader, Path(id): Path<String>) -> Reply {
     let turn = api.turns.take().await?;
     let ask = asks::find(&api, &id, &reader).await?;
     let deliveries = api.store.deliveries(&ask.id).await?;
@@ -107,10 +101,6 @@ fn through(answer: &Answer) -> Option<String> {
 
 fn undone_by(answer: &Answer) -> Option<By> {
     answer.stored.undone.as_ref().map(|undone| undone.by.clone())
-}
-
-fn unprocessable(sentence: String) -> ApiError {
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
 }
 
 // What a reader of the history looks for.
@@ -196,7 +186,7 @@ fn named(field: &str, value: Option<String>) -> Result<Option<String>, String> {
     }
 }
 
-fn time(field: &str, value: Option<String>) -> Result<Option<i64>, String> {
+pub(super) fn time(field: &str, value: Option<String>) -> Result<Option<i64>, String> {
     let read = |text: String| {
         clock::from_rfc3339(&text).ok_or_else(|| {
             format!("`{field}` is not a valid time; use RFC 3339, such as 2026-11-22T18:00:00Z")

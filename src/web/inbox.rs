@@ -32,7 +32,11 @@ use crate::inbox::{
     session::{Session, SignedInBrowsers},
     sign_in::{BeginLimit, LogNowAndThen},
 };
-use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, State},
+    middleware, routing,
+};
 use countersign_gate::Gate;
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Posting, Presses, SendError, Signals, Target,
@@ -267,6 +271,9 @@ impl Drop for Disconnect<'_> {
 }
 
 // What the adapter and its HTTP handlers share.
+
+/// The inbox of a request.
+pub(crate) type Shared = State<Arc<InboxState>>;
 
 /// One inbox.
 pub(crate) struct InboxState {

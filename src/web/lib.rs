@@ -24,6 +24,7 @@ mod molf;
 mod nono;
 mod parked;
 mod people;
+mod request;
 mod rules;
 mod sessions;
 mod tokens;

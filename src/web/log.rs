@@ -2,32 +2,21 @@
 
 use crate::{
     Api,
-    error::{ApiError, json},
+    error::ApiError,
     handle::Handle,
+    request::{Body, JsonReply, Params},
 };
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{
-        Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
-    http::StatusCode,
-};
+use axum::Json;
 use countersign_domain::wire::{LogKeyChange, LogKeyReply, LogKeyRequest, LogQuery, LogReply};
 use countersign_people::answer::person;
 use countersign_store::LogPage;
 
 // SECURITY: for approvers: it tells what every agent did.
-pub(super) async fn page(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    query: Result<Query<LogQuery>, QueryRejection>,
-) -> Result<Json<LogReply>, ApiError> {
+pub(super) async fn page(api: Api, handle: Handle, query: Params<LogQuery>) -> JsonReply<LogReply> {
     if handle.answerer().is_err() {
         return Err(ApiError::forbidden("the log is for approvers: it needs the approver's token"));
     }
-    let Query(LogQuery { after, until }) = query?;
+    let LogQuery { after, until } = query.read()?;
     // A store that takes no writes now can still be read.
     if until.is_none()
         && let Err(error) = api.log.seal().await
@@ -43,15 +32,11 @@ pub(super) async fn page(
 
 /// Rotates the key, or accepts the one that signs.
 // SECURITY: for approvers that the config knows now, and the log says who it was.
-pub(super) async fn change_key(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<LogKeyReply>, ApiError> {
+pub(super) async fn change_key(api: Api, handle: Handle, body: Body) -> JsonReply<LogKeyReply> {
     let approver = api.gate.admit(handle.answerer()?);
     let approver = approver.map_err(|stranger| ApiError::forbidden(stranger.0))?;
     let by = serde_json::json!(person(&approver));
-    let LogKeyRequest { change } = json(&body?)?;
+    let LogKeyRequest { change } = body.json()?;
     // To its end: a caller that leaves does not leave half a rotation behind.
     let log = api.log.clone();
     let changing = tokio::spawn(async move {
@@ -60,7 +45,6 @@ pub(super) async fn change_key(
             LogKeyChange::Accept => log.accept(&by).await,
         }
     });
-    let stopping = |_| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the daemon is stopping");
-    let changed = changing.await.map_err(stopping)?;
+    let changed = changing.await.map_err(|_| ApiError::unavailable("the daemon is stopping"))?;
     Ok(Json(LogKeyReply { key: changed?.to_string() }))
 }

@@ -6,11 +6,10 @@ use crate::{
     asks::{asked, decided},
     error::ApiError,
     handle::Handle,
+    request::{Body, Reply},
 };
 use axum::{
     Extension, Json,
-    body::Bytes,
-    extract::{State, rejection::BytesRejection},
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::{
         IntoResponse, Response,
@@ -34,13 +33,13 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 pub(super) async fn receive(
-    State(api): State<Api>,
+    api: Api,
     Extension(owner): Extension<Owner>,
     Extension(waiting): Extension<Arc<WaitingTools>>,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
-    let body = body?;
+    body: Body,
+) -> Reply {
+    let body = body.bytes()?;
     of_no_page(&headers)?;
     of_known_version(&headers)?;
     let message = match api.gate.beside(body.len(), || one(&body)).await {
@@ -77,8 +76,8 @@ pub(super) async fn receive(
 
 /// Ends the session.
 pub(super) async fn end(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     headers: HeaderMap,
 ) -> Result<StatusCode, ApiError> {
     of_no_page(&headers)?;
@@ -95,7 +94,7 @@ async fn submit(
     caller_of: (&Owner, &McpSession),
     pending: PendingTool,
     headers: &HeaderMap,
-) -> Result<Response, ApiError> {
+) -> Reply {
     let call = pending.call.clone();
     let (ask, caller) = match api.gate.submit(call.clone(), true).await {
         Ok(SubmitOutcome::Ruled(ruling)) => {
@@ -108,7 +107,8 @@ async fn submit(
     };
     let caller = caller.unwrap_or_else(|| api.gate.attach(&ask.id));
     let entry = waiting.enter(caller_of, &pending.id, &ask.id);
-    let tool = WaitingTool::new(api.gate.clone(), ask.id.clone(), pending, caller, entry);
+    let tool =
+        WaitingTool { gate: api.gate.clone(), ask: ask.id.clone(), pending, caller, _entry: entry };
     let streams = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     if streams.is_some_and(|accept| accept.contains("text/event-stream")) {
         Ok(tool.stream().into_response())
@@ -273,16 +273,6 @@ enum WaitStep {
 }
 
 impl WaitingTool {
-    pub(super) fn new(
-        gate: Arc<Gate>,
-        ask: String,
-        pending: PendingTool,
-        caller: AttachedCaller,
-        entry: WaitingEntry,
-    ) -> Self {
-        Self { gate, ask, pending, caller, _entry: entry }
-    }
-
     /// Waits for the reply.
     pub(super) async fn reply(mut self) -> Value {
         loop {

@@ -1,18 +1,14 @@
 //! What is measured, for Prometheus and other collectors (`GET /metrics`).
 
-use super::{Api, error::ApiError};
-use axum::{
-    extract::State,
-    http::header,
-    response::{IntoResponse, Response},
-};
+use crate::{Api, request::Reply};
+use axum::{http::header, response::IntoResponse};
 use countersign_port::{NamedAdapter, Receiving};
 use countersign_store::{LateCards, SHOWN_WITHIN_MS, StoreError};
 use countersign_tokens::clock;
 use std::fmt::Write;
 
 /// Metrics in Prometheus' text format.
-pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
+pub(super) async fn metrics(api: Api) -> Reply {
     let text = prometheus(&measure(&api).await?);
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }

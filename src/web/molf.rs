@@ -4,17 +4,13 @@
 
 use crate::{
     Api,
-    error::{ApiError, json},
-    events::{self, Backlog, Feed, News},
+    error::ApiError,
+    events::{self, Backlog, Feed, News, StreamEnd},
     handle::{AskReader, Handle},
+    request::{Body, JsonReply, Params, Reply},
 };
 use axum::{
-    Extension, Json, Router,
-    body::Bytes,
-    extract::{
-        Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
+    Json, Router,
     response::sse::{Event, Sse},
     routing::{get, post},
 };
@@ -66,22 +62,14 @@ struct WorkerGone {
     worker_id: String,
 }
 
-pub(super) async fn approve(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, ApiError> {
-    let ToolApprove { session_id, approval_id, always } = json(&body?)?;
+pub(super) async fn approve(api: Api, handle: Handle, body: Body) -> JsonReply<Value> {
+    let ToolApprove { session_id, approval_id, always } = body.json()?;
     let scope = if always { Scope::Always } else { Scope::Once };
     reply(&api, handle, &session_id, &approval_id, Action::Approve { scope }).await
 }
 
-pub(super) async fn deny(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, ApiError> {
-    let ToolDeny { session_id, approval_id, feedback } = json(&body?)?;
+pub(super) async fn deny(api: Api, handle: Handle, body: Body) -> JsonReply<Value> {
+    let ToolDeny { session_id, approval_id, feedback } = body.json()?;
     let reason = feedback.filter(|words| !words.is_empty());
     reply(&api, handle, &session_id, &approval_id, Action::Deny { reason, then: None }).await
 }
@@ -93,7 +81,7 @@ async fn reply(
     session: &str,
     id: &str,
     action: Action,
-) -> Result<Json<Value>, ApiError> {
+) -> JsonReply<Value> {
     only_with_molf(api)?;
     let who = handle.answerer()?;
     // molf's ids are derived from ours, so the open asks of the session are compared.
@@ -107,13 +95,9 @@ async fn reply(
     }
 }
 
-pub(super) async fn worker_disconnected(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, ApiError> {
+pub(super) async fn worker_disconnected(api: Api, handle: Handle, body: Body) -> JsonReply<Value> {
     only_with_molf(&api)?;
-    let WorkerGone { agent, worker_id } = json(&body?)?;
+    let WorkerGone { agent, worker_id } = body.json()?;
     let agent = handle.acts_as(&api, agent).await?;
     let cancelled = api.gate.worker_gone(&agent, &worker_id).await?;
     Ok(Json(value!({"cancelled": cancelled})))
@@ -169,16 +153,16 @@ pub(super) struct MolfEventsQuery {
 }
 
 pub(super) async fn stream(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
-    which: Result<Query<MolfEventsQuery>, QueryRejection>,
+    which: Params<MolfEventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     only_with_molf(&api)?;
-    let Query(MolfEventsQuery { session_id }) = which?;
+    let MolfEventsQuery { session_id } = which.read()?;
     // Before the open asks are read, so that no end of one is missed.
     let tail = Tail::of_now(&api.store).await?;
     let approvals = ApprovalFeed { session: session_id, open: HashSet::new() };
-    Ok(events::serve(&api, reader, tail, Backlog::From(None), approvals))
+    Ok(events::serve(StreamEnd::Never, &api, reader, tail, Backlog::From(None), approvals))
 }
 
 /// The events of one reader.

@@ -1,15 +1,12 @@
 //! `POST /v1/nono`: the approval webhook of nono, a sandbox. What it would allow is a call here, and
 //! the reply grants or denies it. nono denies by itself on every status but 2xx.
 
-use crate::{Api, asks::reason, error::ApiError};
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{
-        Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
+use crate::{
+    Api,
+    asks::reason,
+    request::{Body, JsonReply, Params},
 };
+use axum::{Extension, Json};
 use countersign_domain::{Owner, exact_json, wire::SandboxQuery};
 use countersign_gate::{
     SubmitOutcome,
@@ -102,12 +99,12 @@ enum PathAccess {
 /// Grants only what a rule or a person allows within the wait.
 // FAIL-CLOSED: every other way out of here is a denial.
 pub(super) async fn decide(
-    State(api): State<Api>,
+    api: Api,
     Extension(owner): Extension<Owner>,
-    query: Result<Query<SandboxQuery>, QueryRejection>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<NonoReply>, ApiError> {
-    let (Query(query), body) = (query?, body?);
+    query: Params<SandboxQuery>,
+    body: Body,
+) -> JsonReply<NonoReply> {
+    let (query, body) = (query.read()?, body.bytes()?);
     let wait = query.wait.unwrap_or(WAIT_S).clamp(1, LONGEST_S);
     let call = match read(&body) {
         Ok(call) => Call { waits_s: Some(wait), owner: Some(owner), ..call },

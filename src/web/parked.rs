@@ -6,19 +6,11 @@
 use crate::{
     Api,
     asks::{find, owned, reply, view, with_card},
-    error::{ApiError, json},
+    error::ApiError,
     handle::AskReader,
+    request::{Body, JsonReply, Params, Reply},
 };
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{
-        Path, Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::{Extension, Json, extract::Path, response::IntoResponse};
 use countersign_domain::{
     Owner,
     parked::ParkedRun,
@@ -31,7 +23,7 @@ use countersign_gate::{ParkedRunOutcome, RunResumption, TakenAnswer, ask::Ask};
 use countersign_store::Parked;
 use countersign_tokens::clock;
 
-pub(super) async fn list(State(api): State<Api>, reader: AskReader) -> Result<Response, ApiError> {
+pub(super) async fn list(api: Api, reader: AskReader) -> Reply {
     let turn = api.turns.take().await?;
     let now = clock::now_ms();
     let runs = api.gate.parked_runs().await?.into_iter();
@@ -55,12 +47,12 @@ fn parked_view(api: &Api, parked: Parked, ask: &Ask, now: i64) -> ParkedView {
 const MILLIONTHS: f64 = 1_000_000.0;
 
 pub(super) async fn park(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
     Path(id): Path<String>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<ParkReply>, ApiError> {
-    let run: ParkedRun = json(&body?)?;
+    body: Body,
+) -> JsonReply<ParkReply> {
+    let run: ParkedRun = body.json()?;
     let ask = own(&api, &id, &reader).await?;
     Ok(Json(match api.gate.park(&ask.id, &run).await? {
         ParkedRunOutcome::Parked => ParkReply { parked: true, reason: None },
@@ -70,35 +62,33 @@ pub(super) async fn park(
 }
 
 pub(super) async fn resume(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
     Path(id): Path<String>,
-) -> Result<Json<ResumeRunReply>, ApiError> {
+) -> JsonReply<ResumeRunReply> {
     let ask = own(&api, &id, &reader).await?;
     match api.gate.resume_run(&ask.id).await? {
         RunResumption::Granted(epoch, run) => Ok(Json(ResumeRunReply { epoch, run })),
-        RunResumption::NotNow(why) => {
-            Err(ApiError::new(StatusCode::CONFLICT, format!("`{}`: {why}", ask.id)))
-        }
+        RunResumption::NotNow(why) => Err(ApiError::conflict(format!("`{}`: {why}", ask.id))),
         RunResumption::NotParked => Err(not_parked(&ask.id)),
     }
 }
 
 pub(super) async fn take(
-    State(api): State<Api>,
+    api: Api,
     Extension(owner): Extension<Owner>,
     reader: AskReader,
     Path(id): Path<String>,
-    query: Result<Query<TakeQuery>, QueryRejection>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
-    let (Query(TakeQuery { epoch }), body) = (query?, body?);
-    let call = owned(&api, &owner, &body).await?;
+    query: Params<TakeQuery>,
+    body: Body,
+) -> Reply {
+    let TakeQuery { epoch } = query.read()?;
+    let call = owned(&api, &owner, body).await?;
     let ask = own(&api, &id, &reader).await?;
     Ok(match api.gate.take_answer(&ask.id, epoch, call).await? {
         TakenAnswer::Answered(ask) => reply(&api, &ask),
         TakenAnswer::Denied(reason) => Json(denial(reason)).into_response(),
-        TakenAnswer::StillParked(why) => ApiError::new(StatusCode::CONFLICT, why).into_response(),
+        TakenAnswer::StillParked(why) => ApiError::conflict(why).into_response(),
     })
 }
 
@@ -115,12 +105,12 @@ fn denial(reason: String) -> CallReply {
 }
 
 pub(super) async fn ended(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
     Path(id): Path<String>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<ParkReply>, ApiError> {
-    let ProcessEnded { epoch, put_off, cost_usd } = json(&body?)?;
+    body: Body,
+) -> JsonReply<ParkReply> {
+    let ProcessEnded { epoch, put_off, cost_usd } = body.json()?;
     let ask = own(&api, &id, &reader).await?;
     let cost = cost_usd.and_then(millionths);
     let parked = api.store.process_ended(&ask.id, epoch, put_off, cost).await?;
@@ -134,10 +124,10 @@ fn millionths(dollars: f64) -> Option<i64> {
 }
 
 pub(super) async fn give_up(
-    State(api): State<Api>,
+    api: Api,
     reader: AskReader,
     Path(id): Path<String>,
-) -> Result<Json<ParkReply>, ApiError> {
+) -> JsonReply<ParkReply> {
     let ask = own(&api, &id, &reader).await?;
     if api.gate.drop_parked(&ask.id).await? {
         Ok(Json(ParkReply { parked: false, reason: None }))

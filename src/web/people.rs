@@ -5,19 +5,12 @@
 use crate::{
     Api,
     asks::{find, longest},
-    error::{ApiError, json},
+    error::ApiError,
     handle::{AskReader, Handle},
+    request::{Answering, Body, JsonReply, Params},
     rules::word,
 };
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{
-        Path, Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
-    http::StatusCode,
-};
+use axum::{Json, extract::Path};
 use countersign_domain::wire::{
     AnswerersReply, AnswerersRequest, PairingProgress, PairingReply, PairingRequest, PairingView,
     PasskeyView, PasskeysPage, RemovedPasskeyReply, WaitQuery,
@@ -29,13 +22,9 @@ use countersign_port::{PAIRING_PREFIX, line};
 use countersign_store::StoredPasskey;
 use countersign_tokens::{clock, ids};
 
-pub(super) async fn approvers(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<AnswerersReply>, ApiError> {
+pub(super) async fn approvers(api: Api, handle: Handle, body: Body) -> JsonReply<AnswerersReply> {
     approver(&handle)?;
-    let AnswerersRequest { tool, args, cwd, agent, session, host } = json(&body?)?;
+    let AnswerersRequest { tool, args, cwd, agent, session, host } = body.json()?;
     let agent = agent.unwrap_or_else(|| "countersign".to_owned());
     let session = session.unwrap_or_else(|| "rules".to_owned());
     let call = Call { cwd, host, ..Call::new(agent, session, &tool, args) };
@@ -45,16 +34,16 @@ pub(super) async fn approvers(
 }
 
 pub(super) async fn approvers_of_ask(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     reader: AskReader,
     Path(id): Path<String>,
-) -> Result<Json<AnswerersReply>, ApiError> {
+) -> JsonReply<AnswerersReply> {
     approver(&handle)?;
     let ask = find(&api, &id, &reader).await?;
     let Some(answerers) = api.gate.can_answer(&ask).await? else {
         let closed = format!("`{}` is closed: nobody can answer it any more", ask.id);
-        return Err(ApiError::new(StatusCode::CONFLICT, closed));
+        return Err(ApiError::conflict(closed));
     };
     Ok(Json(reply(Verdict::Ask, ask.body.why.clone(), answerers)))
 }
@@ -77,13 +66,9 @@ fn reply(verdict: Verdict, reason: String, answerers: Answerers) -> AnswerersRep
 
 // `/v1/pairings`: begins a pairing, and says who sent its code.
 
-pub(super) async fn begin_pairing(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<PairingReply>, ApiError> {
+pub(super) async fn begin_pairing(api: Api, handle: Handle, body: Body) -> JsonReply<PairingReply> {
     may_pair(handle)?;
-    let PairingRequest { platform } = json(&body?)?;
+    let PairingRequest { platform } = body.json()?;
     let known = api.adapters.borrow().iter().any(|it| it.name == platform && it.name != "inbox");
     if !known {
         let name = line(&platform);
@@ -98,13 +83,13 @@ pub(super) async fn begin_pairing(
 }
 
 pub(super) async fn pairing(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     Path(id): Path<String>,
-    query: Result<Query<WaitQuery>, QueryRejection>,
-) -> Result<Json<PairingView>, ApiError> {
+    query: Params<WaitQuery>,
+) -> JsonReply<PairingView> {
     may_pair(handle)?;
-    let Query(query) = query?;
+    let query = query.read()?;
     let none = || ApiError::not_found("there is no such pairing (any more); begin another");
     let state = api.gate.pairings.wait(&id, longest(&query)).await.ok_or_else(none)?;
     let (state, by) = match state {
@@ -130,22 +115,17 @@ fn may_pair(handle: Handle) -> Result<(), ApiError> {
 // `/v1/passkeys`: lists and removes the passkeys of people.
 
 // SECURITY: for approvers: an agent does not learn who signs in with what, and when.
-pub(super) async fn passkeys(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-) -> Result<Json<PasskeysPage>, ApiError> {
-    let _ = handle.answerer()?;
+pub(super) async fn passkeys(api: Api, _: Answering) -> JsonReply<PasskeysPage> {
     let all = api.gate.passkeys().await?;
     let all = all.into_iter().map(|(passkey, presser)| passkey_view(passkey, presser.is_some()));
     Ok(Json(PasskeysPage { passkeys: all.collect() }))
 }
 
 pub(super) async fn remove_passkey(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
     Path(id): Path<String>,
-) -> Result<Json<RemovedPasskeyReply>, ApiError> {
-    let who = handle.answerer()?;
+    Answering(who): Answering,
+) -> JsonReply<RemovedPasskeyReply> {
     match api.gate.remove_passkey(&id, who).await? {
         PasskeyRemoval::Done(passkey) => {
             Ok(Json(RemovedPasskeyReply { removed: passkey_view(*passkey, false) }))

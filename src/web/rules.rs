@@ -3,16 +3,12 @@
 
 use crate::{
     Api,
-    error::{ApiError, json},
+    error::ApiError,
     grants,
     handle::Handle,
+    request::{Body, JsonReply, Reply},
 };
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{State, rejection::BytesRejection},
-    http::StatusCode,
-};
+use axum::Json;
 use countersign_domain::wire::{
     ExplainReply, ExplainRequest, ExplainedPart, GrantView, RuleVerdict, TrialChange, TrialReply,
     TrialRequest,
@@ -34,13 +30,9 @@ const LISTED: usize = 100;
 const LONGEST: usize = 2_000;
 
 // SECURITY: for approvers: the rules tell an agent what it may do unseen.
-pub(super) async fn explain(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<ExplainReply>, ApiError> {
+pub(super) async fn explain(api: Api, handle: Handle, body: Body) -> JsonReply<ExplainReply> {
     seen_by(handle)?;
-    let ExplainRequest { tool, args, cwd } = json(&body?)?;
+    let ExplainRequest { tool, args, cwd } = body.json()?;
     let call = Call { cwd, ..Call::new("countersign", "rules", &tool, args) };
     call.check().map_err(|wrong| ApiError::bad_request(wrong.0))?;
     let explained = api.gate.explain(&call).await?;
@@ -63,13 +55,9 @@ pub(super) async fn explain(
     }))
 }
 
-pub(super) async fn try_rule(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<TrialReply>, ApiError> {
+pub(super) async fn try_rule(api: Api, handle: Handle, body: Body) -> JsonReply<TrialReply> {
     seen_by(handle)?;
-    let rule = asked(&body?)?;
+    let rule = asked(body)?;
     let trial = api.gate.try_rules(std::slice::from_ref(&rule)).await?;
     // One at a time, with the large replies: a trial reads hundreds of bodies.
     let _turn = api.turns.take().await?;
@@ -92,21 +80,17 @@ pub(super) async fn try_rule(
 }
 
 /// Saves a rule for whoever is signed in at the page.
-pub(super) async fn save(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<GrantView>, ApiError> {
-    match api.gate.save_rule(asked(&body?)?, handle.answerer()?).await? {
+pub(super) async fn save(api: Api, handle: Handle, body: Body) -> JsonReply<GrantView> {
+    match api.gate.save_rule(asked(body)?, handle.answerer()?).await? {
         RuleSaved::Saved(grant) => Ok(Json(grants::view(&grant))),
-        RuleSaved::Refused(why) => Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why)),
+        RuleSaved::Refused(why) => Err(ApiError::unprocessable(why)),
         RuleSaved::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }
 }
 
 /// The rule that a request is about.
-fn asked(body: &Bytes) -> Result<Rule, ApiError> {
-    let TrialRequest { tool, pattern, verdict } = json(body)?;
+fn asked(body: Body) -> Reply<Rule> {
+    let TrialRequest { tool, pattern, verdict } = body.json()?;
     for (field, text) in [("tool", &tool), ("pattern", &pattern)] {
         if text.trim().is_empty() || text.len() > LONGEST {
             let why = format!("`{field}` must have between 1 and {LONGEST} bytes");
@@ -180,7 +164,7 @@ fn meant(verdict: RuleVerdict) -> Verdict {
 impl From<TrialError> for ApiError {
     fn from(error: TrialError) -> Self {
         match error {
-            TrialError::Refused(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
+            TrialError::Refused(why) => Self::unprocessable(why),
             TrialError::Failed(error) => error.into(),
         }
     }

@@ -3,16 +3,11 @@
 
 use crate::{
     Api,
-    error::{ApiError, json},
+    error::ApiError,
     handle::Handle,
+    request::{Answering, Body, JsonReply, Reply},
 };
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{Path, State, rejection::BytesRejection},
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::{Json, extract::Path, response::IntoResponse};
 use countersign_domain::{
     deadline::Pause,
     wire::{
@@ -26,10 +21,7 @@ use countersign_tokens::clock;
 
 /// Lists the sessions of all agents.
 // SECURITY: for approvers: it names every agent's folders and asks.
-pub(super) async fn list(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(api: Api, handle: Handle) -> Reply {
     if !handle.sees_all() {
         return Err(ApiError::forbidden("listing sessions needs the approver's token"));
     }
@@ -56,38 +48,24 @@ async fn view(store: &Store, known: KnownSession) -> Result<SessionView, StoreEr
 }
 
 pub(super) async fn act(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     Path((session, act)): Path<(String, String)>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
-    let body = body?;
-    let named = |agent: &str| -> Result<(), ApiError> {
-        let agent = is_name("agent", agent, 100);
-        agent
-            .and_then(|()| is_name("session", &session, 200))
-            .map_err(|no| ApiError::bad_request(no.0))
-    };
+    body: Body,
+) -> Reply {
     match act.as_str() {
-        "abort" => {
-            let SessionRequest { agent } = json(&body)?;
-            named(&agent)?;
-            let agent = handle.acts_as(&api, agent).await?;
-            let why = "its session was aborted";
-            let cancelled = api.gate.abort_session(&agent, &session, why).await?;
-            Ok(Json(CancelledReply { cancelled }).into_response())
-        }
-        "end" => {
-            let SessionRequest { agent } = json(&body)?;
-            named(&agent)?;
-            let agent = handle.acts_as(&api, agent).await?;
-            let cancelled = api.gate.end_session(&agent, &session, SESSION_ENDED).await?;
+        "abort" | "end" => {
+            let SessionRequest { agent } = body.json()?;
+            let agent = acting(&api, &handle, agent, &session).await?;
+            let cancelled = match act.as_str() {
+                "end" => api.gate.end_session(&agent, &session, SESSION_ENDED).await?,
+                _ => api.gate.abort_session(&agent, &session, "its session was aborted").await?,
+            };
             Ok(Json(CancelledReply { cancelled }).into_response())
         }
         "mode" => {
-            let ModeRequest { agent, mode } = json(&body)?;
-            named(&agent)?;
-            let agent = handle.acts_as(&api, agent).await?;
+            let ModeRequest { agent, mode } = body.json()?;
+            let agent = acting(&api, &handle, agent, &session).await?;
             // An agent's handle is no error here: it may set the session back to the configured
             // mode.
             let who = handle.answerer().ok();
@@ -95,37 +73,39 @@ pub(super) async fn act(
                 Ok(ModeSet::Set(mode)) => Ok(Json(ModeReply { mode }).into_response()),
                 Ok(ModeSet::NotAllowed(why)) => Err(ApiError::forbidden(why)),
                 Err(error @ ModeError::Unknown(_)) => {
-                    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+                    Err(ApiError::unprocessable(error.to_string()))
                 }
                 Err(ModeError::Store(error)) => Err(error.into()),
             }
         }
-        _ => Err(ApiError::not_found("a session can be sent `mode`, `abort` and `end`")),
+        _ => {
+            body.bytes()?;
+            Err(ApiError::not_found("a session can be sent `mode`, `abort` and `end`"))
+        }
     }
+}
+
+/// The agent for whom a request acts on this session.
+async fn acting(api: &Api, handle: &Handle, agent: String, session: &str) -> Reply<String> {
+    let named = is_name("agent", &agent, 100).and_then(|()| is_name("session", session, 200));
+    named.map_err(|no| ApiError::bad_request(no.0))?;
+    handle.acts_as(api, agent).await
 }
 
 // `/v1/pause` and `/v1/resume`: the kill switch, for approvers.
 
 // SECURITY: an agent's handle neither pauses nor resumes.
-pub(super) async fn pause(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<PauseReply>, ApiError> {
-    let (who, body) = (handle.answerer()?, body?);
-    let PauseRequest { mode } =
-        if body.is_empty() { PauseRequest::default() } else { json(&body)? };
+pub(super) async fn pause(api: Api, handle: Handle, body: Body) -> JsonReply<PauseReply> {
+    let who = handle.answerer()?;
+    let PauseRequest { mode } = body.json_or_default()?;
     reply(api.gate.pause(mode, who).await?)
 }
 
-pub(super) async fn resume(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-) -> Result<Json<PauseReply>, ApiError> {
-    reply(api.gate.resume(handle.answerer()?).await?)
+pub(super) async fn resume(api: Api, Answering(who): Answering) -> JsonReply<PauseReply> {
+    reply(api.gate.resume(who).await?)
 }
 
-fn reply(outcome: PauseOutcome) -> Result<Json<PauseReply>, ApiError> {
+fn reply(outcome: PauseOutcome) -> JsonReply<PauseReply> {
     match outcome {
         PauseOutcome::Switched(message) => Ok(Json(PauseReply { switched: true, message })),
         PauseOutcome::Unchanged(message) => Ok(Json(PauseReply { switched: false, message })),

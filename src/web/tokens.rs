@@ -2,15 +2,11 @@
 
 use crate::{
     Api,
-    error::{ApiError, json},
+    error::ApiError,
     handle::Handle,
+    request::{Answering, Body, JsonReply, Reply},
 };
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{Path, State, rejection::BytesRejection},
-    http::StatusCode,
-};
+use axum::{Json, extract::Path};
 use countersign_domain::wire::{
     AddTokenRequest, AgentPauseView, NewTokenReply, ResumedAgentReply, RevokedTokenReply,
     RotateTokenRequest, TokenLimits, TokenScope, TokenState, TokenView, TokensPage,
@@ -28,22 +24,14 @@ const LONGEST_OVERLAP: u64 = 3_600;
 const LONGEST_NAME: usize = 40;
 
 // SECURITY: for approvers: the names and times tell an agent about the others.
-pub(super) async fn list(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-) -> Result<Json<TokensPage>, ApiError> {
-    let _ = handle.answerer()?;
+pub(super) async fn list(api: Api, _: Answering) -> JsonReply<TokensPage> {
     let tokens = api.store.agent_tokens().await?;
     Ok(Json(TokensPage { tokens: tokens.iter().map(view).collect() }))
 }
 
-pub(super) async fn add(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<NewTokenReply>, ApiError> {
+pub(super) async fn add(api: Api, handle: Handle, body: Body) -> JsonReply<NewTokenReply> {
     let who = handle.answerer()?;
-    let AddTokenRequest { name, expires_in_s, sees_all, limits, scope } = json(&body?)?;
+    let AddTokenRequest { name, expires_in_s, sees_all, limits, scope } = body.json()?;
     is_agent_name(&name)?;
     let reads = if sees_all { Reads::All } else { Reads::Own };
     let expires_at = expires_in_s.map(end).transpose()?;
@@ -54,14 +42,13 @@ pub(super) async fn add(
 }
 
 pub(super) async fn rotate(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
+    handle: Handle,
     Path(name): Path<String>,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Json<NewTokenReply>, ApiError> {
-    let (who, body) = (handle.answerer()?, body?);
-    let RotateTokenRequest { overlap_s } =
-        if body.is_empty() { RotateTokenRequest::default() } else { json(&body)? };
+    body: Body,
+) -> JsonReply<NewTokenReply> {
+    let who = handle.answerer()?;
+    let RotateTokenRequest { overlap_s } = body.json_or_default()?;
     if overlap_s > LONGEST_OVERLAP {
         return Err(ApiError::bad_request(
             "`overlap_s` is more than 3600: the token before is accepted for one hour at most",
@@ -72,30 +59,27 @@ pub(super) async fn rotate(
 }
 
 pub(super) async fn revoke(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
     Path(name): Path<String>,
-) -> Result<Json<RevokedTokenReply>, ApiError> {
-    let who = handle.answerer()?;
+    Answering(who): Answering,
+) -> JsonReply<RevokedTokenReply> {
     let (revoked, _) = done(&name, api.gate.revoke_agent_token(&name, who).await?)?;
     Ok(Json(RevokedTokenReply { revoked }))
 }
 
 pub(super) async fn resume(
-    State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    api: Api,
     Path(name): Path<String>,
-) -> Result<Json<ResumedAgentReply>, ApiError> {
-    let resumed = api.gate.resume_agent(&name, handle.answerer()?).await?;
-    let conflict = |why: String| ApiError::new(StatusCode::CONFLICT, why);
-    match resumed {
+    Answering(who): Answering,
+) -> JsonReply<ResumedAgentReply> {
+    match api.gate.resume_agent(&name, who).await? {
         AgentResumed::Done(token) => Ok(Json(ResumedAgentReply { resumed: view(&token) })),
         AgentResumed::NotPaused => {
-            Err(conflict(format!("the agent `{}` is not paused", line(&name))))
+            Err(ApiError::conflict(format!("the agent `{}` is not paused", line(&name))))
         }
         AgentResumed::Unknown => Err(unknown(&name)),
         AgentResumed::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
-        AgentResumed::StillPaused(why) => Err(conflict(why)),
+        AgentResumed::StillPaused(why) => Err(ApiError::conflict(why)),
     }
 }
 
@@ -103,13 +87,10 @@ fn unknown(name: &str) -> ApiError {
     ApiError::not_found(format!("no agent `{}` has a token of its own", line(name)))
 }
 
-fn new_token(name: &str, outcome: TokenOutcome) -> Result<Json<NewTokenReply>, ApiError> {
+fn new_token(name: &str, outcome: TokenOutcome) -> JsonReply<NewTokenReply> {
     match done(name, outcome)? {
         (agent, Some(token)) => Ok(Json(NewTokenReply { token, agent })),
-        (_, None) => {
-            let none = "no token was made; try again";
-            Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, none))
-        }
+        (_, None) => Err(ApiError::failed("no token was made; try again")),
     }
 }
 
@@ -120,10 +101,9 @@ fn done(name: &str, outcome: TokenOutcome) -> Result<(TokenView, Option<String>)
             Ok((view(&token), secret.map(|secret| secret.reveal().to_owned())))
         }
         TokenOutcome::Unknown => Err(unknown(&name)),
-        TokenOutcome::NameTaken => Err(ApiError::new(
-            StatusCode::CONFLICT,
-            format!("the agent `{name}` has a token already; rotate it, or revoke it first"),
-        )),
+        TokenOutcome::NameTaken => Err(ApiError::conflict(format!(
+            "the agent `{name}` has a token already; rotate it, or revoke it first"
+        ))),
         TokenOutcome::Unfit(why) => Err(ApiError::bad_request(why)),
         TokenOutcome::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }

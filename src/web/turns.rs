@@ -5,7 +5,6 @@ use crate::{connections::KeptUntilWritten, error::ApiError};
 use axum::{
     Json,
     body::HttpBody,
-    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -46,10 +45,7 @@ impl LargeReplies {
     pub(super) async fn take(&self) -> Result<LargeReply, ApiError> {
         let turn = timeout(LONGEST, self.of_stream()).await.ok().flatten();
         turn.ok_or_else(|| {
-            ApiError::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "too many large answers are being read at the moment; try again",
-            )
+            ApiError::unavailable("too many large answers are being read at the moment; try again")
         })
     }
 

@@ -12,7 +12,7 @@ use countersign_port::{
 };
 use serenity::all::{
     ActionRowComponent, Attachment, ComponentInteractionData, ComponentInteractionDataKind,
-    Interaction, Member, Message, ModalInteraction, User,
+    Interaction, Message, ModalInteraction, RoleId, User,
 };
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
@@ -201,7 +201,7 @@ impl Incoming {
         match interaction {
             Interaction::Component(button) => Some(Self {
                 done: Done::Button(Press {
-                    presser: presser(&button.user, button.member.as_ref()),
+                    presser: presser(&button.user, button.member.as_ref().map(|it| &it.roles)),
                     message: Some(reference(&button.message)),
                     token: pressed(&button.data)?,
                 }),
@@ -212,7 +212,7 @@ impl Incoming {
             }),
             Interaction::Modal(modal) => Some(Self {
                 done: Done::Window(TextReply {
-                    presser: presser(&modal.user, modal.member.as_ref()),
+                    presser: presser(&modal.user, modal.member.as_ref().map(|it| &it.roles)),
                     message: modal.message.as_deref().map(reference),
                     token: Some(modal.data.custom_id.clone()),
                     text: text(modal),
@@ -225,7 +225,7 @@ impl Incoming {
             Interaction::Command(command) => Some(Self {
                 done: Done::Command(commands::call(
                     command,
-                    presser(&command.user, command.member.as_deref()),
+                    presser(&command.user, command.member.as_ref().map(|it| &it.roles)),
                 )),
                 id: command.id.to_string(),
                 application: command.application_id.to_string(),
@@ -278,8 +278,8 @@ pub(crate) fn reference(message: &Message) -> MessageRef {
     MessageRef(format!("{}/{}", message.channel_id, message.id))
 }
 
-fn presser(user: &User, member: Option<&Member>) -> Presser {
-    let roles = member.iter().flat_map(|member| &member.roles).map(ToString::to_string).collect();
+pub(crate) fn presser(user: &User, roles: Option<&Vec<RoleId>>) -> Presser {
+    let roles = roles.into_iter().flatten().map(ToString::to_string).collect();
     Presser {
         id: user.id.to_string(),
         name: user.global_name.clone().unwrap_or_else(|| user.name.clone()),

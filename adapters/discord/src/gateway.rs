@@ -162,7 +162,9 @@ fn hear(
         }
         Notice::Interaction(interaction) => {
             if let Some(incoming) = Incoming::read(&interaction) {
-                take(shared.clone(), presses.clone(), incoming);
+                let (shared, core) = (shared.clone(), presses.clone());
+                // In a task of its own: nothing waits for another press.
+                tokio::spawn(async move { answer(&shared, &*core, &incoming).await });
             }
             None
         }
@@ -209,13 +211,6 @@ async fn check(shared: &DiscordBot, gateway: &Gateway, watch: &mut Watch) -> Opt
 
 fn lost(watch: &Watch, why: String) -> End {
     End::Lost { why, kind: if watch.settled() { Lost::Settled } else { Lost::Hasty } }
-}
-
-/// Answers one press in a task of its own: nothing waits for another press.
-fn take(shared: Arc<DiscordBot>, presses: Arc<dyn Presses>, incoming: Incoming) {
-    tokio::spawn(async move {
-        answer(&shared, presses.as_ref(), &incoming).await;
-    });
 }
 
 /// How long a farewell may take; serenity hears of it within 500 ms.

@@ -23,13 +23,21 @@ pub use platform::{DiscordConfig, DiscordPlatform};
 
 use crate::bot::DiscordBot;
 use crate::card::draw;
+use crate::errors::Problem;
 use crate::message::{MessageBody, Rings};
 use crate::rest::Rest;
 use countersign_port::{
     Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
     Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals, Target, Turns,
 };
+use serde_json::json;
 use std::sync::Arc;
+
+/// The longest name of a thread, in characters.
+const NAME: usize = 100;
+/// After so many minutes without a message Discord archives a thread by itself: a week, which is
+/// the longest.
+const ARCHIVED_AFTER: u32 = 10_080;
 
 /// The Discord adapter. Targets are ids of channels, threads or direct messages, such as
 /// `1180000000000000001`, or people, such as `@1180000000000000002`.
@@ -113,20 +121,63 @@ impl Adapter for Discord {
         sent.map(drop).map_err(|problem| problem.send_error(channel))
     }
 
+    // A message in the channel, and a public thread at it.
+    // The thread has the id of its message, and Discord knows the message's nonce for some minutes:
+    // whichever step an earlier try came to, it is gone on with from there.
     async fn open_thread(
         &self,
         target: &Target,
         thread: &SessionThread,
-        posting: Posting,
+        _: Posting,
     ) -> Result<Target, SendError> {
-        self.0.open_thread(target, thread, posting).await
+        if let Some(place) = &thread.place {
+            let opened = self.0.rest.archive(&place.0, false).await;
+            return opened
+                .map(|()| place.clone())
+                .map_err(|problem| closed_to_us(problem, &place.0));
+        }
+        let channel = &*self.0.channel(target).await?;
+        let name = thread.name_within(NAME);
+        let head = self.0.rest.post(channel, &MessageBody::head(&name, &thread.id)).await;
+        let head = head.map_err(|problem| problem.send_error(channel))?;
+        let body = json!({"name": name, "auto_archive_duration": ARCHIVED_AFTER});
+        match self.0.rest.start_thread(channel, &head, body).await {
+            Ok(()) => Ok(Target(head)),
+            // An earlier try has made it.
+            Err(problem) if problem.code() == Some(160_004) => Ok(Target(head)),
+            Err(problem @ Problem::Refused { .. }) => {
+                if let Err(problem) = self.0.rest.delete(channel, &head).await {
+                    tracing::debug!(%problem, "the message of a thread that is none stays");
+                }
+                Err(SendError::Refused(format!(
+                    "Discord channel {channel} does not accept threads: {problem}; give the bot Create \
+                     Public Threads and Send Messages in Threads in the channel's settings"
+                )))
+            }
+            Err(problem) => Err(problem.send_error(channel)),
+        }
     }
 
     async fn close_thread(&self, _: &Target, thread: &SessionThread) -> Result<(), SendError> {
-        self.0.close_thread(thread).await
+        let Some(place) = &thread.place else { return Ok(()) };
+        let closed = self.0.rest.archive(&place.0, true).await;
+        match closed.map_err(|problem| closed_to_us(problem, &place.0)) {
+            Err(SendError::ThreadGone(_)) => Ok(()),
+            closed => closed,
+        }
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
         gateway::receive(&self.0, presses, stop).await;
+    }
+}
+
+/// What keeps the bot from opening or archiving a thread: it is gone, or others locked it.
+fn closed_to_us(problem: Problem, thread: &str) -> SendError {
+    match &problem {
+        Problem::Refused { .. } => {
+            SendError::ThreadGone(format!("Discord thread {thread}: {problem}"))
+        }
+        _ => problem.send_error(thread),
     }
 }

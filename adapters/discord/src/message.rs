@@ -70,7 +70,7 @@ struct Keep {
 impl MessageBody {
     /// A new message. Within some minutes Discord returns the first one for a repeated `card.id`.
     pub(crate) fn post(card: &Card, drawn: RenderedCard, rings: Rings<'_>) -> Self {
-        let mut body = Self::of(drawn, &[]);
+        let mut body = Self::edit(drawn, &[]);
         match rings {
             Rings::Silently => body.flags |= MessageFlags::SUPPRESS_NOTIFICATIONS,
             Rings::Aloud(None) => {}
@@ -101,8 +101,8 @@ impl MessageBody {
     /// The first message of a thread, which notifies nobody. Within some minutes Discord returns
     /// the first one for a repeated `id`.
     pub(crate) fn head(name: &str, id: &str) -> Self {
-        let content = format!("🧵 {}", sentence_with_link(name));
-        let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        let mut body = Self::plain(name);
+        body.content.insert_str(0, "🧵 ");
         body.flags |= MessageFlags::SUPPRESS_NOTIFICATIONS;
         (body.nonce, body.enforce_nonce) = (Some(id.to_owned()), Some(true));
         body
@@ -110,13 +110,37 @@ impl MessageBody {
 
     /// What a message with these files is to become.
     pub(crate) fn edit(drawn: RenderedCard, attached: &[AttachedFile]) -> Self {
-        Self::of(drawn, attached)
+        let (mut keep, mut files) = (Vec::new(), Vec::new());
+        for file in drawn.files {
+            let same = |old: &&AttachedFile| {
+                old.filename == file.name && old.size == file.text.len() as u64
+            };
+            let id = match attached.iter().find(same) {
+                Some(old) => old.id.clone(),
+                None => {
+                    files.push(file.clone());
+                    (files.len() - 1).to_string()
+                }
+            };
+            keep.push(Keep { id, filename: file.name });
+        }
+        Self {
+            content: drawn.content,
+            components: drawn.rows,
+            allowed_mentions: CreateAllowedMentions::new(),
+            flags: MessageFlags::SUPPRESS_EMBEDS,
+            attachments: Some(keep),
+            nonce: None,
+            enforce_nonce: None,
+            message_reference: None,
+            files,
+        }
     }
 
     /// A text that answers nobody.
     pub(crate) fn plain(text: &str) -> Self {
         let content = sentence_with_link(text);
-        Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[])
+        Self::edit(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[])
     }
 
     /// A sentence that only the presser sees.
@@ -145,34 +169,6 @@ impl MessageBody {
         }
         body.allowed_mentions = CreateAllowedMentions::new().users(people).replied_user(false);
         body
-    }
-
-    fn of(drawn: RenderedCard, attached: &[AttachedFile]) -> Self {
-        let (mut keep, mut files) = (Vec::new(), Vec::new());
-        for file in drawn.files {
-            let same = |old: &&AttachedFile| {
-                old.filename == file.name && old.size == file.text.len() as u64
-            };
-            let id = match attached.iter().find(same) {
-                Some(old) => old.id.clone(),
-                None => {
-                    files.push(file.clone());
-                    (files.len() - 1).to_string()
-                }
-            };
-            keep.push(Keep { id, filename: file.name });
-        }
-        Self {
-            content: drawn.content,
-            components: drawn.rows,
-            allowed_mentions: CreateAllowedMentions::new(),
-            flags: MessageFlags::SUPPRESS_EMBEDS,
-            attachments: Some(keep),
-            nonce: None,
-            enforce_nonce: None,
-            message_reference: None,
-            files,
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what somebody wrote in a channel to the answer to it, which is posted as a reply.
 
-use crate::answer::reference;
+use crate::answer::{presser, reference};
 use crate::bot::DiscordBot;
 use crate::commands::spoken;
 use crate::message::MessageBody;
@@ -36,7 +36,9 @@ pub(crate) async fn take(shared: &DiscordBot, core: &dyn Presses, message: &Mess
     if let Some(why) = second_hand(message) {
         return say(shared, &words, why, true).await;
     }
-    let Some(written) = read(&words, writer(message), core) else {
+    let roles = message.member.as_ref().map(|member| &member.roles);
+    let writer = presser(&message.author, roles);
+    let Some(written) = read(&words, writer, core) else {
         return say(shared, &words, UNREAD, true).await;
     };
     let (reply, shown) = hand_over(core, written).await;
@@ -79,16 +81,6 @@ async fn say(shared: &DiscordBot, to: &AddressedMessage, sentence: &str, limited
     let body = MessageBody::reply(sentence, &to.id);
     if let Err(problem) = shared.rest.post(&to.channel, &body).await {
         warn!(%problem, "a message could not be answered");
-    }
-}
-
-fn writer(message: &Message) -> Presser {
-    let roles = message.member.iter().flat_map(|member| &member.roles);
-    let author = &message.author;
-    Presser {
-        id: author.id.to_string(),
-        name: author.global_name.clone().unwrap_or_else(|| author.name.clone()),
-        roles: roles.map(ToString::to_string).collect(),
     }
 }
 

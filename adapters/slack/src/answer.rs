@@ -1,6 +1,6 @@
 //! From what somebody did to what they are told. Slack has its acknowledgement already.
 
-use crate::bot::SlackBot;
+use crate::bot::{SlackBot, put};
 use crate::payload::{AskedText, ButtonPress, SlackAction, SlashCommand, WINDOW, WindowText};
 use crate::rich::{RichText, escape, reply_in_slack, spoken, words};
 use crate::{ids, written};
@@ -76,15 +76,11 @@ async fn slash(bot: &SlackBot, core: &dyn Presses, command: SlashCommand) {
         Err(why) => return place.tell(bot, words(why)).await,
     };
     if let Some(code) = pairing_code(&text) {
-        let sent = PairingMessage {
-            presser,
-            place: ids::place_in_words(&channel),
-            target: Target(channel),
-            code: code.to_owned(),
-        };
+        let place_name = ids::place_in_words(&channel);
+        let (target, code) = (Target(channel), code.to_owned());
+        let sent = PairingMessage { presser, place: place_name, target, code };
         let Receipt { outcome, sentence, .. } = core.pair(sent).await;
-        let told = outcome != Outcome::Unknown || bot.reply_limit.allows(&user, Tick::now());
-        if told {
+        if outcome != Outcome::Unknown || bot.reply_limit.allows(&user, Tick::now()) {
             place.tell(bot, words(&sentence)).await;
         }
         return;
@@ -151,8 +147,8 @@ impl PrivatePlace {
             Self::Member { channel, user, thread } => {
                 let mut body = json!({"channel": channel, "user": user, "text": fallback,
                     "blocks": [block]});
-                if let (Some(thread), Some(body)) = (thread, body.as_object_mut()) {
-                    body.insert("thread_ts".to_owned(), Value::String(thread.clone()));
+                if let Some(thread) = thread {
+                    put(&mut body, "thread_ts", thread.as_str().into());
                 }
                 bot.api.write("chat.postEphemeral", &body).await.map(drop)
             }

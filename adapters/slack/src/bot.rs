@@ -2,16 +2,13 @@
 
 use crate::api::WebApi;
 use crate::card::{SlackMessage, draw};
-use crate::ids;
-use crate::ids::MemberChannels;
+use crate::ids::{self, MemberChannels};
 use crate::people::SlackPeople;
 use crate::platform::SlackConfig;
 use crate::problem::ApiProblem;
-use crate::rich::{RichText, TextLook, words};
+use crate::rich::RichText;
 use crate::threads::Threads;
-use countersign_port::{
-    Card, ChannelReplyLimit, MessageRef, Recent, Reminder, SendError, Signals, Turns,
-};
+use countersign_port::{Card, ChannelReplyLimit, MessageRef, Recent, SendError, Signals, Turns};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -92,35 +89,21 @@ impl SlackBot {
         Ok(message)
     }
 
-    /// Replies to a card in its thread; Slack tells those whom the reply mentions.
-    pub(crate) async fn remind(
+    /// Posts a text that is no card; a notification shows what it is.
+    pub(crate) async fn say(
         &self,
-        message: &MessageRef,
-        reminder: &Reminder,
+        (channel, thread): (&str, Option<&str>),
+        text: RichText,
+        what: &str,
     ) -> Result<(), SendError> {
-        let (channel, ts) = ids::parts(message).map_err(SendError::Refused)?;
-        let mut text = words(&format!("⏰ {}", reminder.text));
-        for person in &reminder.people {
-            text.write(" ", TextLook::Plain);
-            match ids::member(&person.id) {
-                Some(user) => text.mention(user),
-                None => text.write(&person.name, TextLook::Plain),
-            }
-        }
         let blocks: Vec<Value> = text.block().into_iter().collect();
-        let thread = ids::thread_of(message).unwrap_or(ts);
-        let body = json!({"channel": channel, "thread_ts": thread, "blocks": blocks,
-            "text": "A reminder", "unfurl_links": false, "unfurl_media": false});
+        let mut body = json!({"channel": channel, "blocks": blocks, "text": what,
+            "unfurl_links": false, "unfurl_media": false});
+        if let Some(thread) = thread {
+            put(&mut body, "thread_ts", thread.into());
+        }
         let sent = self.api.write("chat.postMessage", &body).await;
         sent.map(drop).map_err(|problem| problem.send_error(channel))
-    }
-
-    /// Posts a text that answers nobody.
-    pub(crate) async fn announce(&self, channel: &str, text: RichText) -> Result<(), ApiProblem> {
-        let blocks: Vec<Value> = text.block().into_iter().collect();
-        let body = json!({"channel": channel, "blocks": blocks, "text": "A digest",
-            "unfurl_links": false, "unfurl_media": false});
-        self.api.write("chat.postMessage", &body).await.map(drop)
     }
 
     /// The card where an earlier try has posted it.

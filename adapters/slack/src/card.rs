@@ -1,11 +1,12 @@
 //! A card as the blocks of a Slack message.
 
+use crate::bot::put;
 use crate::payload::SUBMIT;
 use crate::rich::{RichText, TextLook, escape};
 use countersign_port::{
     Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, brief, lay_out, line,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What a card's text holds. Slack publishes no limit for `rich_text`; every other block of text
 /// has 3,000.
@@ -123,8 +124,8 @@ fn ticked(card: &Card) -> Option<Value> {
     // chosen elsewhere needs another one.
     let mut drawn = json!({"type": "checkboxes", "options": options,
         "action_id": format!("{}:{marks}", first.token)});
-    if let Some(drawn) = drawn.as_object_mut().filter(|_| !chosen.is_empty()) {
-        drawn.insert("initial_options".to_owned(), chosen.into());
+    if !chosen.is_empty() {
+        put(&mut drawn, "initial_options", chosen.into());
     }
     Some(drawn)
 }
@@ -139,15 +140,12 @@ fn button(button: &Button, action_id: &str) -> Value {
         | ButtonStyle::Text
         | ButtonStyle::Open => None,
     };
-    let mut drawn = Map::new();
-    drawn.insert("type".to_owned(), "button".into());
-    drawn.insert("action_id".to_owned(), action_id.into());
-    drawn.insert("value".to_owned(), button.token.clone().into());
-    drawn.insert("text".to_owned(), label(button));
+    let mut drawn = json!({"type": "button", "action_id": action_id, "value": button.token,
+        "text": label(button)});
     if let Some(style) = style {
-        drawn.insert("style".to_owned(), style.into());
+        put(&mut drawn, "style", style.into());
     }
-    Value::Object(drawn)
+    drawn
 }
 
 /// What is behind *More…*: a small menu where it is short, else a select. Each option carries its

@@ -22,7 +22,7 @@ pub use doctor::{check, check_target};
 pub use platform::{SlackConfig, SlackPlatform};
 
 use crate::bot::SlackBot;
-use crate::rich::spoken;
+use crate::rich::{TextLook, spoken, words};
 use countersign_port::{
     Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
     Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals, Target,
@@ -86,14 +86,24 @@ impl Adapter for Slack {
         message: &MessageRef,
         reminder: &Reminder,
     ) -> Result<(), SendError> {
-        self.0.remind(message, reminder).await
+        let (channel, ts) = ids::parts(message).map_err(SendError::Refused)?;
+        let mut text = words(&format!("⏰ {}", reminder.text));
+        for person in &reminder.people {
+            text.write(" ", TextLook::Plain);
+            match ids::member(&person.id) {
+                Some(user) => text.mention(user),
+                None => text.write(&person.name, TextLook::Plain),
+            }
+        }
+        // Slack tells those whom a reply mentions.
+        let thread = ids::thread_of(message).unwrap_or(ts);
+        self.0.say((channel, Some(thread)), text, "A reminder").await
     }
 
     async fn announce(&self, target: &Target, lines: &[Vec<ReplyPiece>]) -> Result<(), SendError> {
         let channel = &*self.0.direct.channel(&self.0.api, target).await?;
         let said = CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() };
-        let said = self.0.announce(channel, spoken(&said)).await;
-        said.map_err(|problem| problem.send_error(channel))
+        self.0.say((channel, None), spoken(&said), "A digest").await
     }
 
     async fn roles_now(&self, person: &str, _: &[String]) -> Result<Option<Vec<String>>, String> {

@@ -53,11 +53,7 @@ impl SlackPeople {
     // FAIL-CLOSED: nobody is taken for somebody of whom Slack does not say that they are a full
     // member, and nobody for a member of a group that cannot be read.
     pub(crate) async fn presser(&self, api: &WebApi, user: &str) -> Result<Presser, &'static str> {
-        // At once: a window can be opened for 3 s after the press.
-        let (known, groups) = tokio::join!(
-            self.users.get(user.to_owned(), info(api, user)),
-            self.groups.get((), groups(api))
-        );
+        let (known, groups) = self.ask(api, user).await;
         let known = known.map_err(|problem| {
             warn!(%problem, "Slack does not say who somebody is; what they did changes nothing");
             UNKNOWN
@@ -69,13 +65,9 @@ impl SlackPeople {
             warn!(%problem, "Slack's user groups cannot be read; nobody counts as a member");
             Vec::new()
         });
-        let of_theirs = groups.into_iter().filter(|group| group.users.iter().any(|it| it == user));
-        let roles = of_theirs.map(|group| group.id).collect();
-        Ok(Presser { id: known.id, name: known.name, roles })
+        Ok(Presser { id: known.id, name: known.name, roles: groups_of(user, groups) })
     }
-}
 
-impl SlackPeople {
     /// Which user groups a person is in now, for a vote that they cast earlier.
     ///
     /// # Errors
@@ -86,17 +78,27 @@ impl SlackPeople {
         person: &str,
     ) -> Result<Vec<String>, ApiProblem> {
         let user = person.split_once('/').map_or("", |(_, user)| user);
-        let (known, groups) = tokio::join!(
+        let (known, groups) = self.ask(api, user).await;
+        let (known, groups) = (known?, groups?);
+        Ok(if known.barred.is_some() { Vec::new() } else { groups_of(user, groups) })
+    }
+
+    // Both at once: a window can be opened for 3 s after the press.
+    async fn ask(
+        &self,
+        api: &WebApi,
+        user: &str,
+    ) -> (Result<SlackUser, ApiProblem>, Result<Vec<UserGroup>, ApiProblem>) {
+        tokio::join!(
             self.users.get(user.to_owned(), info(api, user)),
             self.groups.get((), groups(api))
-        );
-        let (known, groups) = (known?, groups?);
-        if known.barred.is_some() {
-            return Ok(Vec::new());
-        }
-        let of_theirs = groups.into_iter().filter(|group| group.users.iter().any(|it| it == user));
-        Ok(of_theirs.map(|group| group.id).collect())
+        )
     }
+}
+
+fn groups_of(user: &str, groups: Vec<UserGroup>) -> Vec<String> {
+    let of_theirs = groups.into_iter().filter(|group| group.users.iter().any(|it| it == user));
+    of_theirs.map(|group| group.id).collect()
 }
 
 /// Values that count for a while.

@@ -125,7 +125,8 @@ pub(crate) fn sentence(failure: &Failure) -> String {
     }
 }
 
-fn says(failure: &Failure, parts: &[&str]) -> bool {
+/// Whether a refusal says one of these.
+pub(crate) fn says(failure: &Failure, parts: &[&str]) -> bool {
     let Failure::Refused(refusal) = failure else { return false };
     let said = refusal.description.to_lowercase();
     refusal.code == 400 && parts.iter().any(|part| said.contains(part))

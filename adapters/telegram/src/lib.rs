@@ -23,16 +23,17 @@ mod tell;
 mod topics;
 mod written;
 
-use address::Chat;
+use address::{Chat, MessageAddress};
 use admins::Admins;
 use api::BotApi;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
-    ReplyPiece, SendError, SessionThread, Signals, Target,
+    Adapter, CancellationToken, Card, CommandReply, Lead, MessageRef, Outcome, Pace, Posting,
+    Presses, Reminder, ReplyPiece, SendError, SessionThread, Signals, Target,
 };
 use errors::sentence;
-use send::CardSender;
+use send::{CardSender, html, html_message, reply_to};
 use std::sync::Arc;
+use tell::page;
 
 pub use check::{check, check_target};
 pub use platform::{TelegramConfig, TelegramPlatform};
@@ -124,11 +125,16 @@ impl Adapter for Telegram {
         message: &MessageRef,
         reminder: &Reminder,
     ) -> Result<(), SendError> {
-        self.cards.remind(target, message, reminder).await
+        let (chat, card) = (Chat::parse(target)?, MessageAddress::parse(message)?);
+        let mut reply = html_message(chat, html(reminder));
+        reply.reply_parameters = Some(reply_to(card.message));
+        self.cards.send_text(chat, &reply).await
     }
 
     async fn announce(&self, target: &Target, lines: &[Vec<ReplyPiece>]) -> Result<(), SendError> {
-        self.cards.announce(target, lines).await
+        let chat = Chat::parse(target)?;
+        let said = page(&CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() });
+        self.cards.send_text(chat, &html_message(chat, said.html())).await
     }
 
     async fn open_thread(

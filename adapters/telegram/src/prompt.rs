@@ -5,16 +5,14 @@
 //! that is needed to know the reply again, so it works after a restart; only a message that our own
 //! bot wrote, in the shape of a prompt, is read.
 
-use crate::address::MessageAddress;
+use crate::address::{Chat, MessageAddress};
 use crate::page::{Page, Style, escape};
-use crate::send::{CardSender, no_preview};
+use crate::send::{CardSender, html_message, reply_to};
 use crate::tell::say;
 use countersign_port::line;
 use std::sync::Arc;
-use teloxide::payloads::{SendMessage, SendMessageSetters as _};
 use teloxide::types::{
-    ChatId, ForceReply, Message, MessageEntity, MessageEntityKind, MessageId, ParseMode,
-    ReplyMarkup, ReplyParameters, ThreadId, User,
+    ChatId, ForceReply, Message, MessageEntity, MessageEntityKind, ReplyMarkup, ThreadId, User,
 };
 
 // SECURITY: no card begins like this (they begin with their tone's sign) or with a link, and a file
@@ -88,17 +86,11 @@ pub(crate) async fn ask_for_text(
     rest.add(Style::Plain, "\n\nReply to this message with your answer.");
     let link = prompt.link(me.username.as_deref().unwrap_or_default());
     let sign = format!("<a href=\"{}\">{SIGN}</a>", escape(&link));
-    let mut message =
-        SendMessage::new(ChatId(place.chat), format!("{sign} {mention}{}", rest.html()))
-            .parse_mode(ParseMode::Html)
-            .link_preview_options(no_preview())
-            .reply_parameters(
-                ReplyParameters::new(MessageId(place.message)).allow_sending_without_reply(),
-            )
-            .reply_markup(ReplyMarkup::ForceReply(
-                ForceReply::new().selective().input_field_placeholder("Your answer".to_owned()),
-            ));
-    message.message_thread_id = thread;
+    let chat = Chat { id: place.chat, topic: thread.map(|thread| thread.0.0) };
+    let mut message = html_message(chat, format!("{sign} {mention}{}", rest.html()));
+    message.reply_parameters = Some(reply_to(place.message));
+    let field = ForceReply::new().selective().input_field_placeholder("Your answer".to_owned());
+    message.reply_markup = Some(ReplyMarkup::ForceReply(field));
     if let Err(failure) = say(&cards.api, &cards, &message, ChatId(place.chat)).await {
         tracing::warn!(?failure, chat = place.chat, "a prompt for text could not be sent");
     }

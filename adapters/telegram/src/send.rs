@@ -5,11 +5,7 @@ use crate::api::{BotApi, Failure, Method, PATIENCE, Sent};
 use crate::card::{Keyboard, Menu, Rendered, render};
 use crate::errors::{bad_formatting, edit_needless, in_chat, send_error, silence};
 use crate::page::escape;
-use crate::tell::page;
-use countersign_port::{
-    Bell, Card, CommandReply, MessageRef, Outcome, Recent, Reminder, ReplyPiece, SendError, Target,
-    TextFile,
-};
+use countersign_port::{Bell, Card, MessageRef, Recent, Reminder, SendError, Target, TextFile};
 use jiff::Timestamp;
 use reqwest::multipart::{Form, Part};
 use serde::Serialize;
@@ -176,6 +172,17 @@ impl CardSender {
         error
     }
 
+    /// Sends a message that is no card.
+    pub(crate) async fn send_text(
+        &self,
+        chat: Chat,
+        message: &SendMessage,
+    ) -> Result<(), SendError> {
+        self.may_send(chat.id)?;
+        let sent = self.api.call::<_, IgnoredAny>(message, PATIENCE).await;
+        sent.map(drop).map_err(|failure| self.remembered(failure, chat))
+    }
+
     async fn send_file_once(
         &self,
         chat: Chat,
@@ -223,13 +230,9 @@ impl CardSender {
         above: Option<i32>,
         silent: bool,
     ) -> Result<Sent, Failure> {
-        let mut message = SendMessage::new(ChatId(chat.id), rendered.page.html())
-            .parse_mode(ParseMode::Html)
-            .link_preview_options(no_preview());
-        message.message_thread_id = chat.thread();
+        let mut message = html_message(chat, rendered.page.html());
         message.disable_notification = silent.then_some(true);
-        message.reply_parameters =
-            above.map(|above| ReplyParameters::new(MessageId(above)).allow_sending_without_reply());
+        message.reply_parameters = above.map(reply_to);
         match self.api.call(&Keyed::new(&message, rendered), PATIENCE).await {
             Err(failure) if bad_formatting(&failure) => {
                 tracing::warn!(?failure, "telegram cannot read a card's HTML");
@@ -286,8 +289,22 @@ impl<P: Method> Method for Keyed<'_, P> {
     const NAME: &'static str = P::NAME;
 }
 
+/// A message to a chat, or to one topic of it.
+pub(crate) fn html_message(chat: Chat, html: String) -> SendMessage {
+    let mut message = SendMessage::new(ChatId(chat.id), html)
+        .parse_mode(ParseMode::Html)
+        .link_preview_options(no_preview());
+    message.message_thread_id = chat.thread();
+    message
+}
+
+/// In reply to a message, which may be gone.
+pub(crate) fn reply_to(message: i32) -> ReplyParameters {
+    ReplyParameters::new(MessageId(message)).allow_sending_without_reply()
+}
+
 /// A link in an agent's text must not fetch a picture into the chat.
-pub(crate) fn no_preview() -> LinkPreviewOptions {
+fn no_preview() -> LinkPreviewOptions {
     LinkPreviewOptions {
         is_disabled: true,
         url: None,
@@ -297,49 +314,9 @@ pub(crate) fn no_preview() -> LinkPreviewOptions {
     }
 }
 
-impl CardSender {
-    /// Reminds of a card, in reply to it.
-    pub(crate) async fn remind(
-        &self,
-        target: &Target,
-        message: &MessageRef,
-        reminder: &Reminder,
-    ) -> Result<(), SendError> {
-        let (chat, card) = (Chat::parse(target)?, MessageAddress::parse(message)?);
-        self.may_send(chat.id)?;
-        let mut reply = SendMessage::new(ChatId(chat.id), html(reminder))
-            .parse_mode(ParseMode::Html)
-            .link_preview_options(no_preview())
-            .reply_parameters(
-                ReplyParameters::new(MessageId(card.message)).allow_sending_without_reply(),
-            );
-        reply.message_thread_id = chat.thread();
-        let sent = self.api.call::<_, IgnoredAny>(&reply, PATIENCE).await;
-        sent.map(drop).map_err(|failure| self.remembered(failure, chat))
-    }
-}
-
-impl CardSender {
-    /// Says something that answers nobody.
-    pub(crate) async fn announce(
-        &self,
-        target: &Target,
-        lines: &[Vec<ReplyPiece>],
-    ) -> Result<(), SendError> {
-        let chat = Chat::parse(target)?;
-        self.may_send(chat.id)?;
-        let said = CommandReply { outcome: Outcome::Noted, lines: lines.to_vec() };
-        let mut message = SendMessage::new(ChatId(chat.id), page(&said).html())
-            .parse_mode(ParseMode::Html)
-            .link_preview_options(no_preview());
-        message.message_thread_id = chat.thread();
-        let sent = self.api.call::<_, IgnoredAny>(&message, PATIENCE).await;
-        sent.map(drop).map_err(|failure| self.remembered(failure, chat))
-    }
-}
-
-/// SECURITY: people are mentioned by their number; a name could be anybody's.
-fn html(reminder: &Reminder) -> String {
+/// A reminder, before it is a reply.
+// SECURITY: people are mentioned by their number; a name could be anybody's.
+pub(crate) fn html(reminder: &Reminder) -> String {
     let mention = |it: &countersign_port::Mention| match it.id.parse::<i64>() {
         Ok(id) => format!(" <a href=\"tg://user?id={id}\">{}</a>", escape(&it.name)),
         Err(_) => String::new(),

@@ -1,23 +1,20 @@
 //! Answers to people: to a press, to a message, to a command; and the list of commands that
 //! Telegram shows beside its input field.
 
+use crate::address::Chat;
 use crate::api::{BotApi, Failure, Method, PATIENCE, patiently};
 use crate::errors::{self, sentence, too_late_to_answer};
 use crate::page::{Page, Style};
-use crate::send::{CardSender, no_preview};
+use crate::send::{CardSender, html_message, reply_to};
 use countersign_port::{BotCommand, CommandReply, ReplyPiece, SendError};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use teloxide::payloads::{
-    AnswerCallbackQuery, AnswerCallbackQuerySetters as _, GetMyCommands, SendMessage,
-    SendMessageSetters as _, SetMyCommands,
+    AnswerCallbackQuery, AnswerCallbackQuerySetters as _, GetMyCommands, SendMessage, SetMyCommands,
 };
-use teloxide::types::{
-    BotCommand as Listed, CallbackQueryId, ChatId, Message, ParseMode, ReplyParameters, ThreadId,
-    UserId,
-};
+use teloxide::types::{BotCommand as Listed, CallbackQueryId, ChatId, Message, ThreadId, UserId};
 use tokio::time::Instant;
 
 /// For so long a message waits for a chat that Telegram wants nothing sent to.
@@ -92,11 +89,9 @@ pub(crate) async fn tell(
     page: Page,
     audience: Audience,
 ) {
-    let mut message = SendMessage::new(ChatId(to.chat.id.0), page.html())
-        .parse_mode(ParseMode::Html)
-        .link_preview_options(no_preview())
-        .reply_parameters(ReplyParameters::new(to.id).allow_sending_without_reply());
-    message.message_thread_id = topic(&to);
+    let chat = Chat { id: to.chat.id.0, topic: topic(&to).map(|it| it.0.0) };
+    let mut message = html_message(chat, page.html());
+    message.reply_parameters = Some(reply_to(to.id.0));
     let writer = to.from.as_ref().filter(|_| !to.chat.is_private() && to.sender_chat.is_none());
     if let (Some(writer), Audience::Writer) = (writer, audience) {
         let ephemeral_message_parameters =

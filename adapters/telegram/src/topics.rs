@@ -1,10 +1,13 @@
 //! Topics of sessions in groups that have topics.
 
 use crate::address::Chat;
-use crate::api::{Failure, Method, PATIENCE};
+use crate::api::{Method, PATIENCE};
+use crate::errors::says;
 use crate::send::CardSender;
 use countersign_port::{Posting, SendError, SessionThread, Target};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
+use teloxide::payloads::{CloseForumTopic, CreateForumTopic, ReopenForumTopic};
+use teloxide::types::{ChatId, MessageId, ThreadId};
 
 /// The longest name of a topic, in characters.
 const NAME: usize = 128;
@@ -15,39 +18,9 @@ const NO_TOPICS: [&str; 4] =
 const HOW: &str = "switch Topics on in the group's settings, and make the bot an administrator who \
                    may manage topics";
 
-#[derive(Serialize)]
-struct CreateTopic<'a> {
-    chat_id: i64,
-    name: &'a str,
-}
-
-impl Method for CreateTopic<'_> {
-    const NAME: &'static str = "CreateForumTopic";
-}
-
 #[derive(Deserialize)]
 struct MadeTopic {
     message_thread_id: i32,
-}
-
-#[derive(Serialize)]
-struct ReopenTopic {
-    chat_id: i64,
-    message_thread_id: i32,
-}
-
-impl Method for ReopenTopic {
-    const NAME: &'static str = "ReopenForumTopic";
-}
-
-#[derive(Serialize)]
-struct CloseTopic {
-    chat_id: i64,
-    message_thread_id: i32,
-}
-
-impl Method for CloseTopic {
-    const NAME: &'static str = "CloseForumTopic";
 }
 
 impl CardSender {
@@ -60,9 +33,8 @@ impl CardSender {
     ) -> Result<Target, SendError> {
         if let Some(place) = &thread.place {
             let chat = Chat::parse(place)?;
-            let message_thread_id = chat.topic.unwrap_or_default();
-            let reopen = ReopenTopic { chat_id: chat.id, message_thread_id };
-            self.change_topic(chat, &reopen).await?;
+            self.change_topic(chat, &ReopenForumTopic::new(ChatId(chat.id), thread_of(chat)))
+                .await?;
             return Ok(place.clone());
         }
         if posting == Posting::MayRepeat {
@@ -76,7 +48,7 @@ impl CardSender {
         let chat = Chat::parse(target)?;
         self.may_send(chat.id)?;
         let name = thread.name_within(NAME);
-        let create = CreateTopic { chat_id: chat.id, name: &name };
+        let create = CreateForumTopic::new(ChatId(chat.id), name);
         let made: Result<MadeTopic, _> = self.api.call(&create, PATIENCE).await;
         match made {
             Ok(made) => Ok(Chat { topic: Some(made.message_thread_id), ..chat }.target()),
@@ -92,8 +64,7 @@ impl CardSender {
     pub(crate) async fn close_topic(&self, thread: &SessionThread) -> Result<(), SendError> {
         let Some(place) = &thread.place else { return Ok(()) };
         let chat = Chat::parse(place)?;
-        let message_thread_id = chat.topic.unwrap_or_default();
-        let close = CloseTopic { chat_id: chat.id, message_thread_id };
+        let close = CloseForumTopic::new(ChatId(chat.id), thread_of(chat));
         match self.change_topic(chat, &close).await {
             Err(SendError::ThreadGone(_)) => Ok(()),
             closed => closed,
@@ -118,8 +89,6 @@ impl CardSender {
     }
 }
 
-fn says(failure: &Failure, parts: &[&str]) -> bool {
-    let Failure::Refused(refusal) = failure else { return false };
-    let said = refusal.description.to_lowercase();
-    refusal.code == 400 && parts.iter().any(|part| said.contains(part))
+fn thread_of(chat: Chat) -> ThreadId {
+    chat.thread().unwrap_or(ThreadId(MessageId(0)))
 }

@@ -1,19 +1,20 @@
 //! What a request must be before a handler sees it.
 
-use crate::error::ApiError;
 use crate::{
     connections::Connection,
+    error::ApiError,
     handle::Handle,
     inbox::{
-        InboxState,
+        InboxState, Shared,
         proof::Proven,
         session::{AccessResult, Session, SignedIn},
     },
+    request::Reply,
 };
 use axum::{
     body::{Body, to_bytes},
-    extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -23,22 +24,22 @@ use std::{net::IpAddr, sync::Arc, time::Instant};
 /// A press is a token and a text; a text longer than this, in bytes, is no answer.
 pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
+const FOREIGN_HOST: &str = "This host name is not the inbox's. Open the link printed by \
+                            `countersign open`, or set [daemon] public_url to the address that \
+                            people use.";
+const FOREIGN_PAGE: &str = "This request came from another site, so nothing was pressed. Press on \
+                            the inbox's own page.";
+const NO_ACCESS: &str = "This page has no access. Open the link printed by `countersign open`.";
+const TOO_LONG: &str = "The answer is too long (64 kB at most), so nothing was sent. Shorten it.";
+
 /// For every request: the host it was meant for, and headers that keep the page to itself.
-pub(crate) async fn every(
-    State(inbox): State<Arc<InboxState>>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn every(State(inbox): Shared, request: Request, next: Next) -> Response {
     // SECURITY: a name that an attacker points at 127.0.0.1 would make their page the same origin
     // as this one (DNS rebinding); such a request names the attacker's host.
     let mut response = if known_host(request.headers(), &inbox.allowed_hosts) {
         next.run(request).await
     } else {
-        refusal(
-            StatusCode::FORBIDDEN,
-            "This host name is not the inbox's. Open the link printed by `countersign open`, or \
-             set [daemon] public_url to the address that people use.",
-        )
+        ApiError::forbidden(FOREIGN_HOST).into_response()
     };
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -51,39 +52,20 @@ pub(crate) async fn every(
 
 /// For cards and presses: the cookie, a proof made with the page's key for exactly this request
 /// and, for whatever changes state, the same origin.
-pub(crate) async fn data(
-    State(inbox): State<Arc<InboxState>>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn data(State(inbox): Shared, request: Request, next: Next) -> Reply {
     let (mut parts, body) = request.into_parts();
-    let no_access = || {
-        refusal(
-            StatusCode::UNAUTHORIZED,
-            "This page has no access. Open the link printed by `countersign open`.",
-        )
-    };
-    let Ok(body) = to_bytes(body, BODY_LIMIT).await else {
-        return refusal(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "The answer is too long (64 kB at most), so nothing was sent. Shorten it.",
-        );
-    };
+    let too_long = |_| ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, TOO_LONG);
+    let body = to_bytes(body, BODY_LIMIT).await.map_err(too_long)?;
     let text = String::from_utf8_lossy(&body);
     // SECURITY: with the query, which says what is read.
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let asked = (&parts.method, path, &*text);
-    let Some((visitor, challenge)) = Visitor::of(&inbox, &parts.headers, asked) else {
-        return no_access();
-    };
+    let no_access = || ApiError::unauthorized(NO_ACCESS);
+    let (visitor, challenge) = Visitor::of(&inbox, &parts.headers, asked).ok_or_else(no_access)?;
     // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a
     // preflight that is never answered); the origin is checked nonetheless.
     if !same_origin(&parts.method, &parts.headers, inbox.public_origin.as_deref()) {
-        return refusal(
-            StatusCode::FORBIDDEN,
-            "This request came from another site, so nothing was pressed. Press on the inbox's \
-             own page.",
-        );
+        return Err(ApiError::forbidden(FOREIGN_PAGE));
     }
     parts.extensions.insert(Proven(challenge));
     if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
@@ -92,12 +74,7 @@ pub(crate) async fn data(
     parts.extensions.insert(Handle::Inbox(visitor.presser()));
     parts.extensions.insert(visitor.presser());
     parts.extensions.insert(visitor);
-    next.run(Request::from_parts(parts, Body::from(body))).await
-}
-
-/// A refusal as the page's script reads it.
-pub(crate) fn refusal(status: StatusCode, sentence: &str) -> Response {
-    ApiError::new(status, sentence).into_response()
+    Ok(next.run(Request::from_parts(parts, Body::from(body))).await)
 }
 
 /// Scripts and styles come from this origin's files alone; nothing may frame, sniff or learn of
@@ -198,6 +175,15 @@ pub(crate) enum Visitor {
     Nameless,
     /// Somebody who has signed in.
     Person(Arc<SignedIn>, Presser),
+}
+
+// FAIL-CLOSED: a route outside the guard has no visitor, and its requests fail.
+impl<S: Sync> FromRequestParts<S> for Visitor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Reply<Self> {
+        parts.extensions.get().cloned().ok_or_else(|| ApiError::unauthorized(NO_ACCESS))
+    }
 }
 
 impl Visitor {

@@ -6,22 +6,26 @@
 mod id_token;
 mod provider;
 
-use crate::error::ApiError;
-use crate::inbox::{
-    InboxState, PublicUrl,
-    oidc::{
-        id_token::TokenRefusal,
-        provider::{Endpoints, Provider, ProviderTrouble},
+use crate::{
+    error::ApiError,
+    inbox::{
+        InboxState, PublicUrl, Shared,
+        oidc::{
+            id_token::TokenRefusal,
+            provider::{Endpoints, Provider, ProviderTrouble},
+        },
+        passkeys::Passkeys,
+        session::same,
+        sign_in::{
+            AWAY, Begun, LogNowAndThen, SignInReach, from_our_page, let_in, may_begin, random,
+        },
     },
-    passkeys::Passkeys,
-    session::same,
-    sign_in::{AWAY, Begun, LogNowAndThen, SignInReach, from_our_page, let_in, may_begin, random},
+    request::{JsonReply, Reply, Sent},
 };
 use axum::{
     Json, Router,
-    extract::{Request, State, rejection::JsonRejection},
+    extract::{Request, State},
     http::{HeaderMap, StatusCode},
-    response::Response,
     routing,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -84,7 +88,7 @@ impl Oidc {
 
     /// The provider's name for people: its host.
     pub(crate) fn host(&self) -> String {
-        let url = reqwest::Url::parse(&self.provider.config().issuer).ok();
+        let url = reqwest::Url::parse(&self.provider.config.issuer).ok();
         url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
     }
 
@@ -105,7 +109,7 @@ impl Oidc {
         let invalid = |why: &str| NotSignedIn::Invalid(why.to_owned());
         let flow = self.flows().take(state, browser, Instant::now());
         let flow = flow.ok_or_else(|| invalid("no sign-in of this browser waits for it"))?;
-        let config = self.provider.config();
+        let config = &self.provider.config;
         // RFC 9207: the answer of another provider is not for this one.
         if issuer.is_some_and(|issuer| issuer != config.issuer) {
             return Err(invalid("the answer is of another issuer"));
@@ -124,13 +128,8 @@ impl Oidc {
         })
     }
 
-    /// How long a sign-in lasts.
-    fn session(&self) -> Duration {
-        self.provider.config().session
-    }
-
     fn address(&self, endpoints: &Endpoints, flow: &Flow) -> String {
-        let config = self.provider.config();
+        let config = &self.provider.config;
         let email = (config.claim == OidcClaim::VerifiedEmail).then_some("email");
         let more = config.scopes.iter().map(String::as_str);
         let scopes: Vec<&str> = ["openid"].into_iter().chain(email).chain(more).collect();
@@ -139,7 +138,7 @@ impl Oidc {
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &config.client_id)
-            .append_pair("redirect_uri", self.provider.redirect_uri())
+            .append_pair("redirect_uri", &self.provider.redirect_uri)
             .append_pair("scope", &scopes.join(" "))
             .append_pair("state", &flow.state)
             .append_pair("nonce", &flow.nonce)
@@ -233,7 +232,7 @@ struct Brought {
     browser: String,
 }
 
-async fn ways(State(inbox): State<Arc<InboxState>>) -> Json<Value> {
+async fn ways(State(inbox): Shared) -> Json<Value> {
     Json(ways_of(&inbox))
 }
 
@@ -244,21 +243,14 @@ pub(crate) fn ways_of(inbox: &InboxState) -> Value {
     json!({ "oidc": oidc, "passkey": passkey })
 }
 
-async fn begin(
-    State(inbox): State<Arc<InboxState>>,
-    request: Request,
-) -> Result<Json<Value>, ApiError> {
+async fn begin(State(inbox): Shared, request: Request) -> JsonReply<Value> {
     let oidc = ours(&inbox, request.headers())?;
     may_begin(&inbox, &request)?;
     let (to, browser) = oidc.begin().await.map_err(|why| refused(oidc, why))?;
     Ok(Json(json!({ "to": to, "browser": browser })))
 }
 
-async fn finish(
-    State(inbox): State<Arc<InboxState>>,
-    headers: HeaderMap,
-    body: Result<Json<Brought>, JsonRejection>,
-) -> Result<Response, ApiError> {
+async fn finish(State(inbox): Shared, headers: HeaderMap, body: Sent<Brought>) -> Reply {
     let oidc = ours(&inbox, &headers)?;
     let fits = |it: &Brought| it.code.len() <= LONGEST && it.state.len() <= LONGEST;
     let Some(Brought { code, state, iss, browser }) = body.ok().map(|Json(it)| it).filter(fits)
@@ -283,7 +275,12 @@ async fn finish(
     // FAIL-CLOSED: nobody is let in of whom the log does not tell.
     let presser = people.sign_in_by_provider(&id).await;
     let presser = presser.ok_or_else(|| ApiError::unavailable(UNNOTED))?;
-    let_in(&inbox, &headers, presser, SignInReach { longest: oidc.session(), passkey: None })
+    let_in(
+        &inbox,
+        &headers,
+        presser,
+        SignInReach { longest: oidc.provider.config.session, passkey: None },
+    )
 }
 
 /// The provider, for a request that a page of ours sent.

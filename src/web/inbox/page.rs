@@ -1,9 +1,13 @@
 //! The page and its files.
 
-use crate::inbox::{
-    InboxState,
-    guard::{as_localhost, is_public_https, refusal},
-    session::AccessResult,
+use crate::{
+    error::ApiError,
+    inbox::{
+        InboxState, Shared,
+        guard::{as_localhost, is_public_https},
+        session::AccessResult,
+    },
+    request::JsonReply,
 };
 use axum::{
     Json,
@@ -13,8 +17,8 @@ use axum::{
 };
 use flate2::{Compression, write::GzEncoder};
 use serde::Deserialize;
-use serde_json::json;
-use std::{io::Write, sync::Arc};
+use serde_json::{Value, json};
+use std::io::Write;
 
 const PAGE: &str = include_str!("assets/page.html");
 const DOOR: &str = include_str!("assets/door.html");
@@ -74,7 +78,7 @@ pub(crate) struct Hello {
 /// The page for those who have the cookie, the way in for those who bring the token, the door for
 /// everybody else.
 pub(crate) async fn page(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     Query(entry): Query<Entry>,
     headers: HeaderMap,
 ) -> Response {
@@ -98,7 +102,7 @@ pub(crate) async fn page(
 }
 
 /// The page to which a sign-in link leads. Getting it uses nothing up.
-pub(crate) async fn sign_in(State(inbox): State<Arc<InboxState>>, headers: HeaderMap) -> Response {
+pub(crate) async fn sign_in(State(inbox): Shared, headers: HeaderMap) -> Response {
     match as_localhost(&headers) {
         // The browser takes the code along.
         Some(port) if port.bytes().all(|b| b.is_ascii_digit()) => {
@@ -110,23 +114,19 @@ pub(crate) async fn sign_in(State(inbox): State<Arc<InboxState>>, headers: Heade
 
 /// Proves the daemon to an open page, and gives it a challenge for its next request.
 pub(crate) async fn hello(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     hello: Result<Query<Hello>, QueryRejection>,
-) -> Response {
+) -> JsonReply<Value> {
     let said = hello.ok().and_then(|Query(Hello { nonce, session })| match session {
         None => inbox.proofs.hello(&inbox.session, &nonce),
         Some(id) => inbox.proofs.hello(&inbox.sign_ins.by_id(&id)?.session, &nonce),
     });
-    match said {
-        Some((challenge, proof)) => {
-            Json(json!({ "challenge": challenge, "proof": proof })).into_response()
-        }
-        None => refusal(
-            StatusCode::BAD_REQUEST,
-            "A hello needs a nonce of 16 to 64 plain characters, \
-                and a sign-in that lasts.",
-        ),
-    }
+    let (challenge, proof) = said.ok_or_else(|| {
+        ApiError::bad_request(
+            "A hello needs a nonce of 16 to 64 plain characters, and a sign-in that lasts.",
+        )
+    })?;
+    Ok(Json(json!({ "challenge": challenge, "proof": proof })))
 }
 
 /// One of the pages' files.
@@ -143,7 +143,7 @@ pub(crate) async fn worker(headers: HeaderMap) -> Response {
 /// One of the files under an address that only these files and this start have, so the browser asks
 /// for it once.
 pub(crate) async fn file_of_start(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     Path((start, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
@@ -157,7 +157,7 @@ pub(crate) async fn file_of_start(
 
 fn asset(name: &str, headers: &HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
-        return refusal(StatusCode::NOT_FOUND, "The inbox has no such file.");
+        return ApiError::not_found("The inbox has no such file.").into_response();
     };
     let kind = (header::CONTENT_TYPE, HeaderValue::from_static(asset.kind));
     let differs = (header::VARY, HeaderValue::from_static("accept-encoding"));

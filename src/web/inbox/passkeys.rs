@@ -10,22 +10,24 @@ mod verify;
 
 pub(crate) use own::own_routes;
 
-use crate::error::ApiError;
-use crate::inbox::{
-    InboxState, PublicUrl,
-    passkeys::verify::BroughtAssertion,
-    push::Push,
-    session::{LONGEST, same},
-    sign_in::{
-        AWAY, Begun, LogNowAndThen, SignInReach, from_our_page, let_in, may_begin, no_randomness,
-        random,
+use crate::{
+    error::ApiError,
+    inbox::{
+        InboxState, PublicUrl, Shared,
+        passkeys::verify::BroughtAssertion,
+        push::Push,
+        session::{LONGEST, same},
+        sign_in::{
+            AWAY, Begun, LogNowAndThen, SignInReach, from_our_page, let_in, may_begin,
+            no_randomness, random,
+        },
     },
+    request::{JsonReply, Reply, Sent, sent},
 };
 use axum::{
     Json, Router,
-    extract::{Request, State, rejection::JsonRejection},
+    extract::{Request, State},
     http::{HeaderMap, header},
-    response::Response,
     routing,
 };
 use countersign_gate::{ByPasskey, Gate};
@@ -104,10 +106,7 @@ struct Finish {
     passkey: BroughtAssertion,
 }
 
-async fn begin(
-    State(inbox): State<Arc<InboxState>>,
-    request: Request,
-) -> Result<Json<Value>, ApiError> {
+async fn begin(State(inbox): Shared, request: Request) -> JsonReply<Value> {
     let passkeys = ours(&inbox, request.headers())?;
     may_begin(&inbox, &request)?;
     let begun = passkeys.ceremonies().begin(CeremonyPurpose::SignIn, Instant::now());
@@ -123,14 +122,9 @@ async fn begin(
     })))
 }
 
-async fn finish(
-    State(inbox): State<Arc<InboxState>>,
-    headers: HeaderMap,
-    body: Result<Json<Finish>, JsonRejection>,
-) -> Result<Response, ApiError> {
+async fn finish(State(inbox): Shared, headers: HeaderMap, body: Sent<Finish>) -> Reply {
     let passkeys = ours(&inbox, &headers)?;
-    let invalid = |_| ApiError::unprocessable("This is not a valid reply of a passkey.");
-    let Json(Finish { browser, passkey }) = body.map_err(invalid)?;
+    let Finish { browser, passkey } = sent(body, "This is not a valid reply of a passkey.")?;
     let gate = passkeys.gate()?;
     inbox.connected().ok_or_else(|| ApiError::unavailable(AWAY))?;
     match passkeys.signs_in(gate, &browser, &passkey).await {

@@ -1,16 +1,15 @@
 //! A press on the page.
 
-use crate::{error::ApiError, inbox::InboxState};
-use axum::{
-    Extension, Json,
-    extract::{State, rejection::JsonRejection},
-    http::StatusCode,
+use crate::{
+    error::ApiError,
+    inbox::{InboxState, Shared},
+    request::{JsonReply, Sent, sent},
 };
+use axum::{Extension, Json, extract::State};
 use countersign_port::{
     CommandCall, MessageRef, Outcome, Press, Presser, Presses, Receipt, ReplyPiece, TextReply,
 };
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// The contract's longest button token, in bytes.
 const TOKEN_LIMIT: usize = 40;
@@ -38,10 +37,10 @@ pub(crate) struct Told {
 
 /// Hands a press to the core and tells what came of it.
 pub(crate) async fn press(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     Extension(presser): Extension<Presser>,
-    pressed: Result<Json<PressBody>, JsonRejection>,
-) -> Result<Json<Told>, ApiError> {
+    pressed: Sent<PressBody>,
+) -> JsonReply<Told> {
     let Json(pressed) = pressed.map_err(|rejection| {
         let why = rejection.body_text();
         let sentence = format!("This is not a press, so nothing was pressed: {why}.");
@@ -55,7 +54,7 @@ pub(crate) async fn hand_over(
     inbox: &InboxState,
     presser: Presser,
     pressed: PressBody,
-) -> Result<Json<Told>, ApiError> {
+) -> JsonReply<Told> {
     let core = inbox.connected().ok_or_else(|| {
         ApiError::unavailable(
             "countersign is not taking presses just now; nothing was recorded. Press again in a \
@@ -69,7 +68,7 @@ pub(crate) async fn hand_over(
         tracing::error!(%error, "the core did not finish a press in the inbox");
         let sentence = "countersign failed on this press and cannot say what came of it. Look at \
                         the card before you press again.";
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+        ApiError::failed(sentence)
     })?;
     if let Some(card) = &receipt.card {
         inbox.board.put(card);
@@ -143,12 +142,11 @@ pub(crate) struct CommandBody {
 
 /// Hands a command to the core and tells what came of it.
 pub(crate) async fn command(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     Extension(presser): Extension<Presser>,
-    given: Result<Json<CommandBody>, JsonRejection>,
-) -> Result<Json<Told>, ApiError> {
-    let invalid = |_| ApiError::unprocessable("This is not a command.");
-    let Json(CommandBody { name }) = given.map_err(invalid)?;
+    given: Sent<CommandBody>,
+) -> JsonReply<Told> {
+    let CommandBody { name } = sent(given, "This is not a command.")?;
     let core = inbox.connected().ok_or_else(|| {
         ApiError::unavailable("countersign is not taking commands just now; nothing was changed.")
     })?;
@@ -162,7 +160,7 @@ pub(crate) async fn command(
     let reply = handed.map_err(|error| {
         tracing::error!(%error, "the core did not finish a command of the inbox");
         let sentence = "countersign failed on this command.";
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+        ApiError::failed(sentence)
     })?;
     let text = |line: &Vec<_>| line.iter().map(ReplyPiece::plain).collect::<String>();
     let sentence = reply.lines.iter().map(text).collect::<Vec<_>>().join("\n");

@@ -9,25 +9,23 @@ mod ntfy;
 mod sender;
 mod subscribers;
 
-use crate::error::ApiError;
-use crate::inbox::{
-    InboxState,
-    guard::Visitor,
-    push::{
-        answer::{Answers, Offer},
-        ntfy::Ntfy,
-        sender::Sender,
-        subscribers::{Subscribers, Subscription},
+use crate::{
+    error::ApiError,
+    inbox::{
+        InboxState, Shared,
+        guard::Visitor,
+        push::{
+            answer::{Answers, Offer},
+            ntfy::Ntfy,
+            sender::Sender,
+            subscribers::{Subscribers, Subscription},
+        },
     },
+    request::{JsonReply, Sent, sent},
 };
 pub use ntfy::{NtfyConfig, is_topic};
 
-use axum::{
-    Extension, Json, Router,
-    extract::{State, rejection::JsonRejection},
-    http::StatusCode,
-    routing,
-};
+use axum::{Json, Router, extract::State, routing};
 use countersign_port::{Card, Tone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -66,7 +64,9 @@ impl Push {
             (config, news)
         });
         let (news, coming) = mpsc::unbounded_channel();
-        let sender = Sender::new((subscribers.clone(), answers.clone()), config, client);
+        let (told, proofs) = (subscribers.clone(), answers.clone());
+        let contact = config.contact.clone();
+        let sender = Sender { subscribers: told, answers: proofs, shows, contact, client };
         tokio::spawn(sender.run(coming));
         Some(Self { shows, subscribers, answers, news, ntfy })
     }
@@ -173,19 +173,18 @@ struct Stopped {
     endpoint: String,
 }
 
-async fn about(State(inbox): State<Arc<InboxState>>) -> Result<Json<Value>, ApiError> {
+async fn about(State(inbox): Shared) -> JsonReply<Value> {
     let push = inbox.push.as_ref().ok_or_else(off)?;
     Ok(Json(json!({ "key": push.subscribers.key.public(), "shows": push.shows })))
 }
 
 async fn subscribe(
-    State(inbox): State<Arc<InboxState>>,
-    Extension(visitor): Extension<Visitor>,
-    body: Result<Json<Subscription>, JsonRejection>,
-) -> Result<Json<Value>, ApiError> {
+    State(inbox): Shared,
+    visitor: Visitor,
+    body: Sent<Subscription>,
+) -> JsonReply<Value> {
     let push = inbox.push.as_ref().ok_or_else(off)?;
-    let invalid = |_| ApiError::unprocessable("This is not a valid push subscription.");
-    let Json(mut browser) = body.map_err(invalid)?;
+    let mut browser = sent(body, "This is not a valid push subscription.")?;
     browser.parts().map_err(ApiError::unprocessable)?;
     (browser.person, browser.passkey) = match visitor {
         Visitor::Nameless => (None, None),
@@ -194,21 +193,16 @@ async fn subscribe(
     kept(push.subscribers.add(browser))
 }
 
-async fn stop(
-    State(inbox): State<Arc<InboxState>>,
-    body: Result<Json<Stopped>, JsonRejection>,
-) -> Result<Json<Value>, ApiError> {
+async fn stop(State(inbox): Shared, body: Sent<Stopped>) -> JsonReply<Value> {
     let push = inbox.push.as_ref().ok_or_else(off)?;
-    let invalid = |_| ApiError::unprocessable("This names no browser.");
-    let Json(Stopped { endpoint }) = body.map_err(invalid)?;
+    let Stopped { endpoint } = sent(body, "This names no browser.")?;
     kept(push.subscribers.remove(&endpoint))
 }
 
-fn kept(done: std::io::Result<()>) -> Result<Json<Value>, ApiError> {
+fn kept(done: std::io::Result<()>) -> JsonReply<Value> {
     done.map(|()| Json(json!({}))).map_err(|error| {
         tracing::error!(%error, "the subscribers of the push cannot be written");
-        let failed = "countersign cannot keep this just now.";
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, failed)
+        ApiError::failed("countersign cannot keep this just now.")
     })
 }
 

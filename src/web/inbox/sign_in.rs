@@ -7,17 +7,18 @@ use crate::{
     connections::{PeerNetwork, network},
     error::ApiError,
     inbox::{
-        InboxState,
+        InboxState, Shared,
         guard::{Visitor, is_public_https, same_origin},
         oidc::ways_of,
         session::{AccessResult, LONGEST},
     },
+    request::{JsonReply, Reply, Sent, sent},
 };
 use axum::{
-    Extension, Json, Router,
-    extract::{State, rejection::JsonRejection},
+    Json, Router,
+    extract::State,
     http::{HeaderMap, Method, Request, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::IntoResponse,
     routing,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -101,25 +102,19 @@ struct BroughtCode {
     code: String,
 }
 
-type CodeBody = Result<Json<BroughtCode>, JsonRejection>;
-
 /// Whom the code is for. It stays usable.
 async fn offer(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     headers: HeaderMap,
-    body: CodeBody,
-) -> Result<Json<Value>, ApiError> {
+    body: Sent<BroughtCode>,
+) -> JsonReply<Value> {
     let (people, code) = brought(&inbox, &headers, body)?;
     let presser = people.sign_in_offered(&code).ok_or_else(|| ApiError::not_found(NO_CODE))?;
     Ok(Json(json!({ "name": presser.name })))
 }
 
 /// Uses the code up, and lets the browser in as its person.
-async fn sign_in(
-    State(inbox): State<Arc<InboxState>>,
-    headers: HeaderMap,
-    body: CodeBody,
-) -> Result<Response, ApiError> {
+async fn sign_in(State(inbox): Shared, headers: HeaderMap, body: Sent<BroughtCode>) -> Reply {
     let (people, code) = brought(&inbox, &headers, body)?;
     let Some(presser) = people.sign_in(&code).await else {
         if let Some(count) = inbox.wrong_codes.count(Instant::now()) {
@@ -144,7 +139,7 @@ pub(crate) fn let_in(
     headers: &HeaderMap,
     presser: Presser,
     reach: SignInReach,
-) -> Result<Response, ApiError> {
+) -> Reply {
     tracing::info!(adapter = "inbox", person = presser.name, "somebody has signed in");
     let before = inbox.sign_ins.by_cookie(headers);
     let begun = inbox.sign_ins.begin(&inbox.session, presser.id, (reach.longest, reach.passkey));
@@ -164,11 +159,10 @@ pub(crate) fn let_in(
 fn brought<'a>(
     inbox: &'a InboxState,
     headers: &HeaderMap,
-    body: CodeBody,
+    body: Sent<BroughtCode>,
 ) -> Result<(&'a dyn People, String), ApiError> {
     from_our_page(inbox, headers)?;
-    let invalid = |_| ApiError::unprocessable("This is not a valid sign-in code.");
-    let Json(BroughtCode { code }) = body.map_err(invalid)?;
+    let BroughtCode { code } = sent(body, "This is not a valid sign-in code.")?;
     let people = inbox.people().ok_or_else(|| ApiError::unavailable(AWAY))?;
     Ok((people, code))
 }
@@ -185,24 +179,18 @@ pub(crate) fn from_our_page(inbox: &InboxState, headers: &HeaderMap) -> Result<(
 
 /// Nothing secret can be made.
 pub(crate) fn no_randomness() -> ApiError {
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "This system has no randomness.")
+    ApiError::failed("This system has no randomness.")
 }
 
 /// Who is signed in; where nobody is, how somebody can.
-async fn me(
-    State(inbox): State<Arc<InboxState>>,
-    Extension(visitor): Extension<Visitor>,
-) -> Json<Value> {
+async fn me(State(inbox): Shared, visitor: Visitor) -> Json<Value> {
     Json(match &visitor {
         Visitor::Nameless => json!({ "name": null, "ways": ways_of(&inbox) }),
         Visitor::Person(_, presser) => json!({ "name": presser.name }),
     })
 }
 
-async fn sign_out(
-    State(inbox): State<Arc<InboxState>>,
-    Extension(visitor): Extension<Visitor>,
-) -> Result<Response, ApiError> {
+async fn sign_out(State(inbox): Shared, visitor: Visitor) -> Reply {
     let Visitor::Person(signed_in, presser) = visitor else {
         return Err(ApiError::unprocessable("Nobody is signed in here."));
     };

@@ -1,18 +1,21 @@
 //! The board as server-sent events.
 
-use crate::inbox::{
-    Core, InboxState,
-    board::{BoardCard, BoardPage},
-    guard::{Visitor, refusal},
-    proof::{self, Proven},
-    session::{AccessResult, Session},
+use crate::{
+    error::ApiError,
+    inbox::{
+        Core, InboxState, Shared,
+        board::{BoardCard, BoardPage},
+        guard::Visitor,
+        proof::{self, Proven},
+        session::{AccessResult, Session},
+    },
+    request::Reply,
 };
 use axum::{
     Extension,
     extract::State,
-    http::StatusCode,
     response::{
-        IntoResponse, Response, Sse,
+        IntoResponse, Sse,
         sse::{Event, KeepAlive},
     },
 };
@@ -37,15 +40,15 @@ type NamedEvent = (&'static str, Value);
 /// saying whether another follows, then a `card` event for each card that changes and a `notice`
 /// event when the notice changes. Ends when the daemon stops; the page then comes back by itself.
 pub(crate) async fn events(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     Extension(proven): Extension<Proven>,
-    Extension(visitor): Extension<Visitor>,
-) -> Response {
+    visitor: Visitor,
+) -> Reply {
     if matches!(*inbox.core.borrow(), Core::Stopped) {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, "countersign is stopping.");
+        return Err(ApiError::unavailable("countersign is stopping."));
     }
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
-    Sse::new(follow(inbox, proven, visitor)).keep_alive(keep_alive).into_response()
+    Ok(Sse::new(follow(inbox, proven, visitor)).keep_alive(keep_alive).into_response())
 }
 
 /// How far a page has been told. A card's text is read when it is its turn, and no sooner: a page

@@ -22,9 +22,9 @@ const LONGEST: usize = 256 * 1024;
 /// One identity provider.
 pub(super) struct Provider {
     client: Client,
-    config: OidcSettings,
+    pub(super) config: OidcSettings,
     /// Where it sends browsers back to, exactly as it is registered there.
-    redirect_uri: String,
+    pub(super) redirect_uri: String,
 }
 
 /// Where a provider is asked what (OpenID Connect Discovery 1.0).
@@ -64,14 +64,6 @@ impl Provider {
         }
         let client = client.build().map_err(|error| error.to_string())?;
         Ok(Self { client, config, redirect_uri: format!("{}/sign-in", public.origin) })
-    }
-
-    pub(super) fn redirect_uri(&self) -> &str {
-        &self.redirect_uri
-    }
-
-    pub(super) fn config(&self) -> &OidcSettings {
-        &self.config
     }
 
     /// Reads where what is asked.
@@ -227,15 +219,11 @@ struct Jwk {
 }
 
 impl Algorithm {
+    const ALL: [Self; 4] = [Self::Rs256, Self::Ps256, Self::Es256, Self::EdDsa];
+
     /// By its name in a token.
     pub(super) fn read(name: &str) -> Option<Self> {
-        match name {
-            "RS256" => Some(Self::Rs256),
-            "PS256" => Some(Self::Ps256),
-            "ES256" => Some(Self::Es256),
-            "EdDSA" => Some(Self::EdDsa),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
     fn name(self) -> &'static str {
@@ -257,8 +245,7 @@ impl ProviderKeys {
 
     /// How many of them may sign a token.
     pub(super) fn usable(&self) -> usize {
-        let all = [Algorithm::Rs256, Algorithm::Ps256, Algorithm::Es256, Algorithm::EdDsa];
-        self.0.iter().filter(|key| all.iter().any(|algorithm| key.is_for(*algorithm))).count()
+        self.0.iter().filter(|key| Algorithm::ALL.iter().any(|it| key.is_for(*it))).count()
     }
 
     /// Whether one of the keys that a token may mean has signed this.

@@ -1,20 +1,23 @@
 //! A person's own passkeys: which they have, adding one, removing one.
 
-use crate::error::ApiError;
-use crate::inbox::{
-    InboxState,
-    guard::Visitor,
-    passkeys::{
-        CeremonyPurpose, LIFE, OFF, Passkeys, milliseconds, ours, unstored,
-        verify::{self, ALGORITHMS, BroughtPasskey},
+use crate::{
+    error::ApiError,
+    inbox::{
+        InboxState, Shared,
+        guard::Visitor,
+        passkeys::{
+            CeremonyPurpose, LIFE, OFF, Passkeys, milliseconds, ours, unstored,
+            verify::{self, ALGORITHMS, BroughtPasskey},
+        },
+        session::SignedIn,
+        sign_in::{no_randomness, random},
     },
-    session::SignedIn,
-    sign_in::{no_randomness, random},
+    request::{JsonReply, Sent, sent},
 };
 use axum::{
-    Extension, Json, Router,
-    extract::{Path, State, rejection::JsonRejection},
-    http::{HeaderMap, StatusCode},
+    Json, Router,
+    extract::{Path, State},
+    http::HeaderMap,
     routing,
 };
 use countersign_port::{Presser, line};
@@ -58,10 +61,7 @@ struct NewPasskey {
     passkey: BroughtPasskey,
 }
 
-async fn list(
-    State(inbox): State<Arc<InboxState>>,
-    Extension(visitor): Extension<Visitor>,
-) -> Result<Json<Value>, ApiError> {
+async fn list(State(inbox): Shared, visitor: Visitor) -> JsonReply<Value> {
     let (signed_in, presser, passkeys) = person(&inbox, &visitor)?;
     let all = passkeys.gate()?.passkeys_of(&presser.id).await.map_err(unstored)?;
     Ok(Json(json!({
@@ -71,11 +71,7 @@ async fn list(
     })))
 }
 
-async fn begin(
-    State(inbox): State<Arc<InboxState>>,
-    Extension(visitor): Extension<Visitor>,
-    headers: HeaderMap,
-) -> Result<Json<Value>, ApiError> {
+async fn begin(State(inbox): Shared, visitor: Visitor, headers: HeaderMap) -> JsonReply<Value> {
     let (session, presser, passkeys) = adding(&inbox, &visitor, &headers)?;
     let all = passkeys.gate()?.passkeys_of(&presser.id).await.map_err(unstored)?;
     // One handle a person and host, so that an authenticator knows them again.
@@ -108,14 +104,14 @@ async fn begin(
 }
 
 async fn add(
-    State(inbox): State<Arc<InboxState>>,
-    Extension(visitor): Extension<Visitor>,
+    State(inbox): Shared,
+    visitor: Visitor,
     headers: HeaderMap,
-    body: Result<Json<NewPasskey>, JsonRejection>,
-) -> Result<Json<Value>, ApiError> {
+    body: Sent<NewPasskey>,
+) -> JsonReply<Value> {
     let (session, presser, passkeys) = adding(&inbox, &visitor, &headers)?;
-    let invalid = |_| ApiError::unprocessable("This is not a valid new passkey.");
-    let Json(NewPasskey { browser, name, passkey: brought }) = body.map_err(invalid)?;
+    let NewPasskey { browser, name, passkey: brought } =
+        sent(body, "This is not a valid new passkey.")?;
     let name = name.trim();
     let fits = (1..=LONGEST_NAME).contains(&name.chars().count()) && line(name) == name;
     if !fits {
@@ -153,17 +149,17 @@ async fn add(
     let added = view(&new);
     match gate.add_passkey(new).await.map_err(unstored)? {
         Some(PasskeyStored::Done) => Ok(Json(json!({ "added": added }))),
-        Some(PasskeyStored::Taken) => Err(ApiError::new(StatusCode::CONFLICT, TAKEN)),
-        Some(PasskeyStored::TooMany) => Err(ApiError::new(StatusCode::CONFLICT, TOO_MANY)),
+        Some(PasskeyStored::Taken) => Err(ApiError::conflict(TAKEN)),
+        Some(PasskeyStored::TooMany) => Err(ApiError::conflict(TOO_MANY)),
         None => Err(ApiError::forbidden(NAMELESS)),
     }
 }
 
 async fn remove(
-    State(inbox): State<Arc<InboxState>>,
-    Extension(visitor): Extension<Visitor>,
+    State(inbox): Shared,
+    visitor: Visitor,
     Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+) -> JsonReply<Value> {
     let (_, presser, passkeys) = person(&inbox, &visitor)?;
     if passkeys.gate()?.remove_own_passkey(&id, presser).await.map_err(unstored)? {
         Ok(Json(json!({})))

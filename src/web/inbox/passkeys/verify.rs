@@ -56,7 +56,7 @@ pub(super) fn registration(
     brought: &BroughtPasskey,
 ) -> Result<CheckedPasskey, PasskeyRefusal> {
     let said = decode(&brought.client_data)?;
-    check_client_data(&said, CeremonyKind::Create, (challenge, &party.origin))?;
+    check_client_data(&said, "webauthn.create", (challenge, &party.origin))?;
     let data = decode(&brought.authenticator_data)?;
     let data = checked(party, &data)?;
     let id = data.credential.ok_or("it brings no new credential")?;
@@ -66,8 +66,7 @@ pub(super) fn registration(
     if !is_key(brought.algorithm, &decode(&brought.public_key)?) {
         return Err("its key is of no algorithm that was offered");
     }
-    let backup_eligible = data.is_backup_eligible();
-    Ok(CheckedPasskey { counter: data.counter, backup_eligible })
+    Ok(CheckedPasskey { counter: data.counter, backup_eligible: data.has(BACKUP_ELIGIBLE) })
 }
 
 /// Checks that somebody signs in with this passkey (section 7.2); returns its counter, which the
@@ -86,13 +85,13 @@ pub(super) fn assertion(
         return Err("its user handle is not that of its person");
     }
     let said = decode(&brought.client_data)?;
-    check_client_data(&said, CeremonyKind::Get, (challenge, &party.origin))?;
+    check_client_data(&said, "webauthn.get", (challenge, &party.origin))?;
     let bytes = decode(&brought.authenticator_data)?;
     let data = checked(party, &bytes)?;
     if data.credential.is_some() {
         return Err("it brings a new credential");
     }
-    if data.is_backup_eligible() != passkey.backup_eligible {
+    if data.has(BACKUP_ELIGIBLE) != passkey.backup_eligible {
         return Err("its backup eligibility has changed");
     }
     let signed = [&*bytes, &*Sha256::digest(&said)].concat();
@@ -110,13 +109,13 @@ fn checked<'a>(
     if data.host_hash[..] != Sha256::digest(&party.host)[..] {
         return Err("it is for another host");
     }
-    if !data.is_present() {
+    if !data.has(PRESENT) {
         return Err("nobody was present");
     }
-    if !data.is_verified() {
+    if !data.has(VERIFIED) {
         return Err("its authenticator did not verify the person");
     }
-    if data.is_backed_up() && !data.is_backup_eligible() {
+    if data.has(BACKED_UP) && !data.has(BACKUP_ELIGIBLE) {
         return Err("it is backed up and may not be");
     }
     Ok(data)
@@ -127,15 +126,6 @@ fn decode(text: &str) -> Result<Vec<u8>, PasskeyRefusal> {
 }
 
 // What the browser says of a ceremony (WebAuthn Level 3, section 5.8.1). Pure.
-
-/// What the browser did for the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CeremonyKind {
-    /// It made a passkey.
-    Create,
-    /// It signed in with one.
-    Get,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -153,16 +143,12 @@ struct ClientData {
 // FAIL-CLOSED: a member that is missing, doubled or of another type fails.
 pub(super) fn check_client_data(
     bytes: &[u8],
-    kind: CeremonyKind,
+    kind: &str,
     (challenge, origin): (&str, &str),
 ) -> Result<(), &'static str> {
     let said: ClientData =
         serde_json::from_slice(bytes).map_err(|_| "its client data is not whole")?;
-    let wanted = match kind {
-        CeremonyKind::Create => "webauthn.create",
-        CeremonyKind::Get => "webauthn.get",
-    };
-    if said.kind != wanted {
+    if said.kind != kind {
         return Err("its client data is of another ceremony");
     }
     if !same(challenge, &said.challenge) {
@@ -183,9 +169,13 @@ pub(super) fn check_client_data(
 /// The longest id of a credential, in bytes (section 7.1, step 25).
 const LONGEST_ID: usize = 1_023;
 
+/// A person was there (UP).
 const PRESENT: u8 = 0x01;
+/// The authenticator has verified who that was (UV).
 const VERIFIED: u8 = 0x04;
+/// The credential may leave its device (BE).
 const BACKUP_ELIGIBLE: u8 = 0x08;
+/// It is on others as well (BS).
 const BACKED_UP: u8 = 0x10;
 const ATTESTED: u8 = 0x40;
 const EXTENDED: u8 = 0x80;
@@ -225,24 +215,9 @@ impl<'a> AuthenticatorData<'a> {
         (more != rest.is_empty()).then_some(Self { host_hash, flags, counter, credential })
     }
 
-    /// Whether a person was there (UP).
-    pub(super) fn is_present(&self) -> bool {
-        self.flags & PRESENT != 0
-    }
-
-    /// Whether the authenticator has verified who that was (UV).
-    pub(super) fn is_verified(&self) -> bool {
-        self.flags & VERIFIED != 0
-    }
-
-    /// Whether the credential may leave its device (BE).
-    pub(super) fn is_backup_eligible(&self) -> bool {
-        self.flags & BACKUP_ELIGIBLE != 0
-    }
-
-    /// Whether it is on others as well (BS).
-    pub(super) fn is_backed_up(&self) -> bool {
-        self.flags & BACKED_UP != 0
+    /// Whether it says this.
+    pub(super) fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
     }
 }
 

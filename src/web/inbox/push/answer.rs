@@ -6,27 +6,25 @@
 // What another program has left at the port in the worker's place gets such messages too: so they deny
 // only, unless nobody else can have had the port; and they never approve what one line does not say whole.
 
-use crate::error::ApiError;
-use crate::inbox::{
-    InboxState,
-    guard::Visitor,
-    press::{PressBody, Told, hand_over},
-    proof,
-    push::{Push, off},
-    session::same,
-    sign_in::{from_our_page, random},
+use crate::{
+    error::ApiError,
+    inbox::{
+        InboxState, Shared,
+        guard::Visitor,
+        press::{PressBody, Told, hand_over},
+        proof,
+        push::{Push, off},
+        session::same,
+        sign_in::{from_our_page, random},
+    },
+    request::{JsonReply, Sent},
 };
-use axum::{
-    Json,
-    extract::{State, rejection::JsonRejection},
-    http::HeaderMap,
-};
+use axum::{Json, extract::State, http::HeaderMap};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use countersign_port::{Button, ButtonStyle, Card, Presser, Tone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
 
 /// An answer that a notification can give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,10 +139,10 @@ pub(super) struct Answered {
 
 /// Takes an answer from a notification. One sentence for all that prove nothing (any more).
 pub(super) async fn answer(
-    State(inbox): State<Arc<InboxState>>,
+    State(inbox): Shared,
     headers: HeaderMap,
-    body: Result<Json<Answered>, JsonRejection>,
-) -> Result<Json<Told>, ApiError> {
+    body: Sent<Answered>,
+) -> JsonReply<Told> {
     from_our_page(&inbox, &headers)?;
     if inbox.push.is_none() {
         return Err(off());

@@ -1,7 +1,7 @@
 //! Sends what is new to every subscriber, and forgets those that are gone.
 
 use crate::inbox::push::{
-    NewRequest, PushConfig, PushShows,
+    NewRequest, PushShows,
     answer::{Answers, Offer},
     message::encrypt,
     subscribers::{Subscribers, Subscription},
@@ -28,11 +28,11 @@ const KEPT: i64 = 60 * 60;
 const LINE: usize = 300;
 
 pub(super) struct Sender {
-    subscribers: Arc<Subscribers>,
-    answers: Arc<Answers>,
-    shows: PushShows,
-    contact: String,
-    client: Client,
+    pub(super) subscribers: Arc<Subscribers>,
+    pub(super) answers: Arc<Answers>,
+    pub(super) shows: PushShows,
+    pub(super) contact: String,
+    pub(super) client: Client,
 }
 
 /// What is sent, before it is encrypted or worded for its receiver.
@@ -58,15 +58,6 @@ pub(super) enum PushReply {
 }
 
 impl Sender {
-    pub(super) fn new(
-        (subscribers, answers): (Arc<Subscribers>, Arc<Answers>),
-        config: &PushConfig,
-        client: Client,
-    ) -> Self {
-        let PushConfig { shows, contact, .. } = config.clone();
-        Self { subscribers, answers, shows, contact, client }
-    }
-
     /// Sends until the inbox is gone.
     pub(super) async fn run(self, mut coming: mpsc::UnboundedReceiver<NewRequest>) {
         while let Some(news) = burst(&mut coming).await {

@@ -250,14 +250,14 @@ fn what_the_flags_say_is_what_is_there() {
     let plain = [&[7; 32][..], &[0x1d], &[0, 0, 1, 2]].concat();
     let read = AuthenticatorData::read(&plain).unwrap();
     assert_eq!((read.host_hash, read.counter, read.credential), (&[7; 32], 258, None));
-    assert!(read.is_present() && read.is_verified());
-    assert!(read.is_backup_eligible() && read.is_backed_up());
+    assert!(read.has(PRESENT) && read.has(VERIFIED));
+    assert!(read.has(BACKUP_ELIGIBLE) && read.has(BACKED_UP));
     let new = attested(b"id", &[0xa0]);
     let read = AuthenticatorData::read(&new).unwrap();
     assert_eq!((read.credential, read.counter), (Some(&b"id"[..]), 9));
-    assert!(!read.is_backup_eligible() && !read.is_backed_up());
+    assert!(!read.has(BACKUP_ELIGIBLE) && !read.has(BACKED_UP));
     let extended = [&[7; 32][..], &[0x80], &[0; 4], &[0xa0]].concat();
-    assert!(!AuthenticatorData::read(&extended).unwrap().is_present());
+    assert!(!AuthenticatorData::read(&extended).unwrap().has(PRESENT));
 }
 
 #[test]
