@@ -23,12 +23,12 @@ use countersign_people::{
 use countersign_port::{
     BotCommand, Card, CommandCall, CommandReply, MessageRef, Outcome, PairingMessage, Press,
     Presser, Presses, Receipt, ReplyPiece, Target, TextReply, UNKNOWN_CODE, async_trait,
-    command_in, line, visible,
+    command_in, line, locked, visible,
 };
 use countersign_store::{BundleKey, OwedText, Store, StoreError};
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -104,7 +104,7 @@ impl PressHandler {
         // SECURITY: the nonce alone leads to a card. A token that says it is another store's is
         // never looked up: at best another daemon wrote it, and forging one gains nothing.
         if token.store != self.store.id() {
-            let mut foreign = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut foreign = locked(&self.foreign);
             foreign.note(self.adapter, &token.store);
             return Ok(receipt(Outcome::Unknown, FOREIGN));
         }

@@ -1,12 +1,9 @@
 //! For how long this daemon may act for a chat account, by its own clock.
 
-use countersign_port::{CancellationToken, Lead};
+use countersign_port::{CancellationToken, Lead, locked};
 use countersign_store::Fence;
 use countersign_tokens::clock;
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// How long nothing is sent once the term is over.
@@ -66,24 +63,24 @@ impl Term {
     // sends nothing.
     #[must_use]
     pub fn holds(&self) -> bool {
-        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *locked(&self.until);
         !self.over.is_cancelled() && until.is_none_or(|until| !until.is_past())
     }
 
     /// When it ends by itself.
     #[must_use]
     pub fn until(&self) -> Option<Instant> {
-        self.until.lock().unwrap_or_else(PoisonError::into_inner).map(|until| until.at)
+        locked(&self.until).map(|until| until.at)
     }
 
     /// Lets it go on until then.
     pub fn extend(&self, until: Instant) {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Until::new(until));
+        *locked(&self.until) = Some(Until::new(until));
     }
 
     /// The platform wants nothing from this account for so long, whatever the target.
     pub fn rest(&self, time: Duration) {
-        let mut until = self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut until = locked(&self.rests_until);
         *until = (*until).max(Some(Instant::now() + time));
     }
 
@@ -93,7 +90,7 @@ impl Term {
         if !self.holds() {
             return Some(OVER);
         }
-        let until = (*self.rests_until.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let until = (*locked(&self.rests_until))?;
         Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
     }
 
@@ -148,7 +145,7 @@ mod tests {
             at: Instant::now() + Duration::from_secs(10),
             wall_ms: clock::machine_ms() - 1,
         };
-        *term.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(asleep);
+        *locked(&term.until) = Some(asleep);
         assert!(!term.holds());
     }
 }

@@ -9,6 +9,7 @@ mod bodies;
 pub use bodies::KeptUntilWritten;
 
 use axum::{Router, body::Body, serve::Listener};
+use countersign_port::locked;
 use futures::FutureExt;
 use hyper::{Request, Response, server::conn::http1, service};
 use hyper_util::{
@@ -21,7 +22,7 @@ use std::{
     convert::Infallible,
     net::IpAddr,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::{
@@ -136,13 +137,13 @@ pub fn as_far_as_files_reach(wanted: ConnectionLimits) -> ConnectionLimits {
 impl Connection {
     /// Records that the connection has authenticated: it makes way for nobody.
     pub fn mark_proven(&self) {
-        self.places.lock().newcomers.remove(&self.number);
+        locked(&self.places.taken).newcomers.remove(&self.number);
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let mut taken = self.places.lock();
+        let mut taken = locked(&self.places.taken);
         taken.newcomers.remove(&self.number);
         // The place of one that made way is another's already.
         if !self.makes_way.is_cancelled() {
@@ -170,7 +171,7 @@ struct Taken {
 impl Places {
     /// Takes a place for a new connection; `None` if none is free and nobody makes way.
     fn take(self: &Arc<Self>, peer: Peer) -> Option<Connection> {
-        let mut taken = self.lock();
+        let mut taken = locked(&self.taken);
         // A peer with its full share closes one of its own connections, so that it cannot displace
         // others.
         if taken.peers.get(&peer).is_some_and(|own| *own >= self.limits.per_peer) {
@@ -183,11 +184,6 @@ impl Places {
         *taken.peers.entry(peer).or_default() += 1;
         taken.newcomers.insert(number, (peer, makes_way.clone()));
         Some(Connection { places: self.clone(), number, peer, makes_way })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        // Nothing done under the lock can panic in its middle, so the state is consistent.
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,11 +6,11 @@ use crate::message::MessageBody;
 use crate::platform::DiscordConfig;
 use crate::rest::Rest;
 use countersign_port::{
-    Bell, Card, ChannelReplyLimit, MessageRef, SendError, Signals, Target, Turns,
+    Bell, Card, ChannelReplyLimit, MessageRef, SendError, Signals, Target, Turns, locked,
 };
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 
 /// One bot: its connection, and what is known of its messages.
 pub(crate) struct DiscordBot {
@@ -114,7 +114,7 @@ pub(crate) struct DirectChannels(Mutex<HashMap<String, String>>);
 impl DirectChannels {
     /// The id of the channel with this person.
     pub(crate) async fn with(&self, rest: &Rest, person: &str) -> Result<String, Problem> {
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || locked(&self.0);
         let found = known().get(person).cloned();
         if let Some(channel) = found {
             return Ok(channel);

@@ -5,12 +5,12 @@
 
 use crate::errors::Problem;
 use crate::message::{AttachedFile, InteractionResponse, MessageBody};
-use countersign_port::{RetryScope, SendGuard, TextFile};
+use countersign_port::{RetryScope, SendGuard, TextFile, locked};
 use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
 use reqwest::{Client, Method, RequestBuilder, Response, multipart};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -64,7 +64,7 @@ impl Rest {
 
     /// Whether Discord has refused the token a moment ago.
     pub(crate) fn is_refused(&self) -> bool {
-        let until = *self.refused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *locked(&self.refused_until);
         until.is_some_and(|until| Instant::now() < until)
     }
 
@@ -191,7 +191,7 @@ impl Rest {
             return Err(Problem::Unauthorized);
         }
         if let Some(bucket) = &call.bucket {
-            self.pace().take(bucket, Instant::now())?;
+            locked(&self.pace).take(bucket, Instant::now())?;
         }
         // INVARIANT: every call goes through here, and none goes out without leading.
         if !self.guard.is_open() {
@@ -252,25 +252,21 @@ impl Rest {
         };
         let Ok(reset_after) = Duration::try_from_secs_f64(reset_after) else { return };
         let says = BucketState { limit: limit as u32, left: left as u32, reset_after };
-        self.pace().learn(bucket, says, Instant::now());
+        locked(&self.pace).learn(bucket, says, Instant::now());
     }
 
     fn remember_limit(&self, call: &RestRequest<'_>, problem: &Problem) {
         let Some(bucket) = &call.bucket else { return };
         match problem {
             Problem::Unauthorized => {
-                let mut until = self.refused_until.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut until = locked(&self.refused_until);
                 *until = Some(Instant::now() + REFUSED);
             }
             Problem::Wait { after, scope } => {
-                self.pace().refused(bucket, *after, *scope, Instant::now());
+                locked(&self.pace).refused(bucket, *after, *scope, Instant::now());
             }
             _ => {}
         }
-    }
-
-    fn pace(&self) -> std::sync::MutexGuard<'_, RateLimits> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,6 +16,7 @@ mod adapter;
 mod card;
 mod command;
 mod layout;
+mod lock;
 mod platform;
 mod press;
 mod sending;
@@ -38,6 +39,7 @@ pub use command::{
     command_in, hand_over, respelled,
 };
 pub use layout::{Dress, Layout, Limits, Look, Markup, TextFile, lay_out};
+pub use lock::locked;
 pub use platform::{
     Absent, ApproverList, CheckError, Description, Guide, IdForm, Invitation, Key, Names,
     PAIRING_PREFIX, PairingMessage, PairingPlace, Platform, Setting, Settings, Takes, pairing_code,

@@ -2,11 +2,11 @@
 //! one drawing of a message at a time, never an older one over a newer one; strangers do not make
 //! the bot talk.
 
-use crate::{Card, MessageRef, Target, Tone};
+use crate::{Card, MessageRef, Target, Tone, locked};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio::time::Instant;
@@ -26,13 +26,13 @@ pub struct SendGuard(Arc<Mutex<Option<Arc<dyn Lead>>>>);
 impl SendGuard {
     /// From now on this says whether anything may be sent.
     pub fn follow(&self, lead: Arc<dyn Lead>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(lead);
+        *locked(&self.0) = Some(lead);
     }
 
     /// Whether anything may be sent right now.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        let lead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lead = locked(&self.0);
         lead.as_ref().is_none_or(|lead| lead.holds())
     }
 }
@@ -66,7 +66,7 @@ impl Bell {
     #[must_use]
     pub fn notifies(&self, target: &Target, card: &Card) -> bool {
         let now = Instant::now();
-        let mut targets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut targets = locked(&self.0);
         if targets.len() >= TARGETS {
             targets.retain(|_, posts| now - posts.last < BURST);
         }
@@ -100,7 +100,7 @@ impl Turns {
     }
 
     fn of(&self, message: &MessageRef) -> Arc<Turn<u32>> {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = locked(&self.0);
         if turns.len() >= MESSAGES {
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         }
@@ -123,7 +123,7 @@ impl ChannelReplyLimit {
     /// Whether the bot may say something in this channel now; a yes is counted.
     #[must_use]
     pub fn allows(&self, channel: &str, now: Instant) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&self.0);
         last.retain(|_, at| now.duration_since(*at) < PER_CHANNEL);
         let soon = last.values().any(|at| now.duration_since(*at) < OVERALL);
         if soon || last.contains_key(channel) || last.len() >= CHANNELS {
@@ -235,7 +235,7 @@ mod tests {
         }
         assert!(turns.now(&message).is_none());
         drop(held);
-        let known = turns.0.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let known = locked(&turns.0).len();
         assert!(known <= MESSAGES, "{known}");
     }
 

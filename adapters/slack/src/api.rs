@@ -8,12 +8,12 @@
 
 use crate::platform::SlackConfig;
 use crate::problem::{ApiProblem, TokenKind};
-use countersign_port::SendGuard;
+use countersign_port::{SendGuard, locked};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -48,7 +48,7 @@ impl WebApi {
 
     /// Why Slack does not accept the bot's token now; `None` where it did at the last call.
     pub(crate) fn dead_token(&self) -> Option<ApiProblem> {
-        self.dead.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.dead).clone()
     }
 
     /// Calls a method that reads. Those take no JSON.
@@ -96,7 +96,7 @@ impl WebApi {
         kind: TokenKind,
         with: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Value, ApiProblem> {
-        self.limits().take(method, channel, Instant::now())?;
+        locked(&self.limits).take(method, channel, Instant::now())?;
         let token = match kind {
             TokenKind::Bot => &self.config.token,
             TokenKind::App => &self.config.app_token,
@@ -122,7 +122,7 @@ impl WebApi {
 
     fn learn(&self, method: &str, channel: &str, kind: TokenKind, problem: Option<&ApiProblem>) {
         if let Some(ApiProblem::Wait(wait)) = problem {
-            self.limits().refused(method, channel, *wait, Instant::now());
+            locked(&self.limits).refused(method, channel, *wait, Instant::now());
         }
         let dead = match problem {
             // Neither says anything of the token.
@@ -131,7 +131,7 @@ impl WebApi {
             _ => None,
         };
         if kind == TokenKind::Bot {
-            *self.dead.lock().unwrap_or_else(PoisonError::into_inner) = dead;
+            *locked(&self.dead) = dead;
         }
     }
 
@@ -152,10 +152,6 @@ impl WebApi {
 
     fn client(&self) -> Result<&Client, ApiProblem> {
         self.client.as_ref().map_err(|why| ApiProblem::Unreachable(why.clone()))
-    }
-
-    fn limits(&self) -> MutexGuard<'_, MethodLimits> {
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

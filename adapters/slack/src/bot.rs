@@ -8,11 +8,13 @@ use crate::platform::SlackConfig;
 use crate::problem::ApiProblem;
 use crate::rich::RichText;
 use crate::threads::Threads;
-use countersign_port::{Card, ChannelReplyLimit, MessageRef, Recent, SendError, Signals, Turns};
+use countersign_port::{
+    Card, ChannelReplyLimit, MessageRef, Recent, SendError, Signals, Turns, locked,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::Instant;
 use tracing::debug;
@@ -59,7 +61,7 @@ impl SlackBot {
 
     /// Whether what came in under this id of Slack's comes for the first time.
     pub(crate) fn is_new(&self, id: &str) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).put(id.to_owned(), ())
+        locked(&self.seen).put(id.to_owned(), ())
     }
 
     /// Posts a card and the files that belong to it.
@@ -225,14 +227,14 @@ pub(crate) struct LastDrawn(Mutex<HashMap<MessageRef, (Instant, u64)>>);
 impl LastDrawn {
     /// Whether the message shows this already.
     pub(crate) fn shows(&self, message: &MessageRef, drawn: &SlackMessage) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&self.0);
         last.retain(|_, (at, _)| at.elapsed() < MOMENT);
         last.get(message).is_some_and(|(_, hash)| *hash == hashed(drawn))
     }
 
     /// The message was just drawn.
     pub(crate) fn note(&self, message: &MessageRef, drawn: &SlackMessage) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&self.0);
         last.insert(message.clone(), (Instant::now(), hashed(drawn)));
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::api::WebApi;
 use crate::problem::ApiProblem;
-use countersign_port::{MessageRef, SendError, Target};
+use countersign_port::{MessageRef, SendError, Target, locked};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Whether a text is the id of a channel or of a direct message.
 pub(crate) fn is_channel(text: &str) -> bool {
@@ -122,7 +122,7 @@ impl MemberChannels {
             }
             SlackPlace::Member(user) => user,
         };
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || locked(&self.0);
         let found = known().get(user).cloned();
         if let Some(channel) = found {
             return Ok(channel);

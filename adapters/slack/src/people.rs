@@ -2,12 +2,12 @@
 
 use crate::api::WebApi;
 use crate::problem::ApiProblem;
-use countersign_port::Presser;
+use countersign_port::{Presser, locked};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::future::Future;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::Instant;
 use tracing::warn;
@@ -114,7 +114,7 @@ impl<K, V> Default for FreshValues<K, V> {
 impl<K: Eq + Hash, V: Clone> FreshValues<K, V> {
     async fn get<E>(&self, key: K, ask: impl Future<Output = Result<V, E>>) -> Result<V, E> {
         let known = {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = locked(&self.0);
             all.retain(|_, (at, _)| at.elapsed() < COUNTS);
             all.get(&key).map(|(_, value)| value.clone())
         };
@@ -122,7 +122,7 @@ impl<K: Eq + Hash, V: Clone> FreshValues<K, V> {
             return Ok(known);
         }
         let value = ask.await?;
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.0);
         if all.len() < REMEMBERED {
             all.insert(key, (Instant::now(), value.clone()));
         }

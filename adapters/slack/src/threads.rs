@@ -7,10 +7,10 @@ use crate::ids;
 use crate::problem::ApiProblem;
 use crate::rich::{escape, words};
 use countersign_port::TextFile;
-use countersign_port::{MessageRef, Posting, SendError, SessionThread, Target};
+use countersign_port::{MessageRef, Posting, SendError, SessionThread, Target, locked};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// More threads than this are not remembered; they are read again.
 const THREADS: usize = 1024;
@@ -22,7 +22,7 @@ pub(crate) struct Threads(Mutex<HashMap<MessageRef, HashSet<String>>>);
 impl Threads {
     /// A message was just posted: nothing is in its thread.
     pub(crate) fn started(&self, message: &MessageRef) {
-        let mut known = self.known();
+        let mut known = locked(&self.0);
         if known.len() >= THREADS {
             known.clear();
         }
@@ -48,25 +48,21 @@ impl Threads {
         };
         let files: Vec<_> = files.iter().map(named).collect();
         let ts = thread.unwrap_or(ts);
-        let known = self.known().get(message).cloned();
+        let known = locked(&self.0).get(message).cloned();
         let there = match known {
             Some(there) => there,
             None => {
                 let there = read(api, channel, ts).await?;
                 self.started(message);
-                self.known().insert(message.clone(), there.clone());
+                locked(&self.0).insert(message.clone(), there.clone());
                 there
             }
         };
         for file in files.iter().filter(|file| !there.contains(&file.name)) {
             upload(api, (channel, ts), file).await?;
-            self.known().entry(message.clone()).or_default().insert(file.name.clone());
+            locked(&self.0).entry(message.clone()).or_default().insert(file.name.clone());
         }
         Ok(())
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<MessageRef, HashSet<String>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::api::{BotApi, Failure};
 use crate::errors::sentence;
+use countersign_port::locked;
 use serde::Deserialize;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use teloxide::payloads::GetChatAdministrators;
 use teloxide::types::{ChatId, User};
@@ -67,12 +68,12 @@ impl Admins {
 
     /// Something changed among the members of this group.
     pub(crate) fn forget(&self, chat: i64) {
-        self.known().remove(&chat);
+        locked(&self.0).remove(&chat);
     }
 
     async fn of(&self, api: &BotApi, chat: i64) -> Result<Vec<u64>, Failure> {
         let now = Instant::now();
-        if let Some((at, admins)) = self.known().get(&chat)
+        if let Some((at, admins)) = locked(&self.0).get(&chat)
             && now.duration_since(*at) < COUNTS
         {
             return Ok(admins.clone());
@@ -82,12 +83,8 @@ impl Admins {
         // What was known before is too old either way.
         self.forget(chat);
         let admins: Vec<u64> = told?.iter().filter_map(person).collect();
-        self.known().insert(chat, (now, admins.clone()));
+        locked(&self.0).insert(chat, (now, admins.clone()));
         Ok(admins)
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<i64, (Instant, Vec<u64>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

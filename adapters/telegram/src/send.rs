@@ -5,14 +5,16 @@ use crate::api::{BotApi, Failure, Method, PATIENCE, Sent};
 use crate::card::{Keyboard, Menu, Rendered, render};
 use crate::errors::{bad_formatting, edit_needless, in_chat, send_error, silence};
 use crate::page::escape;
-use countersign_port::{Bell, Card, MessageRef, Recent, Reminder, SendError, Target, TextFile};
+use countersign_port::{
+    Bell, Card, MessageRef, Recent, Reminder, SendError, Target, TextFile, locked,
+};
 use jiff::Timestamp;
 use reqwest::multipart::{Form, Part};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use teloxide::payloads::{
     EditMessageText, EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
 };
@@ -75,7 +77,7 @@ impl CardSender {
     pub(crate) async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
         let chat = Chat::parse(target)?;
         let key = (target.0.clone(), card.id.clone());
-        if let Some(message) = self.memory().posted.get(&key) {
+        if let Some(message) = locked(&self.memory).posted.get(&key) {
             return Ok(message.clone());
         }
         self.may_send(chat.id)?;
@@ -88,7 +90,7 @@ impl CardSender {
         let sent = self.send(chat, &rendered, above, silent).await;
         let sent = sent.map_err(|failure| self.remembered(failure, chat))?;
         let message = MessageAddress { chat: chat.id, message: sent.message_id }.message_ref();
-        let mut memory = self.memory();
+        let mut memory = locked(&self.memory);
         memory.posted.put(key, message.clone());
         memory.drawn.put(message.clone(), Arc::new(Some(SentCard::of(card, Menu::Main)).into()));
         Ok(message)
@@ -108,7 +110,7 @@ impl CardSender {
     ) -> Result<(), SendError> {
         let place = MessageAddress::parse(message)?;
         let drawn = {
-            let mut memory = self.memory();
+            let mut memory = locked(&self.memory);
             match memory.drawn.get(message) {
                 Some(drawn) => drawn.clone(),
                 None => {
@@ -147,7 +149,7 @@ impl CardSender {
     /// Whether Telegram lets us send to this chat again: the core waits by itself, but a press
     /// brings a redraw beside it.
     pub(crate) fn may_send(&self, chat: i64) -> Result<(), SendError> {
-        let until = self.memory().quiet.get(&chat).copied();
+        let until = locked(&self.memory).quiet.get(&chat).copied();
         let left = until.map(|until| until.duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
             Some(left) => Err(in_chat(left)),
@@ -158,7 +160,7 @@ impl CardSender {
     /// Remembers how long Telegram wants nothing sent to a chat, where a failure says so.
     pub(crate) fn remember_silence(&self, failure: Failure, chat: i64) -> Failure {
         if let Some(after) = silence(&failure) {
-            self.memory().quiet.put(chat, Instant::now() + after);
+            locked(&self.memory).quiet.put(chat, Instant::now() + after);
         }
         failure
     }
@@ -167,7 +169,7 @@ impl CardSender {
     pub(crate) fn remembered(&self, failure: Failure, chat: Chat) -> SendError {
         let error = send_error(failure, chat);
         if let SendError::Retry { after, .. } = error {
-            self.memory().quiet.put(chat.id, Instant::now() + after);
+            locked(&self.memory).quiet.put(chat.id, Instant::now() + after);
         }
         error
     }
@@ -192,12 +194,12 @@ impl CardSender {
     ) -> Result<i32, SendError> {
         let content = BuildHasherDefault::<DefaultHasher>::default().hash_one(file);
         let key = (chat.id, card.id.clone(), content);
-        if let Some(message) = self.memory().files.get(&key) {
+        if let Some(message) = locked(&self.memory).files.get(&key) {
             return Ok(*message);
         }
         let sent = self.send_file(chat, file, reply_to).await;
         let sent = sent.map_err(|failure| self.remembered(failure, chat))?;
-        self.memory().files.put(key, sent.message_id);
+        locked(&self.memory).files.put(key, sent.message_id);
         Ok(sent.message_id)
     }
 
@@ -263,10 +265,6 @@ impl CardSender {
                 answered => answered,
             };
         edited.map(|_| ())
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

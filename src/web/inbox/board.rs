@@ -1,12 +1,12 @@
 //! The cards that the inbox shows.
 
-use countersign_port::{Block, Card, DiffLine, Field, folded, visible};
+use countersign_port::{Block, Card, DiffLine, Field, folded, locked, visible};
 use countersign_tokens::clock;
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     ops::Bound,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
 use tokio::sync::watch;
 
@@ -75,7 +75,7 @@ impl Board {
     pub(crate) fn put(&self, card: &Card) {
         let (revision, large) = (card.revision, weight(card) > LARGE);
         let card = if large { without_text(card) } else { shown(card) };
-        let mut cards = self.lock();
+        let mut cards = locked(&self.cards);
         let old = cards.get(&card.id);
         if old.is_some_and(|old| {
             old.revision > revision || (old.revision == revision && old.card == card)
@@ -94,7 +94,7 @@ impl Board {
     /// Some cards that changed after a version, in the order in which they changed, and the version
     /// that they lead to. Version 0 is before everything.
     pub(crate) fn since(&self, version: u64) -> (Vec<BoardCard>, u64) {
-        let cards = self.lock();
+        let cards = locked(&self.cards);
         let changed = cards.changed.range(version + 1..).take(CHANGES);
         let changed: Vec<_> =
             changed.filter_map(|(_, place)| cards.by_place.get(place)).cloned().collect();
@@ -105,7 +105,7 @@ impl Board {
 
     /// Some cards behind this place, of those that came no later than this version.
     pub(crate) fn page(&self, place: u64, version: u64) -> BoardPage {
-        let cards = self.lock();
+        let cards = locked(&self.cards);
         let (mut page, mut left) = (BoardPage { cards: Vec::new(), next: None }, PAGE);
         // A page that was opened on an empty board may be read after the first card came: a range
         // that ends before it begins would panic.
@@ -123,7 +123,7 @@ impl Board {
 
     /// The card of this id as pages show it; without buttons where its text is not kept here.
     pub(crate) fn card(&self, id: &str) -> Option<Card> {
-        self.lock().get(id).map(|kept| kept.card.clone())
+        locked(&self.cards).get(id).map(|kept| kept.card.clone())
     }
 
     /// The current version of the board.
@@ -134,11 +134,6 @@ impl Board {
     /// Tells when the board has changed.
     pub(crate) fn follow(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Cards> {
-        // Nothing that is done under the lock can panic halfway.
-        self.cards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -29,6 +29,7 @@ use axum::{
     routing,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_port::locked;
 use countersign_tokens::clock;
 use countersign_tokens::secret::Secret;
 use serde::Deserialize;
@@ -36,7 +37,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -95,7 +96,7 @@ impl Oidc {
     /// Begins a sign-in: where the browser goes, and the secret that shows that it began.
     async fn begin(&self) -> Result<(String, String), NotSignedIn> {
         let endpoints = self.endpoints().await.map_err(NotSignedIn::Away)?;
-        let flow = self.flows().begin(Instant::now());
+        let flow = locked(&self.flows).begin(Instant::now());
         let flow = flow.ok_or_else(|| NotSignedIn::Away("no randomness".to_owned()))?;
         Ok((self.address(&endpoints, &flow), flow.browser))
     }
@@ -107,7 +108,7 @@ impl Oidc {
         browser: &str,
     ) -> Result<String, NotSignedIn> {
         let invalid = |why: &str| NotSignedIn::Invalid(why.to_owned());
-        let flow = self.flows().take(state, browser, Instant::now());
+        let flow = locked(&self.flows).take(state, browser, Instant::now());
         let flow = flow.ok_or_else(|| invalid("no sign-in of this browser waits for it"))?;
         let config = &self.provider.config;
         // RFC 9207: the answer of another provider is not for this one.
@@ -148,23 +149,15 @@ impl Oidc {
     }
 
     async fn endpoints(&self) -> Result<Endpoints, ProviderTrouble> {
-        let remembered = self.remembered().clone();
+        let remembered = locked(&self.endpoints).clone();
         if let Some((endpoints, since)) = remembered
             && since.elapsed() < REMEMBERED
         {
             return Ok(endpoints);
         }
         let found = self.provider.discover().await?;
-        *self.remembered() = Some((found.clone(), Instant::now()));
+        *locked(&self.endpoints) = Some((found.clone(), Instant::now()));
         Ok(found)
-    }
-
-    fn flows(&self) -> MutexGuard<'_, Flows> {
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn remembered(&self) -> MutexGuard<'_, Option<(Endpoints, Instant)>> {
-        self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

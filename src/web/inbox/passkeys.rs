@@ -31,12 +31,13 @@ use axum::{
     routing,
 };
 use countersign_gate::{ByPasskey, Gate};
+use countersign_port::locked;
 use countersign_store::StoreError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     future,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -66,11 +67,6 @@ impl Passkeys {
 
     fn gate(&self) -> Result<&Arc<Gate>, ApiError> {
         self.gate.get().ok_or_else(|| ApiError::unavailable(AWAY))
-    }
-
-    fn ceremonies(&self) -> MutexGuard<'_, Ceremonies> {
-        // Nothing that is done under the lock can panic halfway.
-        self.ceremonies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -109,7 +105,7 @@ struct Finish {
 async fn begin(State(inbox): Shared, request: Request) -> JsonReply<Value> {
     let passkeys = ours(&inbox, request.headers())?;
     may_begin(&inbox, &request)?;
-    let begun = passkeys.ceremonies().begin(CeremonyPurpose::SignIn, Instant::now());
+    let begun = locked(&passkeys.ceremonies).begin(CeremonyPurpose::SignIn, Instant::now());
     let begun = begun.ok_or_else(no_randomness)?;
     Ok(Json(json!({
         "browser": begun.browser,
@@ -156,7 +152,7 @@ impl Passkeys {
         brought: &BroughtAssertion,
     ) -> Result<(String, countersign_port::Presser), NoPasskeySignIn> {
         use NoPasskeySignIn::{Away, Counter, Refused};
-        let begun = self.ceremonies().take(browser, Instant::now());
+        let begun = locked(&self.ceremonies).take(browser, Instant::now());
         let begun = begun.filter(|it| it.purpose == CeremonyPurpose::SignIn);
         let begun = begun.ok_or(Refused("no sign-in of this browser waits for it"))?;
         let found = gate.passkey(&brought.id).await.map_err(Away)?;

@@ -16,11 +16,12 @@ use crate::inbox::{
 };
 use axum::http::{HeaderMap, Method};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_port::locked;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -84,7 +85,7 @@ impl Proofs {
         if !ours || made > now || now - made > LIFE {
             return Some(false);
         }
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = locked(&self.used);
         used.retain(|_, at| *at + LIFE >= now);
         Some(used.insert(given.to_owned(), made).is_none())
     }

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_port::locked;
 use countersign_tokens::clock;
 use countersign_tokens::file;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 use subtle::ConstantTimeEq;
@@ -251,7 +252,7 @@ impl SignedInBrowsers {
         let since = Instant::now();
         let until = since + longest.min(LONGEST);
         let new = Arc::new(SignedIn { session, person, passkey, since, until });
-        let mut all = self.lock();
+        let mut all = locked(&self.all);
         all.push(new.clone());
         let own = all.iter().filter(|it| it.person == new.person).count();
         let mut many = own.saturating_sub(BROWSERS);
@@ -281,21 +282,22 @@ impl SignedInBrowsers {
 
     /// Ends a session.
     pub(crate) fn end(&self, one: &Arc<SignedIn>) {
-        let mut all = self.lock();
+        let mut all = locked(&self.all);
         all.retain(|it| !Arc::ptr_eq(it, one));
         self.changed(&all);
     }
 
     /// Ends the sessions of those who are somebody no more, whether or not they ask for anything.
     pub(crate) fn keep_people(&self, is_somebody: impl Fn(&str) -> bool) {
-        let mut all = self.lock();
+        let mut all = locked(&self.all);
         all.retain(|it| is_somebody(&it.person));
         self.changed(&all);
     }
 
     /// The passkeys with which somebody is signed in.
     pub(crate) fn passkeys(&self) -> Vec<String> {
-        let mut all: Vec<_> = self.lock().iter().filter_map(|it| it.passkey.clone()).collect();
+        let mut all: Vec<_> =
+            locked(&self.all).iter().filter_map(|it| it.passkey.clone()).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -303,7 +305,7 @@ impl SignedInBrowsers {
 
     /// Ends the sessions that began with these passkeys.
     pub(crate) fn end_passkeys(&self, gone: &[String]) {
-        let mut all = self.lock();
+        let mut all = locked(&self.all);
         let before = all.len();
         all.retain(|it| !it.passkey.as_ref().is_some_and(|passkey| gone.contains(passkey)));
         if all.len() < before {
@@ -317,15 +319,10 @@ impl SignedInBrowsers {
     }
 
     fn find(&self, fits: impl Fn(&Arc<SignedIn>) -> bool) -> Option<Arc<SignedIn>> {
-        let mut all = self.lock();
+        let mut all = locked(&self.all);
         let now = Instant::now();
         all.retain(|it| now < it.until);
         all.iter().find(|it| fits(it)).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<SignedIn>>> {
-        // Nothing that is done under the lock can panic halfway.
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

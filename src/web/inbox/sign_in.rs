@@ -23,14 +23,14 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use countersign_gate::Gate;
-use countersign_port::{Presser, async_trait};
+use countersign_port::{Presser, async_trait, locked};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     time::{Duration, Instant},
 };
 
@@ -223,7 +223,7 @@ impl BeginLimit {
     /// Whether another may begin at this address; it is counted then. One that is not known counts
     /// in all only.
     pub(crate) fn admit(&self, at: Option<IpAddr>, now: Instant) -> AccessResult {
-        let mut begun = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = locked(&self.0);
         while begun.front().is_some_and(|(then, _)| now.saturating_duration_since(*then) >= WINDOW)
         {
             begun.pop_front();
@@ -327,7 +327,7 @@ pub(crate) struct LogNowAndThen(Mutex<(usize, Option<Instant>)>);
 impl LogNowAndThen {
     /// Counts one more. Returns how many to log, where it is time to: the first at once.
     pub(crate) fn count(&self, now: Instant) -> Option<usize> {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = locked(&self.0);
         let (count, last) = &mut *counted;
         *count += 1;
         let waits = last.is_some_and(|last| now.saturating_duration_since(last) < PAUSE);

@@ -2,9 +2,9 @@
 
 use crate::{
     BotCommand, Card, CommandCall, CommandParameter, CommandReply, MessageRef, Outcome,
-    PairingMessage, Press, Presser, Presses, Receipt, TextReply,
+    PairingMessage, Press, Presser, Presses, Receipt, TextReply, locked,
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
 /// What reached the core: a press, a text, a command, or a pairing code.
@@ -130,7 +130,7 @@ impl ScriptedCore {
         card: Card,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Received>) {
         let (core, presses) = Self::new(receipts);
-        *core.card.lock().unwrap_or_else(PoisonError::into_inner) = Some(card);
+        *locked(&core.card) = Some(card);
         (core, presses)
     }
 }
@@ -139,7 +139,7 @@ impl ScriptedCore {
 impl TestCore for ScriptedCore {
     async fn take(&self, received: Received) -> Receipt {
         let _ = self.seen.send(received);
-        let mut receipts = self.receipts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut receipts = locked(&self.receipts);
         if receipts.is_empty() {
             let sentence = "This ask is no longer pending.".to_owned();
             return Receipt { outcome: Outcome::Unknown, sentence, card: None };
@@ -148,7 +148,7 @@ impl TestCore for ScriptedCore {
     }
 
     async fn card(&self, id: &str) -> Option<Card> {
-        let card = self.card.lock().unwrap_or_else(PoisonError::into_inner);
+        let card = locked(&self.card);
         card.clone().filter(|card| card.id == id)
     }
 }

@@ -20,7 +20,7 @@ use axum::{
     http::HeaderMap,
     routing,
 };
-use countersign_port::{Presser, line};
+use countersign_port::{Presser, line, locked};
 use countersign_store::{PasskeyStored, StoredPasskey};
 use countersign_tokens::clock;
 use serde::Deserialize;
@@ -79,7 +79,7 @@ async fn begin(State(inbox): Shared, visitor: Visitor, headers: HeaderMap) -> Js
     let handle = own.map(|it| it.handle.clone()).or_else(random);
     let begun = handle.and_then(|handle| {
         let purpose = CeremonyPurpose::Add { session, handle: handle.clone() };
-        Some((passkeys.ceremonies().begin(purpose, Instant::now())?, handle))
+        Some((locked(&passkeys.ceremonies).begin(purpose, Instant::now())?, handle))
     });
     let (begun, handle) = begun.ok_or_else(no_randomness)?;
     let offered = ALGORITHMS.map(|number| json!({ "type": "public-key", "alg": number }));
@@ -118,7 +118,7 @@ async fn add(
         return Err(ApiError::unprocessable(BAD_NAME));
     }
     let gate = passkeys.gate()?;
-    let begun = passkeys.ceremonies().take(&browser, Instant::now());
+    let begun = locked(&passkeys.ceremonies).take(&browser, Instant::now());
     let own = begun.and_then(|begun| match begun.purpose {
         CeremonyPurpose::Add { session: began, handle } if began == session => {
             Some((begun.challenge, handle))

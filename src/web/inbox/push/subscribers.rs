@@ -5,13 +5,14 @@ use crate::inbox::{
     session::write,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_port::locked;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     net::IpAddr,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
 
 /// How many browsers are kept; the oldest makes way.
@@ -92,7 +93,7 @@ impl Subscribers {
 
     /// All of them.
     pub(super) fn all(&self) -> Vec<Subscription> {
-        self.lock().subscribers.clone()
+        locked(&self.all).subscribers.clone()
     }
 
     /// Adds a browser, or replaces what is known of it.
@@ -126,7 +127,7 @@ impl Subscribers {
 
     /// The passkeys with which people had signed in who subscribed.
     pub(super) fn passkeys(&self) -> Vec<String> {
-        self.lock().subscribers.iter().filter_map(|one| one.passkey.clone()).collect()
+        locked(&self.all).subscribers.iter().filter_map(|one| one.passkey.clone()).collect()
     }
 
     /// Removes the browsers that came by these passkeys.
@@ -139,7 +140,7 @@ impl Subscribers {
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Subscription>)) -> io::Result<()> {
-        let mut all = self.lock();
+        let mut all = locked(&self.all);
         let mut changed = all.clone();
         change(&mut changed.subscribers);
         if changed.subscribers != all.subscribers {
@@ -147,11 +148,6 @@ impl Subscribers {
             *all = changed;
         }
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PushFile> {
-        // Nothing that is done under the lock can panic halfway.
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
