@@ -10,7 +10,7 @@ use crate::{
 };
 use countersign_domain::{Ask, Decision, Scope, State};
 use countersign_policy::tools::{Kind, kind_of};
-use countersign_port::{Block, Button, ButtonStyle, Card, Tone, brief, line};
+use countersign_port::{Block, Button, ButtonStyle, Card, Tone, brief, cut, line};
 use countersign_store::{Bundle, Member};
 use countersign_tokens::clock;
 use std::collections::BTreeMap;
@@ -324,9 +324,7 @@ fn request(ask: &Ask) -> (String, bool) {
     let shown = line(command);
     let short = shown.chars().count() <= LONGEST;
     let exact = only && short && shown == command;
-    let shown =
-        if short { shown } else { shown.chars().take(LONGEST - 1).chain(['…']).collect() };
-    (shown, exact)
+    (cut(&shown, LONGEST), exact)
 }
 
 /// A text as the parts between its numbers, and the numbers.

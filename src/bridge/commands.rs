@@ -19,7 +19,7 @@ use countersign_people::{
     routes::DutyTurn,
 };
 use countersign_port::{
-    BotCommand, CommandCall, CommandParameter, CommandReply, Outcome, ReplyPiece, Target, line,
+    BotCommand, CommandCall, CommandParameter, CommandReply, Outcome, ReplyPiece, Target, cut, line,
 };
 use countersign_store::{Absence, Grant, Store, StoreError};
 use countersign_tokens::{clock, ids};
@@ -254,11 +254,7 @@ fn literal(text: &str) -> ReplyPiece {
 }
 
 pub(super) fn short(text: &str) -> String {
-    let text = line(text);
-    match text.char_indices().nth(SHORT) {
-        Some(_) => text.chars().take(SHORT - 1).chain(['…']).collect(),
-        None => text,
-    }
+    cut(&line(text), SHORT)
 }
 
 const ID: CommandParameter =

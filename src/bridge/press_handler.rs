@@ -23,7 +23,7 @@ use countersign_people::{
 use countersign_port::{
     BotCommand, Card, CommandCall, CommandReply, MessageRef, Outcome, PairingMessage, Press,
     Presser, Presses, Receipt, ReplyPiece, Target, TextReply, UNKNOWN_CODE, async_trait,
-    command_in, line, locked, visible,
+    command_in, cut, line, locked, visible,
 };
 use countersign_store::{BundleKey, OwedText, Store, StoreError};
 use std::{
@@ -350,11 +350,7 @@ fn in_one_sentence(reply: &CommandReply) -> Receipt {
 }
 
 pub(super) fn receipt(outcome: Outcome, sentence: &str) -> Receipt {
-    let sentence = line(sentence);
-    let short = sentence.chars().count() <= SENTENCE;
-    let sentence =
-        if short { sentence } else { sentence.chars().take(SENTENCE - 1).chain(['…']).collect() };
-    Receipt { outcome, sentence, card: None }
+    Receipt { outcome, sentence: cut(&line(sentence), SENTENCE), card: None }
 }
 
 /// What is told of a code that works.

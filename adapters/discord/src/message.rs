@@ -2,7 +2,7 @@
 
 use crate::card::RenderedCard;
 use crate::markdown::{one_line, sentence_with_link};
-use countersign_port::{Card, Reminder, TextFile};
+use countersign_port::{Card, Reminder, TextFile, cut};
 use serde::{Deserialize, Serialize};
 use serenity::all::{
     CreateActionRow, CreateAllowedMentions, CreateInputText, InputTextStyle, MessageFlags, RoleId,
@@ -229,13 +229,7 @@ impl InteractionResponse {
 
 /// A line cut to what a window's title or field takes.
 fn shorten(text: &str, most: usize) -> String {
-    if text.trim().is_empty() {
-        return "Your answer".to_owned();
-    }
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    if text.trim().is_empty() { "Your answer".to_owned() } else { cut(text, most) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What an adapter does, where it does it, and why it could not.
 
-use crate::{Card, Lead, Presses, ReplyPiece, Signals};
+use crate::{Card, Lead, Presses, ReplyPiece, Signals, cut};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Deref;
@@ -232,10 +232,7 @@ impl SessionThread {
     /// The name, cut to so many characters.
     #[must_use]
     pub fn name_within(&self, most: usize) -> String {
-        if self.name.chars().count() <= most {
-            return self.name.clone();
-        }
-        self.name.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+        cut(&self.name, most)
     }
 }
 

@@ -50,7 +50,7 @@ pub use press::{
 };
 pub use sending::{Bell, ChannelReplyLimit, Lead, Recent, SendGuard, Turns};
 pub use signals::{Receiving, Signals};
-pub use text::{Excerpt, brief, excerpt, folded};
+pub use text::{Excerpt, brief, cut, excerpt, folded};
 pub use visible::{isolated, line, mixes_scripts, visible};
 
 pub use async_trait::async_trait;

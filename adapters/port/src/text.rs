@@ -152,6 +152,15 @@ pub fn brief(text: &str, most: usize) -> String {
     format!("{head}… (+{})", count - head.chars().count())
 }
 
+/// A text, cut to so many characters, the last of which says then that it goes on.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// So many empty lines in a row stay.
 const EMPTY_LINES: usize = 2;
 /// So many blanks in a row stay: indentation and columns, but nothing out of sight.

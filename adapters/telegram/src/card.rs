@@ -2,7 +2,7 @@
 
 use crate::page::{Page, Style};
 use countersign_port::{
-    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, lay_out, visible,
+    Button, ButtonStyle, Card, Dress, Limits, Look, Markup, TextFile, cut, lay_out, visible,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -275,11 +275,7 @@ fn key(button: &Button) -> KeyboardButton {
 
 /// Made visible, cut with an ellipsis.
 fn short(text: &str, most: usize) -> String {
-    let text = visible(text);
-    if text.chars().count() <= most {
-        return text;
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    cut(&visible(text), most)
 }
 
 /// Runs of white space become one blank.
