@@ -96,7 +96,7 @@ impl Platform for DiscordPlatform {
     }
 
     fn guide(&self) -> Option<&dyn Guide> {
-        Some(&DiscordGuide)
+        Some(self)
     }
 }
 
@@ -125,10 +125,6 @@ pub(crate) fn is_discord(api_url: &str) -> bool {
     api_url.trim_end_matches('/').eq_ignore_ascii_case("https://discord.com")
 }
 
-/// The way to a bot of Discord's.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DiscordGuide;
-
 const STEPS: &[&str] = &[
     "Open https://discord.com/developers/applications, press New Application and name it.",
     "On its page Bot press Reset Token, and copy the token. Leave the privileged intents off.",
@@ -140,7 +136,7 @@ const NO_MENTION: &str = "New cards mention nobody in a channel. To be notified,
                           all messages.";
 
 #[async_trait]
-impl Guide for DiscordGuide {
+impl Guide for DiscordPlatform {
     fn steps(&self) -> &'static [&'static str] {
         STEPS
     }
@@ -187,6 +183,6 @@ mod tests {
     #[test]
     fn the_entry_of_a_target_means_that_target() {
         let target = Target("1180000000000000001".to_owned());
-        assert_eq!(DiscordPlatform.target(&DiscordGuide.entry(&target)).unwrap(), target);
+        assert_eq!(DiscordPlatform.target(&DiscordPlatform.entry(&target)).unwrap(), target);
     }
 }

@@ -154,8 +154,21 @@ pub fn lay_out<M: Markup>(card: &Card, limits: Limits, blank: &M) -> Layout<M> {
     let texts = shown_texts(card);
     let compose = |blocks, room, in_fold: bool| {
         let composed = |spare| {
-            let mut empty = Composer::blank(card, &texts, limits, blank, room, spare);
-            empty.whole = in_fold.then(Vec::new);
+            let empty = Composer {
+                card,
+                limits,
+                room,
+                spare,
+                is_first: true,
+                tight: false,
+                texts: texts.iter(),
+                page: blank.clone(),
+                rows: Rows::default(),
+                details: false,
+                whole: in_fold.then(Vec::new),
+                files: Vec::new(),
+                rest: false,
+            };
             empty.compose(blocks)
         };
         // First with every text as short as it may be, then with the rows that this leaves.
@@ -296,33 +309,6 @@ struct Composer<'a, M> {
 }
 
 impl<'a, M: Markup> Composer<'a, M> {
-    /// An empty message with at most `room` characters of each text.
-    fn blank(
-        card: &'a Card,
-        texts: &'a [ShownText<'a>],
-        limits: Limits,
-        blank: &M,
-        room: usize,
-        spare: usize,
-    ) -> Self {
-        let (page, texts, rows) = (blank.clone(), texts.iter(), Rows::default());
-        Self {
-            card,
-            limits,
-            room,
-            spare,
-            texts,
-            page,
-            rows,
-            is_first: true,
-            tight: false,
-            details: false,
-            whole: None,
-            files: Vec::new(),
-            rest: false,
-        }
-    }
-
     /// Writes the first `blocks` blocks of the card.
     fn compose(mut self, blocks: usize) -> Layout<M> {
         let card = self.card;

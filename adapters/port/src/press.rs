@@ -134,7 +134,8 @@ pub struct Presser {
 }
 
 /// What happened to a press.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[must_use]
 pub enum Outcome {
     /// The press answered the ask.

@@ -111,7 +111,7 @@ impl Platform for SlackPlatform {
     }
 
     fn guide(&self) -> Option<&dyn Guide> {
-        Some(&SlackGuide)
+        Some(self)
     }
 }
 
@@ -134,10 +134,6 @@ impl SlackConfig {
     }
 }
 
-/// The way to an app of Slack's.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SlackGuide;
-
 /// What the app is, as Slack takes it.
 const MANIFEST: &str = include_str!("../manifest.json");
 
@@ -151,7 +147,7 @@ const STEPS: &[&str] = &[
 ];
 
 #[async_trait]
-impl Guide for SlackGuide {
+impl Guide for SlackPlatform {
     fn steps(&self) -> &'static [&'static str] {
         STEPS
     }
@@ -208,7 +204,7 @@ mod tests {
     #[test]
     fn the_entry_of_a_target_means_that_target() {
         let target = Target("C024BE7LH".to_owned());
-        assert_eq!(SlackPlatform.target(&SlackGuide.entry(&target)).unwrap(), target);
+        assert_eq!(SlackPlatform.target(&SlackPlatform.entry(&target)).unwrap(), target);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Platform for TelegramPlatform {
     }
 
     fn guide(&self) -> Option<&dyn Guide> {
-        Some(&TelegramGuide)
+        Some(self)
     }
 }
 
@@ -138,17 +138,13 @@ impl std::fmt::Debug for TelegramConfig {
     }
 }
 
-/// The way to a bot of Telegram's.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TelegramGuide;
-
 const STEPS: &[&str] = &[
     "Open https://t.me/BotFather in Telegram and send /newbot.",
     "Choose a name and a username. BotFather replies with a token such as 123456:ABC…; copy it.",
 ];
 
 #[async_trait]
-impl Guide for TelegramGuide {
+impl Guide for TelegramPlatform {
     fn steps(&self) -> &'static [&'static str] {
         STEPS
     }
@@ -235,7 +231,7 @@ mod tests {
     fn the_entry_of_a_target_means_that_target() {
         for spelling in ["-1001234567890/7", "-1001234567890", "4211"] {
             let target = Target(spelling.to_owned());
-            let entry = TelegramGuide.entry(&target);
+            let entry = TelegramPlatform.entry(&target);
             assert_eq!(TelegramPlatform.target(&entry).unwrap(), target);
         }
     }

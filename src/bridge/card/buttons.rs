@@ -92,7 +92,8 @@ fn appeal(ask: &Ask, maker: Maker<'_>) -> Buttons {
         maker.button("Leave it blocked", ButtonStyle::Deny, Pressed::Deny),
         maker.button("Let it run once", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
     ]);
-    let more = permission(ask, maker).more.into_iter().filter(denies).collect();
+    let mut more = permission(ask, maker).more;
+    more.retain(denies);
     Buttons { rows: vec![first], more }
 }
 
@@ -126,7 +127,7 @@ fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
         remember(Scope::Timed(86_400)),
         remember(Scope::Prefix),
         remember(Scope::Exact),
-        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(TextPurpose::Reason)),
+        deny_with_reason(maker),
         deny(Way::Skip, "Skip", OnDeny::GoOn),
         deny(Way::DenyAndStop, "Deny and stop", OnDeny::Stop),
         deny(Way::DenyAndExplain, "Deny and explain", OnDeny::Explain),
@@ -139,13 +140,12 @@ fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
 /// No first; yes only in a second step.
 // SECURITY: no button of this view approves.
 fn critical(ask: &Ask, maker: Maker<'_>) -> Buttons {
-    let permission = permission(ask, maker);
-    let reason =
-        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(TextPurpose::Reason));
+    let reason = deny_with_reason(maker);
     let review = maker.button("Review and approve…", ButtonStyle::Open, Pressed::Review);
     let rows = vec![row([plain_deny(ask, maker), reason]), row([review])];
-    let denies = |button: &Button| button.style == ButtonStyle::Deny;
-    Buttons { rows, more: permission.more.into_iter().filter(denies).collect() }
+    let mut more = permission(ask, maker).more;
+    more.retain(|button| button.style == ButtonStyle::Deny);
+    Buttons { rows, more }
 }
 
 /// The second step of a critical ask: its yes says what will happen.
@@ -171,6 +171,10 @@ fn plain_deny(ask: &Ask, maker: Maker<'_>) -> Option<Button> {
         OnDeny::Explain => "Deny and explain",
     };
     maker.button(label, ButtonStyle::Deny, Pressed::Deny)
+}
+
+pub(super) fn deny_with_reason(maker: Maker<'_>) -> Option<Button> {
+    maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(TextPurpose::Reason))
 }
 
 /// What fits on a button on every platform; characters.

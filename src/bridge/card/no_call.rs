@@ -4,7 +4,7 @@
 use crate::{
     card::{
         Sheet,
-        buttons::{Buttons, Maker, row},
+        buttons::{Buttons, Maker, deny_with_reason, row},
     },
     token::Pressed,
 };
@@ -12,7 +12,6 @@ use countersign_gate::{
     ask::{Ask, Body, Scope, budget::Budget, review::CallReview},
     lasting,
 };
-use countersign_people::answer::TextPurpose;
 use countersign_port::{ButtonStyle, line};
 use countersign_tokens::clock;
 use std::borrow::Cow;
@@ -44,9 +43,7 @@ pub(super) fn budget_buttons(budget: &Budget, maker: Maker<'_>) -> Buttons {
     let label = format!("Approve these {}", budget.calls.len());
     let approve = maker.button(&label, ButtonStyle::Approve, Pressed::Approve(Scope::Once));
     let deny = maker.button("Deny", ButtonStyle::Deny, Pressed::Deny);
-    let reason =
-        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(TextPurpose::Reason));
-    Buttons { rows: vec![row([approve, deny])], more: row([reason]) }
+    Buttons { rows: vec![row([approve, deny])], more: row([deny_with_reason(maker)]) }
 }
 
 /// A review's ask as its card shows it: under the agent whose call ran.

@@ -46,14 +46,11 @@ pub fn draw(card: &Card) -> String {
 }
 
 /// The sign before the first line; empty for an open ask that is not critical.
-fn sign(card: &Card) -> &'static str {
+fn sign(card: &Card) -> String {
     match card.tone {
-        Tone::Open => "",
-        Tone::Critical => "🛑 CRITICAL  ",
-        Tone::Approved => "✅ ",
-        Tone::Denied => "⛔ ",
-        Tone::Expired => "⌛ ",
-        Tone::Cancelled => "⚪ ",
+        Tone::Open => String::new(),
+        Tone::Critical => format!("{} CRITICAL  ", card.tone.sign()),
+        ended => format!("{} ", ended.sign()),
     }
 }
 

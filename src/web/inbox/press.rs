@@ -28,7 +28,7 @@ pub(crate) struct PressBody {
 /// What the page is told of a press.
 #[derive(Serialize)]
 pub(crate) struct Told {
-    outcome: &'static str,
+    outcome: Outcome,
     sentence: String,
     /// What the field of a text begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub(crate) async fn hand_over(
     if let Some(card) = &receipt.card {
         inbox.board.put(card);
     }
-    let (outcome, sentence) = (word(receipt.outcome), receipt.sentence);
+    let Receipt { outcome, sentence, .. } = receipt;
     Ok(Json(Told { outcome, sentence, draft }))
 }
 
@@ -117,20 +117,6 @@ fn is_plain(text: &str, limit: usize) -> bool {
     (1..=limit).contains(&text.len()) && text.bytes().all(plain)
 }
 
-pub(crate) fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Applied => "applied",
-        Outcome::Noted => "noted",
-        Outcome::TextWanted => "text_wanted",
-        Outcome::AlreadyAnswered => "already_answered",
-        Outcome::Expired => "expired",
-        Outcome::Cancelled => "cancelled",
-        Outcome::NotAllowed => "not_allowed",
-        Outcome::Unknown => "unknown",
-        Outcome::Fault => "fault",
-    }
-}
-
 // A command that the page gives, such as the button that pauses everything.
 
 /// What the page sends.
@@ -164,5 +150,5 @@ pub(crate) async fn command(
     })?;
     let text = |line: &Vec<_>| line.iter().map(ReplyPiece::plain).collect::<String>();
     let sentence = reply.lines.iter().map(text).collect::<Vec<_>>().join("\n");
-    Ok(Json(Told { outcome: word(reply.outcome), sentence, draft: None }))
+    Ok(Json(Told { outcome: reply.outcome, sentence, draft: None }))
 }
