@@ -170,9 +170,7 @@ impl OutboxWorker {
     }
 
     async fn try_round(&mut self) -> Result<SendPause, StoreError> {
-        let store = self.store.clone();
         let name = self.adapter.name;
-        let term = self.term.clone();
         loop {
             if self.shown.is_long_ago() {
                 self.note_shown().await?;
@@ -180,7 +178,8 @@ impl OutboxWorker {
             let now = clock::now_ms();
             let target = &self.target;
             let last_turn = &self.last_turn;
-            let page = store.due_cards(name, target, now, term.fence(), last_turn, PAGE).await?;
+            let page =
+                self.store.due_cards(name, target, now, self.term.fence(), last_turn, PAGE).await?;
             let due = page.due;
             let last = !page.more;
             let due = self.fold(self.shown.behind(due)).await?;
@@ -224,8 +223,8 @@ impl OutboxWorker {
         if let Some(left) = self.shown.left() {
             return Ok(SendPause::UntilChange(left));
         }
-        let next = store.next_due(name, &self.target).await?;
-        let longest = if store.is_shared() { LOOK_MS } else { LOOK_AGAIN_MS };
+        let next = self.store.next_due(name, &self.target).await?;
+        let longest = if self.store.is_shared() { LOOK_MS } else { LOOK_AGAIN_MS };
         let left = next.map_or(longest, |at| at.saturating_sub(clock::now_ms()));
         let left = u64::try_from(left.clamp(50, longest)).unwrap_or(50);
         Ok(SendPause::UntilChange(Duration::from_millis(left)))
@@ -312,9 +311,8 @@ impl OutboxWorker {
     }
 
     async fn try_reconcile(&mut self) -> Result<(), StoreError> {
-        let store = self.store.clone();
         let keeps = self.adapter.keeps_messages();
-        if store.is_shared() && !keeps {
+        if self.store.is_shared() && !keeps {
             self.remote = Some(RemoteAsks::of_now(&self.gate, &self.store).await?);
         }
         let belongs = match self.gate.shows_at(self.adapter.name, &self.target) {
@@ -323,19 +321,18 @@ impl OutboxWorker {
             true => Belongs::Unrouted,
             false => Belongs::Nothing,
         };
-        store.reconcile(self.adapter.name, &self.target, keeps, belongs).await?;
+        self.store.reconcile(self.adapter.name, &self.target, keeps, belongs).await?;
         if keeps { Ok(()) } else { self.put_up_again().await }
     }
 
     /// Posts the cards again on a platform that forgets with its process. Where they are then as
     /// the rows say, nothing is noted: a hundred thousand cards are back within seconds.
     async fn put_up_again(&mut self) -> Result<(), StoreError> {
-        let store = self.store.clone();
         let name = self.adapter.name;
         let mut last = None;
         let target = Target(self.target.clone());
         loop {
-            let page = store.posted_cards(name, &self.target, last.as_ref(), PAGE).await?;
+            let page = self.store.posted_cards(name, &self.target, last.as_ref(), PAGE).await?;
             for Due { card: row, ask } in page.due {
                 let ask = match ask {
                     Ok(ask) => ask,
@@ -351,7 +348,7 @@ impl OutboxWorker {
                     Err(error) => {
                         tracing::warn!(adapter = name, ask_id = %ask.id, %error,
                             "a card that was shown is not shown yet");
-                        store.card_lost(&row.nonce).await?;
+                        self.store.card_lost(&row.nonce).await?;
                     }
                 }
                 last = Some(ask);
@@ -425,9 +422,9 @@ impl OutboxWorker {
         let Some(muted) = self.receiving.redraws() else { return Ok(None) };
         // What was just drawn is not drawn again.
         self.note_shown().await?;
-        let store = self.store.clone();
         let name = self.adapter.name;
-        let find = async |now| store.drawn_otherwise(name, &self.target, muted, now, FEW).await;
+        let find =
+            async |now| self.store.drawn_otherwise(name, &self.target, muted, now, FEW).await;
         let cards = find(clock::now_ms()).await?;
         if !cards.is_empty() {
             return self.show_all(cards).await.map(Some);

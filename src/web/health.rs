@@ -73,7 +73,7 @@ pub(super) async fn readyz(api: Api) -> Response {
         problems,
         paused: paused.as_ref().map(sessions::pause_view),
         paused_agents,
-        late: late.iter().map(told_late).collect(),
+        late,
         notes,
         log_key: api
             .log
@@ -135,13 +135,15 @@ fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> BTreeMap<String, R
 }
 
 /// Where cards are late; nothing where the store cannot tell.
-async fn late(api: &Api) -> Vec<LateCards> {
-    api.store.late_cards(clock::now_ms() - SHOWN_WITHIN_MS).await.unwrap_or_default()
-}
-
-fn told_late(late: &LateCards) -> ReadyLate {
-    let LateCards { adapter, target, cards, since } = late.clone();
-    ReadyLate { adapter, target, cards, since: clock::rfc3339(since) }
+async fn late(api: &Api) -> Vec<ReadyLate> {
+    let late = api.store.late_cards(clock::now_ms() - SHOWN_WITHIN_MS).await.unwrap_or_default();
+    let told = |LateCards { adapter, target, cards, since }| ReadyLate {
+        adapter,
+        target,
+        cards,
+        since: clock::rfc3339(since),
+    };
+    late.into_iter().map(told).collect()
 }
 
 // `/v1/reload`: puts a changed config in force.

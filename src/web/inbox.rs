@@ -131,7 +131,7 @@ impl Inbox {
     /// [`Adapter::run`].
     pub fn serve_people_of(&self, gate: Arc<Gate>) {
         if let Some(passkeys) = &self.0.passkeys {
-            passkeys.keep_in(gate.clone());
+            let _ = passkeys.gate.set(gate.clone());
         }
         self.let_in_by(Arc::new(sign_in::PeopleOf(Arc::downgrade(&gate))));
     }

@@ -133,16 +133,12 @@ const ROOM: usize = 2_800;
 /// How a command begins where people write one.
 const COMMAND: &str = "/countersign ";
 
-/// Words of the bridge's own with its commands as Slack takes them.
-pub(crate) fn in_slack(words: &str, commands: &[BotCommand]) -> String {
-    respelled(words, commands, COMMAND)
-}
-
-/// The same with an answer to a command. An agent's text in it stays as it is.
+/// An answer to a command with the bridge's commands as Slack takes them. An agent's text in it
+/// stays as it is.
 pub(crate) fn reply_in_slack(mut reply: CommandReply, commands: &[BotCommand]) -> CommandReply {
     for piece in reply.lines.iter_mut().flatten() {
         if let ReplyPiece::Words(words) = piece {
-            *words = in_slack(words, commands);
+            *words = respelled(words, commands, COMMAND);
         }
     }
     reply

@@ -27,14 +27,13 @@ impl OutboxWorker {
         &mut self,
         news: BundleNews,
     ) -> Result<Option<Duration>, StoreError> {
-        let store = self.store.clone();
         if self.adapter.pace(&Target(self.target.clone())).is_none() {
             return Ok(None);
         }
         loop {
             let name = self.adapter.name;
             let now = clock::now_ms();
-            let Some(row) = store.due_bundle(name, &self.target, now, news).await? else {
+            let Some(row) = self.store.due_bundle(name, &self.target, now, news).await? else {
                 return Ok(None);
             };
             if let Some(left) = self.term.rests_for() {
@@ -47,10 +46,8 @@ impl OutboxWorker {
     }
 
     async fn show_bundle(&mut self, row: &BundleRow) -> Result<Option<Duration>, StoreError> {
-        let store = self.store.clone();
-        let term = self.term.clone();
-        let Some(bundle) = store.next_revision(&row.nonce, term.fence()).await? else {
-            term.end();
+        let Some(bundle) = self.store.next_revision(&row.nonce, self.term.fence()).await? else {
+            self.term.end();
             return Ok(Some(Duration::from_secs(1)));
         };
         let open = bundle.members.iter().any(|member| member.ask.is_open());
@@ -139,9 +136,7 @@ impl OutboxWorker {
         let pace = self.adapter.pace(&Target(self.target.clone()));
         let rest = pace.map_or(Duration::ZERO, |pace| pace.between_edits());
         let until = clock::now_ms() + i64::try_from(rest.as_millis()).unwrap_or_default();
-        let store = self.store.clone();
-        let fence = self.term.fence().clone();
-        if !store.bundle_shown(bundle, message, muted, until, &fence).await? {
+        if !self.store.bundle_shown(bundle, message, muted, until, self.term.fence()).await? {
             self.term.end();
         }
         let adapter = self.adapter.name;
@@ -155,7 +150,6 @@ impl OutboxWorker {
         bundle: &Bundle,
         error: SendError,
     ) -> Result<Option<Duration>, StoreError> {
-        let store = self.store.clone();
         let adapter = self.adapter.name;
         let BundleRow { nonce, attempts, .. } = &bundle.row;
         match error {
@@ -163,12 +157,12 @@ impl OutboxWorker {
                 let rest = self.outage.failed(nonce, *attempts);
                 let wait_ms = backoff_ms(*attempts);
                 tracing::warn!(adapter, why, wait_ms, ?rest, "a bundle could not be shown yet");
-                store.bundle_rests(nonce, true, clock::now_ms() + wait_ms).await?;
+                self.store.bundle_rests(nonce, true, clock::now_ms() + wait_ms).await?;
                 Ok(rest)
             }
             SendError::Refused(why) => {
                 tracing::error!(adapter, why, "a bundle is given up; its asks get their own cards");
-                store.unbundle(nonce, &why).await?;
+                self.store.unbundle(nonce, &why).await?;
                 Ok(None)
             }
             other => {
@@ -269,13 +263,11 @@ impl OutboxWorker {
     }
 
     async fn put_together(&mut self, crowd: &str, cards: &[Due]) -> Result<(), StoreError> {
-        let store = self.store.clone();
         let now = clock::now_ms();
-        let target = self.target.clone();
-        let place = [self.adapter.name, &*target, crowd];
-        let into = store.open_bundle(place, now - JOIN_MS).await?;
+        let place = [self.adapter.name, &*self.target, crowd];
+        let into = self.store.open_bundle(place, now - JOIN_MS).await?;
         let nonces: Vec<_> = cards.iter().map(|due| due.card.nonce.clone()).collect();
-        store.bundle(place, &nonces, into.as_deref(), self.term.fence(), now).await?;
+        self.store.bundle(place, &nonces, into.as_deref(), self.term.fence(), now).await?;
         Ok(())
     }
 
@@ -283,14 +275,12 @@ impl OutboxWorker {
     async fn join_twins(&mut self, cards: Vec<Due>) -> Result<Vec<Due>, StoreError> {
         let digest = |due: &Due| due.ask.as_ref().map(|ask| ask.digest.clone()).unwrap_or_default();
         let digests: Vec<_> = cards.iter().map(digest).collect();
-        let store = self.store.clone();
         let name = self.adapter.name;
-        let target = self.target.clone();
-        let posted = store.twins(name, &target, &digests).await?;
+        let posted = self.store.twins(name, &self.target, &digests).await?;
         let mut left: Vec<Due> = Vec::new();
         for due in cards {
             let own = digest(&due);
-            let place = [name, &*target, &*own];
+            let place = [name, &*self.target, &*own];
             let nonce = due.card.nonce.clone();
             let mut into = None;
             let cards: Vec<_> = if let Some(twin) = posted.iter().find(|twin| twin.digest == own) {
@@ -300,17 +290,17 @@ impl OutboxWorker {
                 first.into_iter().chain([nonce]).collect()
             } else if let Some(at) = left.iter().position(|other| digest(other) == own) {
                 vec![left.remove(at).card.nonce, nonce]
-            } else if store.open_bundle(place, clock::now_ms() - JOIN_MS).await?.is_some() {
+            } else if self.store.open_bundle(place, clock::now_ms() - JOIN_MS).await?.is_some() {
                 vec![nonce]
             } else {
                 left.push(due);
                 continue;
             };
             if into.is_none() {
-                into = store.open_bundle(place, 0).await?;
+                into = self.store.open_bundle(place, 0).await?;
             }
             let fence = self.term.fence();
-            store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
+            self.store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
         }
         Ok(left)
     }

@@ -87,7 +87,6 @@ impl OutboxWorker {
     ) -> Result<Option<Duration>, StoreError> {
         // What the card showed before must not be noted after this.
         self.note_shown().await?;
-        let store = self.store.clone();
         let adapter = self.adapter.name;
         let ask_id = &row.ask;
         match error {
@@ -110,13 +109,13 @@ impl OutboxWorker {
                     ?rest,
                     "a card could not be shown yet"
                 );
-                store.card_failed(&row.nonce, clock::now_ms() + wait_ms).await?;
+                self.store.card_failed(&row.nonce, clock::now_ms() + wait_ms).await?;
                 Ok(rest)
             }
             SendError::Moved(Target(new)) => {
                 tracing::warn!(adapter, from = %self.target, to = %new,
                     "a target moved; put the new one into the config");
-                store.target_moved(adapter, &self.target, &new).await?;
+                self.store.target_moved(adapter, &self.target, &new).await?;
                 self.target = new;
                 Ok(None)
             }
@@ -144,12 +143,11 @@ impl OutboxWorker {
 
     /// Tries a card no more until its ask or the access changes, or the daemon starts anew.
     pub(super) async fn give_up(&self, row: &CardRow, why: &str) -> Result<(), StoreError> {
-        let store = &self.store;
         let adapter = self.adapter.name;
         tracing::error!(adapter, ask_id = %row.ask, why, "a card is given up");
-        store.card_gone(&row.nonce, why).await?;
+        self.store.card_gone(&row.nonce, why).await?;
         let data = json!({"adapter": adapter, "target": self.target, "why": why});
-        store.note(clock::now_ms(), "undelivered", Some(&row.ask), &data).await?;
+        self.store.note(clock::now_ms(), "undelivered", Some(&row.ask), &data).await?;
         self.gate.hand_over(&row.ask, adapter, &self.target, why).await
     }
 }
@@ -163,13 +161,12 @@ impl OutboxWorker {
     pub(super) async fn refused(&mut self, why: &str) -> Result<Duration, StoreError> {
         self.refused = true;
         let rest = self.outage.refused();
-        let store = &self.store;
         let adapter = self.adapter.name;
-        let asks = store.target_refuses(adapter, &self.target, why).await?;
+        let asks = self.store.target_refuses(adapter, &self.target, why).await?;
         for ask in &asks {
             tracing::error!(adapter, ask_id = %ask, why, "a card cannot be delivered for now");
             let data = json!({"adapter": adapter, "target": self.target, "why": why});
-            store.note(clock::now_ms(), "undelivered", Some(ask), &data).await?;
+            self.store.note(clock::now_ms(), "undelivered", Some(ask), &data).await?;
             self.gate.hand_over(ask, adapter, &self.target, why).await?;
         }
         if asks.is_empty() {

@@ -96,15 +96,14 @@ impl OutboxWorker {
     /// Sends the digest that is due at this target. `Some`: nothing more for so long.
     pub(super) async fn send_digest(&mut self) -> Result<Option<Duration>, StoreError> {
         let name = self.adapter.name;
-        let store = &self.store;
-        let due = store.due_digest(name, &self.target, self.term.fence()).await?;
+        let due = self.store.due_digest(name, &self.target, self.term.fence()).await?;
         let Some(DueDigest { due_at, content }) = due else { return Ok(None) };
         // What another version wrote down, nobody can read here.
         let lines = serde_json::from_str::<Vec<Vec<ReplyPiece>>>(&content).unwrap_or_default();
         if let Some(left) = self.term.rests_for() {
             return Ok(Some(left));
         }
-        if !store.digest_sending(due_at, name, &self.target, self.term.fence()).await? {
+        if !self.store.digest_sending(due_at, name, &self.target, self.term.fence()).await? {
             return Ok(None);
         }
         let (tried, rest) = match self.adapter.announce(&Target(self.target.clone()), &lines).await
@@ -120,7 +119,7 @@ impl OutboxWorker {
                 (DigestTry::Over, None)
             }
         };
-        store.digest_tried(due_at, name, &self.target, tried).await?;
+        self.store.digest_tried(due_at, name, &self.target, tried).await?;
         tracing::info!(adapter = name, target = %self.target, ?tried, "a digest was tried");
         Ok(rest)
     }

@@ -24,20 +24,19 @@ impl OutboxWorker {
         if !has_threads || ask.body.is_own() {
             return Ok(Ok(here));
         }
-        let store = self.store.clone();
         let key = self.thread_key(ask);
         // Once more where the thread that is known turns out to be gone.
         for _ in 0..2 {
-            let known = store.session_thread(&key).await?;
+            let known = self.store.session_thread(&key).await?;
             if let Some(row) = &known {
                 match &row.place {
                     Some(place) if !row.closed => {
-                        store.thread_used(&row.id, clock::now_ms()).await?;
+                        self.store.thread_used(&row.id, clock::now_ms()).await?;
                         return Ok(Ok(Target(place.clone())));
                     }
                     // Whether it was made cannot be found out, or it is deleted every time.
                     None if row.given_up || (row.attempts > 0 && row.refused.is_some()) => {
-                        store.thread_used(&row.id, clock::now_ms()).await?;
+                        self.store.thread_used(&row.id, clock::now_ms()).await?;
                         return Ok(Ok(here));
                     }
                     _ => {}
@@ -48,13 +47,13 @@ impl OutboxWorker {
             }
             let name = thread_name(&ask.body.call);
             let now = clock::now_ms();
-            let opening = store.opening_thread(&key, &name, self.term.fence(), now).await?;
+            let opening = self.store.opening_thread(&key, &name, self.term.fence(), now).await?;
             let Some(row) = opening else {
                 return Ok(Err(SendError::Transient("another daemon leads".to_owned())));
             };
             match self.open(&row).await {
                 Ok(place) => {
-                    store.thread_opened(&row.id, &place.0, clock::now_ms()).await?;
+                    self.store.thread_opened(&row.id, &place.0, clock::now_ms()).await?;
                     return Ok(Ok(place));
                 }
                 Err(SendError::ThreadGone(why)) if row.place.is_some() => {
@@ -67,7 +66,7 @@ impl OutboxWorker {
                 // Perhaps it was made.
                 Err(error @ SendError::Transient(_)) => return Ok(Err(error)),
                 Err(error) => {
-                    store.thread_not_made(&row.id, None).await?;
+                    self.store.thread_not_made(&row.id, None).await?;
                     return Ok(Err(error));
                 }
             }
@@ -119,18 +118,17 @@ impl OutboxWorker {
 
     /// Closes threads whose sessions ended or rest. `Some`: nothing more for so long.
     pub(super) async fn close_idle(&mut self) -> Result<Option<Duration>, StoreError> {
-        let store = self.store.clone();
         let name = self.adapter.name;
         let Some(idle) = self.gate.thread_idle_ms(name, &self.target) else { return Ok(None) };
         let before = clock::now_ms().saturating_sub(idle);
-        for row in store.idle_threads(name, &self.target, before).await? {
+        for row in self.store.idle_threads(name, &self.target, before).await? {
             if let Some(left) = self.term.rests_for() {
                 return Ok(Some(left));
             }
             let here = Target(self.target.clone());
             let thread = session_thread(&row);
             match in_time(self.adapter.close_thread(&here, &thread)).await {
-                Ok(()) => store.thread_closed(&row.id).await?,
+                Ok(()) => self.store.thread_closed(&row.id).await?,
                 Err(SendError::Retry { after, .. }) => return Ok(Some(after)),
                 // Tried again when it is looked for idle threads the next time.
                 Err(error @ (SendError::Transient(_) | SendError::Fatal(_))) => {
@@ -139,7 +137,7 @@ impl OutboxWorker {
                 }
                 Err(error) => {
                     tracing::warn!(adapter = name, %error, "a thread cannot be closed");
-                    store.thread_closed(&row.id).await?;
+                    self.store.thread_closed(&row.id).await?;
                 }
             }
         }

@@ -45,7 +45,8 @@ use std::{
 pub(crate) struct Passkeys {
     party: PublicUrl,
     ceremonies: Mutex<Ceremonies>,
-    gate: OnceLock<Arc<Gate>>,
+    /// Where passkeys are stored; the first time counts.
+    pub(crate) gate: OnceLock<Arc<Gate>>,
     refused: LogNowAndThen,
 }
 
@@ -53,11 +54,6 @@ impl Passkeys {
     pub(crate) fn new(party: PublicUrl) -> Self {
         let (ceremonies, gate, refused) = Default::default();
         Self { party, ceremonies, gate, refused }
-    }
-
-    /// Says where passkeys are stored; the first time counts.
-    pub(crate) fn keep_in(&self, gate: Arc<Gate>) {
-        let _ = self.gate.set(gate);
     }
 
     /// The origin at which they work.

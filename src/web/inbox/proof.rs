@@ -98,15 +98,6 @@ impl Proofs {
     }
 }
 
-/// The proof of the stream's event of this number.
-pub(crate) fn of_event(
-    session: &Session,
-    challenge: &str,
-    (number, name, data): (u64, &str, &str),
-) -> Option<String> {
-    proof(session.key()?, &["event", challenge, &number.to_string(), name, data])
-}
-
 /// An HMAC over lines. All but the last are free of line breaks, so no two lists of lines read the
 /// same.
 pub(crate) fn proof(key: &str, lines: &[&str]) -> Option<String> {

@@ -167,7 +167,8 @@ async fn over(until: Option<Instant>) {
 /// The event with the daemon's proof as its id: nobody in between can change, add or leave out one.
 fn event(session: &Session, proven: &Proven, number: usize, (name, data): NamedEvent) -> Event {
     let data = data.to_string();
-    let number = u64::try_from(number).unwrap_or(u64::MAX);
-    let proof = proof::of_event(session, &proven.0, (number, name, &data));
+    let number = number.to_string();
+    let lines = ["event", &proven.0, &number, name, &data];
+    let proof = session.key().and_then(|key| proof::proof(key, &lines));
     Event::default().event(name).id(proof.unwrap_or_default()).data(data)
 }
