@@ -34,9 +34,8 @@ async fn measure(api: &Api) -> Result<[Metric; 11], StoreError> {
     let leaders = store.leaders().await.unwrap_or_default();
     let destinations = store.log_destinations().await.unwrap_or_default();
     let adapters = api.adapters.borrow().clone();
-    let by_adapter = |value: &dyn Fn(&NamedAdapter) -> i64| {
-        let values = adapters.iter().map(|adapter| (adapter.name.to_owned(), value(adapter)));
-        Values::By("adapter", values.collect())
+    let by_adapter = |value: &dyn Fn(&NamedAdapter) -> i64| -> Vec<_> {
+        adapters.iter().map(|adapter| (adapter.name.to_owned(), value(adapter))).collect()
     };
     let late_of = |adapter: &NamedAdapter| -> Vec<&LateCards> {
         late.iter().filter(|late| late.adapter == adapter.name).collect()
@@ -49,70 +48,61 @@ async fn measure(api: &Api) -> Result<[Metric; 11], StoreError> {
     let leases = api.leases.borrow().clone();
     let leading = leases.iter();
     let leading = leading.map(|(adapter, lease)| ((*adapter).to_owned(), i64::from(leads(lease))));
-    let metric = |name, help, values| Metric { name, help, values };
     Ok([
-        metric(
-            "countersign_asks_open",
-            "Asks that wait for a person.",
-            Values::One(store.count_open().await?),
-        ),
-        metric(
-            "countersign_paused",
-            "Whether everything is paused.",
-            Values::One(i64::from(store.pause().await?.is_some())),
-        ),
-        metric(
-            "countersign_events_total",
-            "What happened, by kind.",
-            Values::By("kind", store.event_counts().await?.into_iter().collect()),
-        ),
-        metric(
-            "countersign_adapter_up",
-            "Whether the adapter receives presses.",
+        metric("countersign_asks_open", "Asks that wait for a person.")
+            .one(store.count_open().await?),
+        metric("countersign_paused", "Whether everything is paused.")
+            .one(i64::from(store.pause().await?.is_some())),
+        metric("countersign_events_total", "What happened, by kind.")
+            .by("kind", store.event_counts().await?.into_iter().collect()),
+        metric("countersign_adapter_up", "Whether the adapter receives presses.").by(
+            "adapter",
             by_adapter(&|it| i64::from(it.signals().receiving() == Receiving::Listening)),
         ),
         metric(
             "countersign_cards_late",
             "Open asks that wait to be shown for longer than they should.",
-            by_adapter(&|it| i64::try_from(cards(it)).unwrap_or(i64::MAX)),
-        ),
-        metric(
-            "countersign_cards_late_seconds",
-            "How long the oldest of them has waited.",
-            by_adapter(&|it| oldest(it).unwrap_or_default() / 1000),
-        ),
-        metric(
-            "countersign_leading",
-            "Whether this daemon receives for the adapter's account.",
-            Values::By("adapter", leading.collect()),
-        ),
+        )
+        .by("adapter", by_adapter(&|it| i64::try_from(cards(it)).unwrap_or(i64::MAX))),
+        metric("countersign_cards_late_seconds", "How long the oldest of them has waited.")
+            .by("adapter", by_adapter(&|it| oldest(it).unwrap_or_default() / 1000)),
+        metric("countersign_leading", "Whether this daemon receives for the adapter's account.")
+            .by("adapter", leading.collect()),
         metric(
             "countersign_log_broken",
             "Whether somebody else wrote to the log, and no approver has accepted that.",
-            Values::One(i64::from(store.log_broken().is_some())),
-        ),
-        metric(
-            "countersign_log_undelivered",
-            "Rows of the log that a destination has not taken.",
-            Values::By(
+        )
+        .one(i64::from(store.log_broken().is_some())),
+        metric("countersign_log_undelivered", "Rows of the log that a destination has not taken.")
+            .by(
                 "destination",
                 destinations.iter().map(|it| (it.name.clone(), it.waiting)).collect(),
             ),
-        ),
         metric(
             "countersign_log_lost",
             "Rows of the log that were deleted before a destination took them.",
-            Values::By(
-                "destination",
-                destinations.iter().map(|it| (it.name.clone(), it.lost)).collect(),
-            ),
-        ),
+        )
+        .by("destination", destinations.iter().map(|it| (it.name.clone(), it.lost)).collect()),
         metric(
             "countersign_clock_ahead_seconds",
             "How far this machine's clock is ahead of the database's.",
-            Values::One(store.clock_ahead().await? / 1000),
-        ),
+        )
+        .one(store.clock_ahead().await? / 1000),
     ])
+}
+
+fn metric(name: &'static str, help: &'static str) -> Metric {
+    Metric { name, help, values: Values::One(0) }
+}
+
+impl Metric {
+    fn one(self, value: i64) -> Self {
+        Self { values: Values::One(value), ..self }
+    }
+
+    fn by(self, label: &'static str, values: Vec<(String, i64)>) -> Self {
+        Self { values: Values::By(label, values), ..self }
+    }
 }
 
 fn prometheus(all: &[Metric]) -> String {
