@@ -42,7 +42,6 @@ pub use platform::{TelegramConfig, TelegramPlatform};
 ///
 /// Targets are `CHAT` or `CHAT/TOPIC` in numbers, messages are `CHAT/MESSAGE`.
 pub struct Telegram {
-    api: BotApi,
     cards: Arc<CardSender>,
     signals: Signals,
     admins: Arc<Admins>,
@@ -54,10 +53,9 @@ impl Telegram {
     /// An adapter that is not connected yet; [`Adapter::run`] connects it.
     #[must_use]
     pub fn new(config: TelegramConfig) -> Self {
-        let api = BotApi::new(&config);
-        let cards = Arc::new(CardSender::new(api.clone()));
+        let cards = Arc::new(CardSender::new(BotApi::new(&config)));
         let (signals, admins, reader) = (Signals::default(), Arc::default(), BotApi::new(&config));
-        Self { api, cards, signals, admins, reader }
+        Self { cards, signals, admins, reader }
     }
 
     fn listening(&self) {
@@ -80,7 +78,7 @@ impl Adapter for Telegram {
     }
 
     fn lead(&self, lead: Arc<dyn Lead>) {
-        self.api.guard.follow(lead);
+        self.cards.api.guard.follow(lead);
     }
 
     // Telegram publishes about one message a second in a chat with short bursts, and 20 a minute in

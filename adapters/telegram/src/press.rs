@@ -2,7 +2,6 @@
 
 use crate::address::MessageAddress;
 use crate::admins::Admins;
-use crate::api::BotApi;
 use crate::card::Menu;
 use crate::prompt::ask_for_text;
 use crate::send::CardSender;
@@ -19,7 +18,6 @@ use tokio::task::JoinSet;
 /// Hands what people do to the core, and tells them what came of it.
 pub(crate) struct PressReporter {
     pub(crate) admins: Arc<Admins>,
-    pub(crate) api: BotApi,
     pub(crate) cards: Arc<CardSender>,
     pub(crate) presses: Arc<dyn Presses>,
     pub(crate) me: User,
@@ -48,9 +46,8 @@ impl PressReporter {
          read");
         let query = update.pointer("/callback_query/id").and_then(Value::as_str);
         if let Some(query) = query {
-            let words = "This press could not be read, so nothing changed.".to_owned();
             let query = CallbackQueryId(query.to_owned());
-            self.telling.spawn(answer(self.api.clone(), query, words, true));
+            self.answer(query, "This press could not be read, so nothing changed.", true);
         }
     }
 
@@ -63,14 +60,10 @@ impl PressReporter {
         let thread = query.regular_message().and_then(topic);
         if let Some(refusal) = refused(&query) {
             tracing::warn!(person = query.from.id.0, refusal, "a press is refused");
-            let words = refusal.to_owned();
-            self.telling.spawn(answer(self.api.clone(), query.id, words, true));
-            return;
+            return self.answer(query.id, refusal, true);
         }
         let Some(token) = query.data.clone() else {
-            let nothing = "This button does nothing here.".to_owned();
-            self.telling.spawn(answer(self.api.clone(), query.id, nothing, true));
-            return;
+            return self.answer(query.id, "This button does nothing here.", true);
         };
         if let Some((card, menu)) = Menu::opened(&token) {
             let (card, shown) = (card.to_owned(), shows_card(query.regular_message(), card));
@@ -89,7 +82,7 @@ impl PressReporter {
         }
         let alert =
             !matches!(receipt.outcome, Outcome::Applied | Outcome::Noted | Outcome::TextWanted);
-        self.telling.spawn(answer(self.api.clone(), query.id, receipt.sentence.clone(), alert));
+        self.answer(query.id, &receipt.sentence, alert);
         let Some(place) = place else { return };
         if receipt.outcome == Outcome::TextWanted {
             let (me, cards) = (self.me.clone(), Arc::clone(&self.cards));
@@ -97,6 +90,12 @@ impl PressReporter {
             self.telling.spawn(ask_for_text(cards, me, place, thread, from, token, sentence));
         }
         self.redraw(place, receipt.card);
+    }
+
+    /// Tells a presser alone.
+    fn answer(&mut self, query: CallbackQueryId, words: &str, alert: bool) {
+        let (cards, words) = (Arc::clone(&self.cards), words.to_owned());
+        self.telling.spawn(async move { answer(&cards.api, query, words, alert).await });
     }
 
     /// Shows the other keyboard of a card: nothing is decided by it.
@@ -107,8 +106,7 @@ impl PressReporter {
         card: String,
         menu: Menu,
     ) {
-        let (api, presses, cards) =
-            (self.api.clone(), Arc::clone(&self.presses), Arc::clone(&self.cards));
+        let (presses, cards) = (Arc::clone(&self.presses), Arc::clone(&self.cards));
         self.telling.spawn(async move {
             let card = match place {
                 Some(place) => {
@@ -119,10 +117,10 @@ impl PressReporter {
             };
             let Some((place, card)) = card else {
                 let gone = "This card is no longer pending.".to_owned();
-                return answer(api, query, gone, true).await;
+                return answer(&cards.api, query, gone, true).await;
             };
             let shown = cards.show(&place.message_ref(), &card, menu).await;
-            answer_view(api, query, String::new(), shown).await;
+            answer_view(&cards.api, query, String::new(), shown).await;
         });
     }
 
@@ -134,10 +132,10 @@ impl PressReporter {
         card: Card,
         sentence: String,
     ) {
-        let (api, cards) = (self.api.clone(), Arc::clone(&self.cards));
+        let cards = Arc::clone(&self.cards);
         self.telling.spawn(async move {
             let shown = cards.update(&place.message_ref(), &card).await;
-            answer_view(api, query, sentence, shown).await;
+            answer_view(&cards.api, query, sentence, shown).await;
         });
     }
 

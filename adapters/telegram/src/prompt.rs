@@ -91,7 +91,7 @@ pub(crate) async fn ask_for_text(
     message.reply_parameters = Some(reply_to(place.message));
     let field = ForceReply::new().selective().input_field_placeholder("Your answer".to_owned());
     message.reply_markup = Some(ReplyMarkup::ForceReply(field));
-    if let Err(failure) = say(&cards.api, &cards, &message, ChatId(place.chat)).await {
+    if let Err(failure) = say(&cards, &message, ChatId(place.chat)).await {
         tracing::warn!(?failure, chat = place.chat, "a prompt for text could not be sent");
     }
 }

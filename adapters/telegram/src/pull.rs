@@ -36,13 +36,12 @@ impl Telegram {
         tracing::info!(bot = me.username, "telegram knows the bot");
         self.listening();
         let mut telling = JoinSet::new();
-        telling.spawn(register(self.api.clone(), presses.commands()));
+        telling.spawn(register(self.cards.api.clone(), presses.commands()));
         // So that the first press waits for none of them.
-        let (api, admins, of) = (self.api.clone(), self.admins.clone(), presses.roles());
+        let (api, admins, of) = (self.cards.api.clone(), self.admins.clone(), presses.roles());
         telling.spawn(async move { drop(admins.known_roles(&api, 0, &of).await) });
         let mut handler = PressReporter {
             admins: self.admins.clone(),
-            api: self.api.clone(),
             cards: Arc::clone(&self.cards),
             presses,
             me,
@@ -58,7 +57,7 @@ impl Telegram {
     async fn introduce(&self, stop: &CancellationToken) -> Option<User> {
         let (who, mut backoff) = (GetMe::new(), BACKOFF);
         loop {
-            let asked = self.api.call::<_, User>(&who, PATIENCE);
+            let asked = self.cards.api.call::<_, User>(&who, PATIENCE);
             match stop.run_until_cancelled(asked).await? {
                 Ok(me) => return Some(me),
                 Err(failure) => {
@@ -75,7 +74,7 @@ impl Telegram {
         let mut conflicts = Conflicts::default();
         while !stop.is_cancelled() {
             let pull = updates_from(offset, &*handler.presses).timeout(hold);
-            let pulled = self.api.call::<_, Vec<Value>>(&pull, POLL_PATIENCE);
+            let pulled = self.cards.api.call::<_, Vec<Value>>(&pull, POLL_PATIENCE);
             let begun = Instant::now();
             match stop.run_until_cancelled(pulled).await {
                 // A pull that has been out for so long has told Telegram what is committed.
@@ -117,7 +116,7 @@ impl Telegram {
         if offset.is_some() {
             // Else Telegram may bring the last batch once more after a restart.
             let confirm = updates_from(offset, &*handler.presses).timeout(0).limit(1);
-            let _ = self.api.call::<_, IgnoredAny>(&confirm, LAST_PATIENCE).await;
+            let _ = self.cards.api.call::<_, IgnoredAny>(&confirm, LAST_PATIENCE).await;
         }
     }
 }
@@ -126,7 +125,7 @@ impl Telegram {
 /// leads, which handles and acknowledges it.
 async fn handle_all(handler: &mut PressReporter, updates: Vec<Value>) -> bool {
     for update in updates {
-        if !handler.api.guard.is_open() {
+        if !handler.cards.api.guard.is_open() {
             return false;
         }
         handler.handle(update).await;

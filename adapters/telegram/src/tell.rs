@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 const ANSWER: usize = 200;
 
 /// Tells the presser alone. Telegram wants an answer to every press, even an empty one.
-pub(crate) async fn answer(api: BotApi, query: CallbackQueryId, sentence: String, alert: bool) {
+pub(crate) async fn answer(api: &BotApi, query: CallbackQueryId, sentence: String, alert: bool) {
     let text: String = sentence.chars().take(ANSWER).collect();
     let answer = AnswerCallbackQuery::new(query).text(text).show_alert(alert);
     match patiently(|| api.call::<_, IgnoredAny>(&answer, PATIENCE)).await {
@@ -40,7 +40,7 @@ pub(crate) async fn answer(api: BotApi, query: CallbackQueryId, sentence: String
 
 /// Answers a press that only shows something. One that cannot show it now says so.
 pub(crate) async fn answer_view(
-    api: BotApi,
+    api: &BotApi,
     query: CallbackQueryId,
     sentence: String,
     shown: Result<(), SendError>,
@@ -82,13 +82,7 @@ impl Method for Ephemeral<'_> {
 }
 
 /// Says something in reply to a message.
-pub(crate) async fn tell(
-    api: BotApi,
-    cards: Arc<CardSender>,
-    to: Message,
-    page: Page,
-    audience: Audience,
-) {
+pub(crate) async fn tell(cards: Arc<CardSender>, to: Message, page: Page, audience: Audience) {
     let chat = Chat { id: to.chat.id.0, topic: topic(&to).map(|it| it.0.0) };
     let mut message = html_message(chat, page.html());
     message.reply_parameters = Some(reply_to(to.id.0));
@@ -97,7 +91,7 @@ pub(crate) async fn tell(
         let ephemeral_message_parameters =
             EphemeralMessageParameters { receiver_user_id: writer.id };
         let ephemeral = Ephemeral { message: &message, ephemeral_message_parameters };
-        match say(&api, &cards, &ephemeral, to.chat.id).await {
+        match say(&cards, &ephemeral, to.chat.id).await {
             Err(Failure::Refused(why)) => {
                 tracing::debug!(why.description, "no message for one person: the chat sees it");
             }
@@ -108,7 +102,7 @@ pub(crate) async fn tell(
             }
         }
     }
-    if let Err(failure) = say(&api, &cards, &message, to.chat.id).await {
+    if let Err(failure) = say(&cards, &message, to.chat.id).await {
         tracing::warn!(why = errors::sentence(&failure), "a message could not be answered");
     }
 }
@@ -116,7 +110,6 @@ pub(crate) async fn tell(
 /// Sends a message that a person waits for. A chat that Telegram wants nothing sent to gets it
 /// when that is over: cards and messages keep the same silence.
 pub(crate) async fn say<M: Method + Serialize + Sync>(
-    api: &BotApi,
     cards: &CardSender,
     message: &M,
     chat: ChatId,
@@ -127,7 +120,7 @@ pub(crate) async fn say<M: Method + Serialize + Sync>(
             tokio::time::sleep(after).await;
         }
         let send = || async {
-            let sent = api.call::<M, IgnoredAny>(message, PATIENCE).await;
+            let sent = cards.api.call::<M, IgnoredAny>(message, PATIENCE).await;
             sent.map_err(|failure| cards.remember_silence(failure, chat.0))
         };
         let sent = patiently(send).await;

@@ -197,7 +197,8 @@ impl PressReporter {
 
     /// A person with the roles that they hold, as Telegram vouches for both.
     pub(crate) async fn presser(&self, user: &User) -> Presser {
-        let roles = self.admins.known_roles(&self.api, user.id.0, &self.presses.roles()).await;
+        let roles =
+            self.admins.known_roles(&self.cards.api, user.id.0, &self.presses.roles()).await;
         Presser { roles, ..presser(user) }
     }
 
@@ -215,8 +216,7 @@ impl PressReporter {
 
     /// Answers the message of somebody whom the core has listened to.
     fn tell(&mut self, to: &Message, page: Page, audience: Audience) {
-        let (api, cards) = (self.api.clone(), Arc::clone(&self.cards));
-        self.telling.spawn(tell(api, cards, to.clone(), page, audience));
+        self.telling.spawn(tell(Arc::clone(&self.cards), to.clone(), page, audience));
     }
 
     fn say_words(&mut self, to: &Message, words: &str) {
