@@ -92,9 +92,7 @@ impl Problem {
             },
         }
     }
-}
 
-impl Problem {
     /// The same for direct messages that cannot be opened: whatever Discord refuses there, the
     /// person cannot be reached.
     pub(crate) fn send_error_for(self, person: &str) -> SendError {

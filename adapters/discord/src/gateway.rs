@@ -43,18 +43,12 @@ enum End {
     Stopped,
     /// Discord was not reached at all.
     Unreached(String),
-    /// It was reached.
-    Lost { why: String, kind: Lost },
-}
-
-/// What kind of a connection was lost.
-enum Lost {
     /// It had been up for a while.
-    Settled,
+    Settled(String),
     /// It had not been up for long.
-    Hasty,
+    Hasty(String),
     /// Discord closed it for good: nothing changes until the bot's settings do.
-    Refused,
+    Refused(String),
 }
 
 /// Receives presses until `stop`.
@@ -66,21 +60,17 @@ pub(crate) async fn receive(
     let (mut tries, mut hasty) = (0_u32, 0_u32);
     loop {
         let patience = MOST_PATIENCE.min(PATIENCE * 2_u32.saturating_pow(hasty));
-        let mut longest = PAUSE;
-        let why = match connection(shared, &presses, &stop, patience).await {
+        let end = connection(shared, &presses, &stop, patience).await;
+        (tries, hasty) = match end {
             End::Stopped => return,
-            End::Unreached(why) => {
-                tries = tries.saturating_add(1);
-                why
-            }
-            End::Lost { why, kind } => {
-                hasty = if matches!(kind, Lost::Settled) { 0 } else { hasty.saturating_add(1) };
-                tries = hasty;
-                if matches!(kind, Lost::Refused) {
-                    longest = REFUSED_PAUSE;
-                }
-                why
-            }
+            End::Unreached(_) => (tries.saturating_add(1), hasty),
+            End::Settled(_) => (0, 0),
+            End::Hasty(_) | End::Refused(_) => (hasty.saturating_add(1), hasty.saturating_add(1)),
+        };
+        let (why, longest) = match end {
+            End::Stopped => return,
+            End::Unreached(why) | End::Settled(why) | End::Hasty(why) => (why, PAUSE),
+            End::Refused(why) => (why, REFUSED_PAUSE),
         };
         deaf(shared, why);
         let pause = longest.min(Duration::from_millis(250) * 2_u32.saturating_pow(tries.min(16)));
@@ -177,7 +167,7 @@ fn hear(
         }
         Notice::Ended(error) => {
             if let Some(why) = error.as_ref().and_then(refusal) {
-                return Some(End::Lost { why, kind: Lost::Refused });
+                return Some(End::Refused(why));
             }
             let why = error.map_or_else(
                 || "Discord's gateway ended the connection".to_owned(),
@@ -210,7 +200,7 @@ async fn check(shared: &DiscordBot, gateway: &Gateway, watch: &mut Watch) -> Opt
 }
 
 fn lost(watch: &Watch, why: String) -> End {
-    End::Lost { why, kind: if watch.settled() { Lost::Settled } else { Lost::Hasty } }
+    if watch.settled() { End::Settled(why) } else { End::Hasty(why) }
 }
 
 /// How long a farewell may take; serenity hears of it within 500 ms.

@@ -51,14 +51,12 @@ pub(crate) fn place(target: &Target) -> Result<SlackPlace<'_>, String> {
     match id.strip_prefix('@') {
         Some(user) if is_id(user, &['U', 'W']) => Ok(SlackPlace::Member(user)),
         None if is_channel(id) => Ok(SlackPlace::Channel(id)),
-        None if thread(target).is_some() => {
-            let (channel, ts) = thread(target).unwrap_or_default();
-            Ok(SlackPlace::Thread(channel, ts))
-        }
-        _ => Err(format!(
-            "`{id}` is not a Slack channel: in `[slack] targets` give the id at the end of the \
-             channel's details, such as C024BE7LH"
-        )),
+        _ => thread(target).map(|(channel, ts)| SlackPlace::Thread(channel, ts)).ok_or_else(|| {
+            format!(
+                "`{id}` is not a Slack channel: in `[slack] targets` give the id at the end of \
+                 the channel's details, such as C024BE7LH"
+            )
+        }),
     }
 }
 
