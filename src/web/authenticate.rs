@@ -3,6 +3,7 @@
 use crate::{
     error::ApiError,
     handle::{Handle, Keys, NamedAgent, Surface, admitted},
+    request::JsonReply,
     {Api, LARGEST},
 };
 use axum::{

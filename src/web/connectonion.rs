@@ -12,7 +12,7 @@ mod wire;
 use crate::{Api, connections::Connection, handle::Handle};
 use axum::{
     Extension, Router,
-    extract::{Query, State, WebSocketUpgrade, ws},
+    extract::{Query, WebSocketUpgrade, ws},
     response::Response,
     routing::get,
 };

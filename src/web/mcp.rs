@@ -12,7 +12,7 @@ use axum::{
     Extension, Json,
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::{
-        IntoResponse, Response,
+        IntoResponse,
         sse::{Event, KeepAlive, Sse},
     },
 };

@@ -7,7 +7,7 @@ use crate::{
     error::ApiError,
     events::{self, Backlog, Feed, News, StreamEnd},
     handle::{AskReader, Handle},
-    request::{Body, JsonReply, Params, Reply},
+    request::{Body, JsonReply, Params},
 };
 use axum::{
     Json, Router,

@@ -4,7 +4,7 @@ use crate::{
     Api,
     error::ApiError,
     handle::Handle,
-    request::{Answering, Body, JsonReply, Reply},
+    request::{Answering, Body, JsonReply},
 };
 use axum::{Json, extract::Path};
 use countersign_domain::wire::{
