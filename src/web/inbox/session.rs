@@ -434,7 +434,7 @@ mod tests {
         before.end(&ben);
         let after = SignedInBrowsers::kept_in(file.clone(), &start);
         let all: Vec<_> =
-            after.lock().iter().map(|it| (it.person.clone(), it.passkey.clone())).collect();
+            locked(&after.all).iter().map(|it| (it.person.clone(), it.passkey.clone())).collect();
         assert!(all.contains(&("chat:1".to_owned(), Some("one".to_owned()))), "{all:?}");
         assert!(after.by_id(ben.session.id().unwrap()).is_none(), "it had ended");
         let again = after.by_id(ana.session.id().unwrap()).unwrap();
@@ -468,7 +468,7 @@ mod tests {
         let now = Instant::now();
         let (person, passkey) = ("chat:1".into(), None);
         let old = Arc::new(SignedIn { session, person, passkey, since: now, until: now });
-        all.lock().push(old.clone());
+        locked(&all.all).push(old.clone());
         assert!(all.by_id(old.session.id().unwrap()).is_none());
     }
 }
