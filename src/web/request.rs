@@ -117,3 +117,22 @@ impl<S: Sync> FromRequestParts<S> for Answering {
         Handle::from_request_parts(parts, state).await?.answerer().map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::{http::StatusCode, response::IntoResponse};
+
+    #[tokio::test]
+    async fn a_request_that_no_guard_has_seen_is_refused() {
+        let (mut parts, ()) = Request::new(()).into_parts();
+        let refused = [
+            Handle::from_request_parts(&mut parts, &()).await.err(),
+            Answering::from_request_parts(&mut parts, &()).await.err(),
+        ];
+        for refusal in refused {
+            let status = refusal.map(|it| it.into_response().status());
+            assert_eq!(status, Some(StatusCode::UNAUTHORIZED));
+        }
+    }
+}

@@ -365,4 +365,12 @@ mod tests {
         let no_origin = headers(&[host]);
         assert!(!same_origin(&Method::POST, &no_origin, None), "no origin is no public origin");
     }
+
+    #[tokio::test]
+    async fn a_request_that_the_guard_has_not_seen_is_nobodys() {
+        let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+        let refused = Visitor::from_request_parts(&mut parts, &()).await.err();
+        let status = refused.map(|it| axum::response::IntoResponse::into_response(it).status());
+        assert_eq!(status, Some(axum::http::StatusCode::UNAUTHORIZED));
+    }
 }
