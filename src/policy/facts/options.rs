@@ -83,7 +83,8 @@ fn undescribed(
     };
     let prose = program.map_or("", |program| program.prose);
     // The word behind an option may be an operand, of which the description knows more.
-    let known = program.is_some_and(|program| !matches!(program.files, Files::Unknown));
+    let is_known = |program: &Program| !matches!(program.files, Files::Unknown | Files::As(_));
+    let known = program.is_some_and(is_known);
     let (mut before, mut operands): (Option<&str>, Vec<&str>) = (None, Vec::new());
     for word in words {
         let text = &*word.text;

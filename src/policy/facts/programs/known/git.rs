@@ -292,7 +292,7 @@ const GIT_GLOBAL: Words = "\
     --attr-source";
 // `--ext-diff`, `--textconv` and the like run programs that the repository's settings name.
 const GIT_RUNNERS: Words = "\
-    --ext-diff --textconv --upload-pack --receive-pack --exec --open-files-in-pager \
+    --ext-diff --textconv --filters --upload-pack --receive-pack --exec --open-files-in-pager \
     --sequence-editor --tool-help --extcmd --template --config --smtp-server --sendmail-cmd \
     --separate-git-dir";
 const GIT_RUNS: &str = "an option of git runs another program";
