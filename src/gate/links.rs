@@ -16,15 +16,18 @@ const HOPS: usize = 40;
 const ENTRIES: usize = 20_000;
 /// The number of targets that are recorded for one pattern.
 const PLACES: usize = 256;
+/// The number of folders in each other through which a pattern is followed.
+const DEEPEST: usize = 64;
 
 /// Resolves every path that a call may touch. Paths without links are left out.
 // FAIL-CLOSED: a path that cannot be resolved is reported as unknown, and asks.
 #[must_use]
 pub fn look(lookups: &Lookups) -> Links {
     let mut links = Links::default();
-    let mut looker = LinkReader { kinds: HashMap::new(), entries: ENTRIES };
+    let mut looker = LinkReader { kinds: HashMap::new(), entries: ENTRIES, is_deep: false };
     for path in &lookups.paths {
         let is_file_of_a_tool = lookups.files.contains(path);
+        looker.is_deep = !is_file_of_a_tool;
         match looker.follow(path) {
             Ok(places) if places.is_empty() => {}
             Ok(places) => links.lead(path.clone(), LinkTarget::To(places)),
@@ -80,6 +83,8 @@ enum PathKind {
 struct LinkReader {
     kinds: HashMap<PathBuf, PathKind>,
     entries: usize,
+    /// `**` stands for any number of folders, as in zsh.
+    is_deep: bool,
 }
 
 impl LinkReader {
@@ -156,7 +161,14 @@ impl LinkReader {
         hops: usize,
         places: &mut Vec<String>,
     ) -> Result<(), Unseen> {
+        let is_deep = self.is_deep && pattern == "**";
+        if is_deep {
+            self.walk(folder.to_owned(), rest.to_vec(), hops, places)?;
+        }
         let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+        if is_deep && folder.components().count() > DEEPEST {
+            self.entries = 0;
+        }
         for entry in entries.flatten() {
             if self.entries == 0 || places.len() >= PLACES {
                 self.entries = 0;
@@ -171,6 +183,9 @@ impl LinkReader {
                 continue;
             }
             let mut rest = rest.to_vec();
+            if is_deep && !name.starts_with('.') && entry.file_type().is_ok_and(|it| it.is_dir()) {
+                rest.push(pattern.to_owned());
+            }
             rest.push(name);
             self.walk(folder.to_owned(), rest, hops, places)?;
         }
@@ -290,7 +305,21 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn led(path: &str) -> Result<Vec<String>, Unseen> {
-        LinkReader { kinds: HashMap::new(), entries: ENTRIES }.follow(path)
+        let kinds = HashMap::new();
+        LinkReader { kinds, entries: ENTRIES, is_deep: true }.follow(path)
+    }
+
+    #[test]
+    fn two_stars_stand_for_any_number_of_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(real.join("a/b/c")).unwrap();
+        symlink("/etc/hostname", real.join("a/b/c/x.md")).unwrap();
+        let at = |name: &str| real.join(name).display().to_string();
+        for path in ["**/x.md", "a/**/*.md", "**/c/x.*", "a/b/c/**/x.md"] {
+            assert_eq!(led(&at(path)).unwrap(), ["/etc/hostname"], "{path}");
+        }
+        assert!(led(&at("*/x.md")).unwrap().is_empty());
     }
 
     #[test]

@@ -131,11 +131,21 @@ pub fn outside(path: &str, dirs: Directories<'_>) -> bool {
     if rooted && !path.starts_with(['/', '~']) && is_plain(path) {
         return false;
     }
+    if may_climb(path) {
+        return true;
+    }
     let path = clean(path, dirs);
     match workspace {
         Some(cwd) => !within(&path, &cwd),
         None => path.starts_with(['/', '~']) || path == ".." || path.starts_with("../"),
     }
+}
+
+/// Returns true when `..` follows a wildcard: `**` may stand for no folder at all, and any wildcard
+/// for a link, so nobody knows where `src/**/../../x` leads.
+fn may_climb(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.any(|part| part.contains(['*', '?', '['])) && parts.any(|part| part == "..")
 }
 
 /// Returns the working directory, unless it belongs to the system or holds programs. An agent that
@@ -400,10 +410,18 @@ mod tests {
 
     #[test]
     fn outside_is_what_does_not_lie_below_the_workspace() {
-        for path in ["../x", "/etc/passwd", "~/.bashrc", "/home/me/worker", "a/../../x"] {
+        for path in [
+            "../x",
+            "/etc/passwd",
+            "~/.bashrc",
+            "/home/me/worker",
+            "a/../../x",
+            "a/**/../../x",
+            "a/*/../x",
+        ] {
             assert!(outside(path, AT), "{path}");
         }
-        for path in ["x", "./a/../b", "/home/me/work/x", "~/work/x"] {
+        for path in ["x", "./a/../b", "/home/me/work/x", "~/work/x", "a/../b/**/*.rs"] {
             assert!(!outside(path, AT), "{path}");
         }
         assert!(outside("../x", Directories::default()) && !outside("x", Directories::default()));
