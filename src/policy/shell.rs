@@ -66,6 +66,9 @@ pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
         scan.commands.extend(guess::commands(source, 0));
     }
     conflict.into_iter().for_each(|conflict| scan.refuse(conflict));
+    // A function runs where it is called.
+    let moves = scan.moves().next().is_some();
+    scan.wanders |= moves && !scan.functions.is_empty();
     descriptors::count_as_written(&mut scan);
     scan
 }

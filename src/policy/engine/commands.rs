@@ -6,7 +6,7 @@ use std::cell::{Cell, OnceCell};
 use crate::engine::evaluation::{PartDecision, quote};
 use crate::engine::stack::{CommandText, Hit, Stack};
 use crate::facts::access::{self, Access};
-use crate::facts::builtins::{Builtin, builtin};
+use crate::facts::builtins::{Builtin, builtin, is_program};
 use crate::facts::effects::user_of;
 use crate::facts::links::Links;
 use crate::facts::paths::{self, Directories};
@@ -14,9 +14,11 @@ use crate::facts::programs::description::Files::Transfer;
 use crate::facts::programs::description::Role;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
-use crate::facts::working_directory::{WorkingDirectory, after_cd, is_relative, written_out};
+use crate::facts::working_directory::{
+    WorkingDirectory, below, is_relative, possible, written_out,
+};
 use crate::facts::wrappers::{self, Effort, Inner, Passage, Unwrapped, base, unwrap};
-use crate::facts::{obeyed, options, programs, shorten};
+use crate::facts::{obeyed, options, programs, reads, shorten};
 use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 use crate::shell::{
@@ -57,8 +59,8 @@ struct At<'e, 'a> {
     command: &'e Command<'a>,
     depth: u32,
     effort: &'e Effort,
-    /// The directory of the command, where the text has changed it.
-    cwd: Option<&'e WorkingDirectory>,
+    /// The directories in which the command may run, where the text changes it.
+    places: &'e [WorkingDirectory],
 }
 
 impl<'r, 'c> Judge<'r, 'c> {
@@ -99,7 +101,7 @@ impl<'r> Judge<'r, '_> {
         scan: &Scan<'_>,
         behind: &[Option<Unwrapped<'_, '_>>],
     ) -> PartDecision<'r> {
-        let found = self.scan(source, scan, behind, 0);
+        let found = self.scan(source, scan, behind, &[], 0);
         // "Always, exactly this" stores the whole text as one rule, which no single command
         // matches.
         if found.verdict == Verdict::Ask
@@ -116,10 +118,11 @@ impl<'r> Judge<'r, '_> {
         source: &str,
         scan: &Scan<'_>,
         behind: &[Option<Unwrapped<'_, '_>>],
+        outer: &[WorkingDirectory],
         depth: u32,
     ) -> PartDecision<'r> {
         let before = self.care.get();
-        let found = self.commands_of(source, scan, behind, depth);
+        let found = self.commands_of(source, scan, behind, outer, depth);
         self.care.set(before);
         match (&scan.refusal, found) {
             (_, Some(found)) if found.verdict == Verdict::Deny => found,
@@ -157,6 +160,7 @@ impl<'r> Judge<'r, '_> {
         source: &str,
         scan: &Scan<'_>,
         behind: &[Option<Unwrapped<'_, '_>>],
+        outer: &[WorkingDirectory],
         depth: u32,
     ) -> Option<PartDecision<'r>> {
         // The text is an ask already. What could be read, and the guesses, can only deny.
@@ -168,8 +172,8 @@ impl<'r> Judge<'r, '_> {
             if self.care.get() == Care::Denies && self.cannot_be_denied(command, behind.as_ref()) {
                 continue;
             }
-            let cwd = after_cd(&scan.commands, command);
-            let part = self.command(command, behind.as_ref(), cwd.as_ref(), source, depth);
+            let places = below(outer, possible(scan, command));
+            let part = self.command(command, behind.as_ref(), &places, source, depth);
             // FAIL-CLOSED: a guess counts only when it denies.
             if command.via == Via::Guess && part.verdict != Verdict::Deny {
                 continue;
@@ -203,7 +207,7 @@ impl<'r> Judge<'r, '_> {
         &self,
         command: &Command<'_>,
         behind: Option<&Unwrapped<'_, '_>>,
-        cwd: Option<&WorkingDirectory>,
+        places: &[WorkingDirectory],
         source: &str,
         depth: u32,
     ) -> PartDecision<'r> {
@@ -219,18 +223,16 @@ impl<'r> Judge<'r, '_> {
             (hit, found)
         } else {
             let effort = &Effort::of(&command.argv);
-            let at = At { source: Some(source), command, depth, effort, cwd };
+            let at = At { source: Some(source), command, depth, effort, places };
             self.argv(&command.argv, behind, false, at)
         };
         if found.verdict == Verdict::Deny {
             return found;
         }
         let found = found.max(self.redirects(command, &hit));
-        let found = match cwd {
-            Some(cwd) if hit.allows_reading() => found.max(self.reads_elsewhere(command, cwd)),
-            Some(cwd) => found.max(self.elsewhere(command, behind, cwd, &hit)),
-            None => found,
-        };
+        let found = places
+            .iter()
+            .fold(found, |found, place| found.max(self.elsewhere(command, behind, place, &hit)));
         if self.care.get() == Care::Denies || found.verdict == Verdict::Deny {
             return found;
         }
@@ -238,7 +240,7 @@ impl<'r> Judge<'r, '_> {
         // exactly.
         let found = match found.verdict {
             Verdict::Allow if !hit.allows_exactly() => {
-                found.max(self.obeyed_files(command, behind, cwd))
+                found.max(self.obeyed_files(command, behind, places))
             }
             _ => found,
         };
@@ -341,7 +343,11 @@ impl<'r> Judge<'r, '_> {
         if hit.asks_on_purpose() {
             return (hit, self.part(hit, || quote(argv)));
         }
-        let found = match (builtin(argv), behind, inner) {
+        // SECURITY: behind a wrapper it is a program of that name, which some systems have:
+        // `env jobs -x rm x` runs `rm x`.
+        let builtin = builtin(argv)
+            .filter(|it| at.source.is_some() || *it != Builtin::Harmless || is_program(argv));
+        let found = match (builtin, behind, inner) {
             (Some(Builtin::Poison(why)), ..) => self.ask(|| [&quote(argv), " ", why, "."].concat()),
             (Some(Builtin::Harmless), None, _) => PartDecision::allow(None),
             (None, None, _) if self.changes_directory(argv) => PartDecision::allow(None),
@@ -350,14 +356,14 @@ impl<'r> Judge<'r, '_> {
                     let kept = self.keeps_output(argv, &inner, at);
                     inner.max(given(behind)).max(kept)
                 }
-                Passage::Both => self.plain(hit, argv, open, at.cwd).max(inner),
-                Passage::Outer => self.plain(hit, argv, open, at.cwd),
+                Passage::Both => self.plain(hit, argv, open, at.places).max(inner),
+                Passage::Outer => self.plain(hit, argv, open, at.places),
                 Passage::DenyOnly => PartDecision {
                     blind: inner.blind,
                     ..self.ask(|| [&quote(argv), " ", runs_out_of_sight(argv), "."].concat())
                 },
             },
-            _ => self.plain(hit, argv, open, at.cwd),
+            _ => self.plain(hit, argv, open, at.places),
         };
         (hit, found)
     }
@@ -393,7 +399,7 @@ impl<'r> Judge<'r, '_> {
         hit: Hit<'r>,
         argv: &[Word<'_>],
         open: bool,
-        cwd: Option<&WorkingDirectory>,
+        places: &[WorkingDirectory],
     ) -> PartDecision<'r> {
         if hit.verdict == Verdict::Allow
             && let Some(why) = self.exceeds(argv, open)
@@ -411,11 +417,17 @@ impl<'r> Judge<'r, '_> {
             return self.ask(|| [&quote(argv), INNER_REPOSITORY].concat());
         }
         if hit.allows_reading()
-            && let Some(denied) = self.denied_to_read(argv, cwd)
+            && let Some(denied) = self.denied_to_read(argv, places)
         {
             return denied;
         }
-        self.part(hit, || quote(argv))
+        let found = self.part(hit, || quote(argv));
+        if hit.allows_reading() {
+            return places
+                .iter()
+                .fold(found, |found, place| found.max(self.reads_elsewhere(argv, place)));
+        }
+        found
     }
 
     /// Asks where a command that only reads shows a file that a rule for reading files denies: the
@@ -423,7 +435,7 @@ impl<'r> Judge<'r, '_> {
     fn denied_to_read(
         &self,
         argv: &[Word<'_>],
-        cwd: Option<&WorkingDirectory>,
+        places: &[WorkingDirectory],
     ) -> Option<PartDecision<'r>> {
         if !self.files.may_deny(true) {
             return None;
@@ -431,16 +443,18 @@ impl<'r> Judge<'r, '_> {
         let read = access::of_command(argv).into_iter().filter(|(access, word)| {
             *access == Access::Read && matches!(word.kind, WordKind::Literal | WordKind::Glob)
         });
-        read.map(|(_, word)| word).find_map(|word| {
-            let text = match cwd {
-                Some(WorkingDirectory::To(directory)) => written_out(&word, directory).text.into(),
-                _ => word.text.to_string(),
-            };
-            let value = Value { text, is_path: true, is_leaf: false, access: None };
-            let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
-            let entry =
-                rule.entry.filter(|it| rule.verdict == Verdict::Deny && !it.pattern.is_all())?;
-            let file = shorten(&word.text, 60);
+        let read = read.map(|(_, word)| word.text.to_string());
+        read.chain(reads::shown(argv)).find_map(|file| {
+            let there = places.iter().filter_map(|place| match place {
+                WorkingDirectory::To(place) => Some([place, "/", &file].concat()),
+                WorkingDirectory::Unknown => None,
+            });
+            let entry = there.chain([file.clone()]).find_map(|text| {
+                let value = Value { text, is_path: true, is_leaf: false, access: None };
+                let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
+                rule.entry.filter(|it| rule.verdict == Verdict::Deny && !it.pattern.is_all())
+            })?;
+            let file = shorten(&file, 60);
             Some(self.ask(|| ["The rule ", &entry.label, " denies reading ", &file, "."].concat()))
         })
     }
@@ -532,9 +546,9 @@ impl<'r> Judge<'r, '_> {
                     let at = At { source: None, depth: at.depth + 1, ..at };
                     self.argv(argv, unwrap(argv).as_ref(), *open, at).1
                 }
-                Inner::Script { text, dialect } => self.script(text, *dialect, at.depth),
+                Inner::Script { text, dialect } => self.script(text, *dialect, at),
                 Inner::Input(dialect) => match script_input(at.command) {
-                    Some(text) => self.script(text, *dialect, at.depth),
+                    Some(text) => self.script(text, *dialect, at),
                     None => PartDecision::blind(UNSEEN),
                 },
                 Inner::File | Inner::Unknown => PartDecision::blind(UNKNOWN),
@@ -543,9 +557,9 @@ impl<'r> Judge<'r, '_> {
             .unwrap_or_else(|| PartDecision::blind(UNKNOWN))
     }
 
-    fn script(&self, text: &str, dialect: Dialect, depth: u32) -> PartDecision<'r> {
+    fn script(&self, text: &str, dialect: Dialect, at: At<'_, '_>) -> PartDecision<'r> {
         let scan = shell::scan_as(text, dialect);
-        self.scan(text, &scan, &wrappers::behind(&scan.commands), depth + 1)
+        self.scan(text, &scan, &wrappers::behind(&scan.commands), at.places, at.depth + 1)
     }
 }
 
@@ -612,15 +626,15 @@ impl<'r> Judge<'r, '_> {
         }
     }
 
-    /// Decides a command that only reads, in the directory that the text has changed to.
-    fn reads_elsewhere(&self, command: &Command<'_>, cwd: &WorkingDirectory) -> PartDecision<'r> {
+    /// Decides a command that only reads, in a directory that the text may have changed to.
+    fn reads_elsewhere(&self, argv: &[Word<'_>], cwd: &WorkingDirectory) -> PartDecision<'r> {
         let WorkingDirectory::To(directory) = cwd else {
             return self.ask(|| "Reads a folder that is only known when it runs.".into());
         };
         let to = paths::clean(directory, self.dirs);
         let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
         // SECURITY: a folder below may be a repository of its own, whose settings name programs.
-        let obeys = programs::obeys_folder(&command.argv);
+        let obeys = programs::obeys_folder(argv);
         if paths::outside(directory, self.dirs) || obeys && !home {
             self.ask(|| ["Reads in ", &shorten(directory, 60), "."].concat())
         } else {
@@ -774,18 +788,22 @@ impl<'r> Judge<'r, '_> {
         &self,
         command: &Command<'_>,
         behind: Option<&Unwrapped<'_, '_>>,
-        cwd: Option<&WorkingDirectory>,
+        places: &[WorkingDirectory],
     ) -> PartDecision<'r> {
         let all = std::iter::once(&*command.argv).chain(inner(behind));
         // Behind a `cd .github`, `workflows/x.yml` is another file.
-        let here = |path: String| match cwd {
-            Some(WorkingDirectory::To(directory)) if !path.starts_with(['/', '~', '$']) => {
-                [directory, "/", &path].concat()
-            }
-            _ => path,
+        let there = |path: String| -> Vec<String> {
+            let below = places.iter().filter_map(|place| match place {
+                WorkingDirectory::To(place) if !path.starts_with(['/', '~', '$']) => {
+                    Some([place, "/", &path].concat())
+                }
+                _ => None,
+            });
+            let below: Vec<String> = below.collect();
+            if below.is_empty() { vec![path] } else { below }
         };
         let obeyed = |path: &String| obeyed::is_obeyed_or_hidden(path, self.dirs);
-        let mut paths = all.flat_map(written).map(here).filter(obeyed);
+        let mut paths = all.flat_map(written).flat_map(there).filter(obeyed);
         // A rule that names the file without a wildcard covers it.
         let unnamed = |path: &String| {
             let value = Value { text: path.clone(), is_path: true, is_leaf: false, access: None };

@@ -64,6 +64,13 @@ pub fn builtin(argv: &[Word<'_>]) -> Option<Builtin> {
     })
 }
 
+/// Returns true for a harmless builtin that is as harmless as a program of the system.
+#[must_use]
+pub(crate) fn is_program(argv: &[Word<'_>]) -> bool {
+    let name = argv.first().and_then(Word::literal);
+    matches!(name, Some("true" | "false" | "test" | "[" | "sleep"))
+}
+
 /// Returns true for `-e`, `-u`, `-x`, `-o pipefail` and the like.
 fn sets_options(args: &[Word<'_>]) -> bool {
     let named = ["pipefail", "errexit", "nounset", "xtrace", "verbose"];
@@ -86,7 +93,7 @@ fn declares(name: &str, args: &[Word<'_>]) -> Builtin {
             known && environment::harmless(variable, exported.then_some("export"))
         });
     // `declare` and `local` can set attributes that change how later assignments are read.
-    if harmless && matches!(name, "export" | "readonly") {
+    if harmless && exported {
         Builtin::Harmless
     } else {
         Builtin::Poison("declares variables that later commands use")

@@ -5,7 +5,7 @@
 //! as reading.
 
 use crate::facts::paths::{self, Directories, PatternOf};
-use crate::facts::programs::description::{Operands, Reading};
+use crate::facts::programs::description::{Operands, Program, Reading};
 use crate::facts::programs::known::listing::{Follows, follows};
 use crate::facts::programs::languages::{awk, jq, sed};
 use crate::facts::programs::own::OperatorProgram;
@@ -45,11 +45,7 @@ pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> b
         return false;
     }
     let Some(program) = programs::exact(name) else { return false };
-    let plain = |word: &&Word<'_>| {
-        word.text.starts_with('-') && word.literal().is_some_and(|t| listed(program.plain, t))
-    };
-    let from = if program.plain.is_empty() { 0 } else { args.iter().take_while(plain).count() };
-    let args = args.get(from..).unwrap_or_default();
+    let args = behind_plain(program, args);
     // `--version` alone prints and exits.
     let tells = matches!(args, [one] if one.literal().is_some_and(|t| listed(program.versions, t)));
     tells
@@ -57,6 +53,43 @@ pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> b
             .reads
             .iter()
             .any(|form| behind_sub(form, args).is_some_and(|args| reads(form, args, dirs)))
+}
+
+/// Returns the words behind the options that change nothing.
+fn behind_plain<'w, 'a>(program: &Program, args: &'w [Word<'a>]) -> &'w [Word<'a>] {
+    let plain = |word: &&Word<'_>| {
+        word.text.starts_with('-') && word.literal().is_some_and(|t| listed(program.plain, t))
+    };
+    let from = if program.plain.is_empty() { 0 } else { args.iter().take_while(plain).count() };
+    args.get(from..).unwrap_or_default()
+}
+
+/// Returns the files that a command which only reads may show, by whatever form it is read.
+pub(crate) fn shown(argv: &[Word<'_>]) -> Vec<String> {
+    let Some((first, args)) = argv.split_first() else { return Vec::new() };
+    let Some(program) = first.literal().map(base).and_then(programs::exact) else {
+        return Vec::new();
+    };
+    let args = behind_plain(program, args);
+    let forms = program.reads.iter().filter_map(|form| Some((form, behind_sub(form, args)?)));
+    forms.flat_map(|(form, args)| shown_by(form, args)).collect()
+}
+
+/// Returns the files that a form of a program may show.
+fn shown_by(form: &Reading, args: &[Word<'_>]) -> Vec<String> {
+    let Some(words) = SortedWords::of(form, args) else { return Vec::new() };
+    let from = match form.operands {
+        Operands::Contents | Operands::Guarded | Operands::OneFile | Operands::Revisions => 0,
+        Operands::Pattern(given) => usize::from(!words.has(given)),
+        Operands::Sed | Operands::Awk | Operands::Jq => {
+            scripts(form.operands, &words).unwrap_or_default()
+        }
+        _ => return Vec::new(),
+    };
+    let texts = words.operands.iter().skip(from).map(|(word, _)| &*word.text);
+    // `HEAD:src/a.rs`
+    let behind = |text: &str| text.rsplit_once(':').map(|(_, path)| path.to_owned());
+    texts.flat_map(|text| [Some(text.to_owned()), behind(text)]).flatten().collect()
 }
 
 /// Returns the words behind the sub-command of a form.
@@ -190,7 +223,12 @@ fn checks_signatures(words: &SortedWords<'_, '_>) -> bool {
         .values
         .iter()
         .filter(|(name, _)| matches!(*name, "format" | "pretty" | "sort" | "group"));
-    formats.any(|(_, format)| format.contains("%G") || format.contains("signature"))
+    // `%+G?`, `%-G?` and `% G?` are `%G?` with a line or a blank before it.
+    let signs = |format: &str| {
+        let mut fields = format.split('%').skip(1);
+        fields.any(|field| field.trim_start_matches(['+', '-', ' ']).starts_with('G'))
+    };
+    formats.any(|(_, format)| signs(format) || format.contains("signature"))
 }
 
 /// Returns true for a revision, a range of them, a file in one (`HEAD:src/a.rs`), or a path.

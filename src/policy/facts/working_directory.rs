@@ -1,6 +1,6 @@
 //! The directory of a command whose text has changed the directory before it.
 
-use crate::shell::{Command, Word, WordKind};
+use crate::shell::{Command, Scan, Word, WordKind};
 
 /// The directory of a command behind a `cd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,73 @@ pub(crate) fn after_cd(
     }
     steps.reverse();
     Some(WorkingDirectory::To(steps.join("/")))
+}
+
+/// Limit on the directories in which one command may run.
+const MOST: usize = 15;
+
+/// Returns the directories in which a command of a text may run, besides the one in which the text
+/// starts: any `cd` before it may fail, be skipped or have been skipped.
+// SECURITY: `cd sub || cd /project; git status` runs in `sub`, and so does the second turn of
+// `while git status; do cd sub; done`.
+pub(crate) fn possible(scan: &Scan<'_>, command: &Command<'_>) -> Vec<WorkingDirectory> {
+    let steps: Vec<&Command<'_>> = if scan.wanders {
+        scan.moves().collect()
+    } else {
+        let before = |command: &Command<'_>| scan.commands.get(command.moved_by?);
+        // In a command taken out of its text, the index leads to the command itself.
+        std::iter::successors(before(command), |cd| before(cd)).take(MAX_STEPS).collect()
+    };
+    let mut all = Vec::new();
+    for cd in steps.iter().rev() {
+        // In a loop, the same step may be taken any number of times.
+        match target(&cd.argv).filter(|step| !scan.wanders || step.starts_with(['/', '~'])) {
+            Some(step) => step_to(&mut all, step),
+            None => return vec![WorkingDirectory::Unknown],
+        }
+        if all.len() > MOST {
+            return vec![WorkingDirectory::Unknown];
+        }
+    }
+    all.into_iter().map(WorkingDirectory::To).collect()
+}
+
+/// Adds the directories to which a step leads from these and from the start.
+fn step_to(all: &mut Vec<String>, step: &str) {
+    let mut there = vec![step.to_owned()];
+    if !step.starts_with(['/', '~']) {
+        there.extend(all.iter().map(|from| [from, "/", step].concat()));
+    }
+    there.retain(|to| !all.contains(to));
+    all.extend(there);
+}
+
+/// Returns the directories of a text that runs in one of the `outer` ones, for a command that runs
+/// in one of the `inner` ones, seen from there.
+pub(crate) fn below(
+    outer: &[WorkingDirectory],
+    inner: Vec<WorkingDirectory>,
+) -> Vec<WorkingDirectory> {
+    use WorkingDirectory::{To, Unknown};
+    if outer.is_empty() || inner.is_empty() {
+        return if inner.is_empty() { outer.to_vec() } else { inner };
+    }
+    let (mut from, mut all) = (Vec::new(), Vec::new());
+    for place in outer {
+        let To(place) = place else { return vec![Unknown] };
+        from.push(place);
+    }
+    for place in inner {
+        let To(place) = place else { return vec![Unknown] };
+        let rooted = place.starts_with(['/', '~']);
+        all.extend(from.iter().filter(|_| !rooted).map(|from| [from, "/", &place].concat()));
+        all.push(place);
+    }
+    all.extend(from.into_iter().cloned());
+    if all.len() > MOST {
+        return vec![Unknown];
+    }
+    all.into_iter().map(To).collect()
 }
 
 /// Returns the word with the directory in front, if it may be a relative path.
@@ -73,8 +140,8 @@ fn target<'w>(argv: &'w [Word<'_>]) -> Option<&'w str> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::facts::working_directory::{WorkingDirectory, after_cd};
-    use crate::shell::scan;
+    use crate::facts::working_directory::{WorkingDirectory, after_cd, below, possible};
+    use crate::shell::{Scan, scan};
 
     /// Returns the directory of a text's last command.
     fn of(text: &str) -> Option<WorkingDirectory> {
@@ -97,6 +164,72 @@ mod tests {
             assert_eq!(of(text), None, "{text}");
         }
         assert_eq!(of("if y; then cd /a; fi; x"), Some(WorkingDirectory::To("/a".to_owned())));
+    }
+
+    /// Returns the directories in which a text's last command may run; `?` for unknown.
+    fn all_of(text: &str) -> Vec<String> {
+        let scan = scan(text);
+        let all = possible(&scan, scan.commands.last().unwrap());
+        let name = |place| match place {
+            WorkingDirectory::To(place) => place,
+            WorkingDirectory::Unknown => "?".to_owned(),
+        };
+        all.into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_step_may_fail_or_be_skipped() {
+        for (text, all) in [
+            ("x", vec![]),
+            ("cd a && x", vec!["a"]),
+            ("cd a; cd b; x", vec!["a", "b", "a/b"]),
+            ("cd a || cd /h; x", vec!["a", "/h"]),
+            ("cd a; false && cd ~/h; cd b; x", vec!["a", "~/h", "b", "a/b", "~/h/b"]),
+            ("cd a; cd /h & x", vec!["a", "/h"]),
+            ("ls | cd a; x", vec!["a"]),
+            ("(cd a; y); x", vec![]),
+            ("cd a | y; x", vec![]),
+        ] {
+            assert_eq!(all_of(text), all, "{text}");
+        }
+        assert_eq!(all_of("cd a; cd b; cd c; cd d; cd e; x"), ["?"]);
+    }
+
+    #[test]
+    fn in_loops_and_functions_the_order_tells_nothing() {
+        for text in [
+            "for i in 1 2; do cd a; x; done",
+            "while x; do cd a; done; y",
+            "until cd a; do x; done",
+            "f() { x; }; cd a; f",
+            "cd a; f() { cd /h; }; x",
+        ] {
+            assert_eq!(all_of(text), ["?"], "{text}");
+        }
+        let scan = scan("while x; do cd /h; done");
+        let first = possible(&scan, scan.commands.first().unwrap());
+        assert_eq!(first, [WorkingDirectory::To("/h".to_owned())]);
+        assert_eq!(all_of("for i in 1 2; do (cd a; y); done; x"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_command_taken_out_of_its_text_may_run_anywhere() {
+        let whole = scan("cd a; x");
+        let alone = Scan { commands: whole.commands.get(1..).unwrap().to_vec(), ..Scan::default() };
+        let found = possible(&alone, alone.commands.first().unwrap());
+        assert_eq!(found, [WorkingDirectory::Unknown]);
+    }
+
+    #[test]
+    fn what_runs_in_a_text_runs_where_the_text_does() {
+        let to = |place: &str| WorkingDirectory::To(place.to_owned());
+        assert_eq!(below(&[], vec![to("a")]), [to("a")]);
+        assert_eq!(below(&[to("a")], vec![]), [to("a")]);
+        assert_eq!(
+            below(&[to("a")], vec![to("b"), to("/c")]),
+            [to("a/b"), to("b"), to("/c"), to("a")]
+        );
+        assert_eq!(below(&[WorkingDirectory::Unknown], vec![to("b")]), [WorkingDirectory::Unknown]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::shell::simple::changes_directory;
 use crate::shell::{Doubt, Uncertainty};
 
 /// The scanner's result for one shell text; it borrows from the text wherever possible.
@@ -21,6 +22,9 @@ pub struct Scan<'a> {
     pub elaborate: bool,
     /// Index of the first command in an endless loop that only starts commands with `&`.
     pub breeding: Option<usize>,
+    /// A loop or a function changes the directory, or may run in another one than where it stands:
+    /// which `cd` came before a command is not told by their order.
+    pub wanders: bool,
 }
 
 impl Scan<'_> {
@@ -34,6 +38,11 @@ impl Scan<'_> {
     #[must_use]
     pub fn read_whole(&self) -> bool {
         self.refusal.as_ref().is_none_or(|refusal| refusal.doubt == Doubt::TooMany)
+    }
+
+    /// Iterates over the commands that change the directory.
+    pub(crate) fn moves(&self) -> impl Iterator<Item = &Command<'_>> {
+        self.commands.iter().filter(|command| changes_directory(&command.argv))
     }
 
     pub(super) fn refuse(&mut self, new: Uncertainty) {

@@ -163,7 +163,7 @@ impl<'a> Scanner<'a> {
 impl Scanner<'_> {
     /// Reads `while` or `until`; both have five letters.
     pub(super) fn while_command(&mut self) -> Read<()> {
-        let from = self.at;
+        let (from, moved_by) = (self.at, self.moved_by);
         self.at += 5;
         // The first test always runs; the body may not.
         self.nested(|s| s.list(Stop::DO))?;
@@ -175,6 +175,7 @@ impl Scanner<'_> {
         );
         self.at += 2;
         self.loop_body(endless)?;
+        self.out.wanders |= self.moved_by != moved_by;
         self.compound_redirects()
     }
 
@@ -194,7 +195,7 @@ impl Scanner<'_> {
         self.at += length;
         self.blanks();
         let mark = self.names.enter();
-        let from = self.at;
+        let (from, moved_by) = (self.at, self.moved_by);
         if self.peek() == b'(' {
             self.for_arithmetic()?;
         } else {
@@ -208,6 +209,7 @@ impl Scanner<'_> {
         self.newlines()?;
         self.expect("do")?;
         self.loop_body(endless)?;
+        self.out.wanders |= self.moved_by != moved_by;
         self.names.leave(mark);
         self.compound_redirects()
     }
@@ -282,7 +284,10 @@ impl Scanner<'_> {
     fn is_range(&self, from: usize, to: usize) -> bool {
         let text = self.slice(from, to);
         let inner = text.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
-        let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        let digits = |t: &str| {
+            let padded = t.len() > 1 && t.trim_start_matches('-').starts_with('0');
+            !t.is_empty() && !padded && t.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+        };
         inner
             .and_then(|t| t.split_once(".."))
             .is_some_and(|(a, b)| digits(a) && b.split("..").all(digits))
@@ -349,6 +354,8 @@ impl<'a> Scanner<'a> {
                     match (word.quoted, &*word.text) {
                         // These evaluate a subscript in their operand, even in a literal one.
                         (false, "-v" | "-R") => self.doubt_at(Doubt::Arithmetic, from),
+                        // zsh evaluates its operand as arithmetic.
+                        (false, "-t") => counts = true,
                         // Both operands are arithmetic: `a[$(x)]` would run `x`.
                         (false, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => {
                             counts = true;

@@ -341,7 +341,8 @@ impl<'a> Scanner<'a> {
             && !digits.is_empty()
             && digits.bytes().all(|b| b.is_ascii_digit())
         {
-            return true;
+            // `08` is no number to bash, which then gives up the line.
+            return digits.len() == 1 || !digits.starts_with('0');
         }
         let Some(expansion) = text.strip_prefix('$') else { return false };
         if matches!(expansion, "#" | "?" | "$" | "!") {

@@ -105,9 +105,11 @@ impl Scanner<'_> {
             if !piped && position == PipePosition::First {
                 return Ok(());
             }
-            // Each part of a pipeline runs in its own subshell.
+            // Each part of a pipeline runs in its own subshell, but the last one in zsh.
             self.names.leave(mark);
-            self.moved_by = moved_by;
+            if piped {
+                self.moved_by = moved_by;
+            }
             let here = if piped || position == PipePosition::First {
                 position
             } else {

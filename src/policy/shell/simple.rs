@@ -71,8 +71,10 @@ impl<'a> Scanner<'a> {
     /// Records the variables that a command certainly assigns in this shell.
     fn assigns(&mut self, command: &Command<'a>) {
         let here = |op| matches!(op, RedirectOp::HereDocument | RedirectOp::HereString);
-        // A redirect that fails prevents the assignment.
-        if !command.redirects.iter().all(|redirect| here(redirect.op)) {
+        // A redirect that fails prevents the assignment, and so does an expansion that fails.
+        let certain =
+            |redirect: &Redirect<'_>| here(redirect.op) && !may_fail(&redirect.target.text);
+        if !command.redirects.iter().all(certain) {
             return;
         }
         if command.argv.is_empty() {
@@ -84,7 +86,9 @@ impl<'a> Scanner<'a> {
                 let array = assign.value.text.starts_with('(');
                 if keeps {
                     self.uses(assign.name);
-                } else if array || !assign.value.text.contains(['*', '?', '[']) {
+                } else if (array || !assign.value.text.contains(['*', '?', '[']))
+                    && !may_fail(&assign.value.text)
+                {
                     self.names.assign(assign.name);
                 }
             }
@@ -106,7 +110,7 @@ impl<'a> Scanner<'a> {
     fn is_odd_in_zsh(&self, word: &Word<'a>, first: bool) -> bool {
         let raw = self.slice(word.span.start, word.span.end);
         let ends = raw.ends_with('}') && raw.matches('{').count() != raw.matches('}').count();
-        first && raw.starts_with(['{', '=']) || ends
+        first && raw.starts_with(['{', '=']) || ends || is_program_in_zsh(raw)
     }
 
     /// Appends a command to the list.
@@ -278,6 +282,9 @@ impl<'a> Scanner<'a> {
         // SECURITY: bash expands the word of `>&word` twice, quotes or not: `>& 'a$(x)'` runs x.
         // The fuzz against bash found it.
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/');
+        if !heredoc && is_program_in_zsh(self.slice(target.span.start, target.span.end)) {
+            self.zshism(begin);
+        }
         if sign == ">&" && op == RedirectOp::WriteBoth && !target.text.bytes().all(plain) {
             self.doubt_at(Doubt::Redirect, begin);
         }
@@ -347,8 +354,45 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Returns true for a text in which an expansion may fail: bash gives up the line then, and reads on
+/// behind it. `$((1/0))`, `$((08))` and `${x:1:-9}` do; `$((a + 1))` and `${x:0:8}` do not.
+fn may_fail(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, inner)) = rest.split_once("$((") {
+        let sum = inner.split("))").next().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_ +-*/%()".contains(c);
+        let is_odd = |word: &str| {
+            word.len() > 1 && word.starts_with('0')
+                || word.starts_with(|c: char| c.is_ascii_digit())
+                    && word.contains(|c: char| !c.is_ascii_digit())
+        };
+        let divides_by_more = sum
+            .split(['/', '%'])
+            .skip(1)
+            .any(|divisor| !divisor.trim_start().starts_with(|c: char| ('1'..='9').contains(&c)));
+        if !sum.chars().all(plain)
+            || sum.contains("**")
+            || divides_by_more
+            || sum.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(is_odd)
+        {
+            return true;
+        }
+        rest = inner;
+    }
+    text.split("${").skip(1).any(|inner| {
+        let inner = inner.split('}').next().unwrap_or_default();
+        let cut = inner.split_once(':').filter(|(_, cut)| !cut.starts_with(['-', '+', '=', '?']));
+        cut.is_some_and(|(_, cut)| !cut.chars().all(|c| c.is_ascii_digit() || " :".contains(c)))
+    })
+}
+
+/// Returns true for `=ls`, which zsh replaces by the path of the program. No program is called `==`.
+fn is_program_in_zsh(raw: &str) -> bool {
+    raw.strip_prefix('=').is_some_and(|name| !name.is_empty() && !name.starts_with('='))
+}
+
 /// Returns true for `cd`, `pushd` and `popd`, also behind `command` and `builtin`.
-fn changes_directory(argv: &[Word<'_>]) -> bool {
+pub(super) fn changes_directory(argv: &[Word<'_>]) -> bool {
     let mut names = argv.iter().map(|word| &*word.text);
     let name = names.find(|name| !matches!(*name, "command" | "builtin"));
     matches!(name, Some("cd" | "pushd" | "popd"))

@@ -387,6 +387,13 @@ impl<'a> Scanner<'a> {
                 return Vetted::Doubtful;
             }
         }
+        // zsh evaluates the operand of `-t` as arithmetic, with the subscripts in it.
+        for pair in args.windows(2) {
+            let [test, of] = pair else { continue };
+            if test.text == "-t" && !self.is_number(of.span.start, of.span.end) {
+                return Vetted::Doubtful;
+            }
+        }
         let known = |w: Option<&Word<'a>>| w.is_some_and(|w| w.literal().is_some());
         let mut args = args;
         // Each leading `!` negates the rest, which counts by its own length.

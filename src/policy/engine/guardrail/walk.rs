@@ -20,7 +20,7 @@ use crate::facts::programs::input::{
 use crate::facts::programs::{self, listed};
 use crate::facts::tools::Kind;
 use crate::facts::values::paths_of;
-use crate::facts::working_directory::{WorkingDirectory, after_cd};
+use crate::facts::working_directory::{WorkingDirectory, after_cd, possible};
 use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Via, Word, WordKind};
 
@@ -132,6 +132,8 @@ const MAX_DEPTH: u32 = 4;
 /// Limit on the words behind commands that are looked at. In a chain of programs that may each run
 /// the next in several ways, they multiply: 15 KiB of `fd -xa` took 4 s.
 const MOST_BEHIND: usize = 8_000;
+/// Limit on the directories in which one command may run.
+const MOST_BASES: usize = 64;
 /// Bytes of a script that count as one word.
 const BYTES: usize = 4;
 
@@ -170,10 +172,14 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             if self.sink.is_done() {
                 return;
             }
-            let sure = match after_cd(&scan.commands, command) {
-                Some(WorkingDirectory::To(directory)) => self.gone(bases, &directory),
-                Some(WorkingDirectory::Unknown) | None => bases.sure.clone(),
-            };
+            let places = after_cd(&scan.commands, command).into_iter();
+            let sure =
+                places.chain(possible(scan, command)).fold(bases.sure.clone(), |all, place| {
+                    match place {
+                        WorkingDirectory::To(directory) => self.gone(bases, &directory, all),
+                        WorkingDirectory::Unknown => all,
+                    }
+                });
             let bases = Bases { cwd: bases.cwd, sure, is_loose: moves, is_lost: lost };
             self.command(command, &bases, depth);
         }
@@ -218,18 +224,25 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
-    /// Returns the directories that the text may be in. The `cd` may fail, so the old ones stay.
-    fn gone<'b>(&self, bases: &Bases<'b>, directory: &str) -> Vec<Cow<'b, str>> {
+    /// Adds the directories that the text may be in.
+    fn gone<'b>(
+        &self,
+        bases: &Bases<'b>,
+        directory: &str,
+        mut all: Vec<Cow<'b, str>>,
+    ) -> Vec<Cow<'b, str>> {
         let directory = match (directory.strip_prefix('~'), self.dirs.home) {
             (Some(rest), Some(home)) => [home, rest].concat(),
             _ => directory.to_owned(),
         };
-        let there = bases.sure.iter().map(|base| joined(base, &directory).into());
-        let mut all: Vec<Cow<'b, str>> = there.collect();
-        all.extend(bases.sure.iter().cloned());
-        // Each `cd` doubles the list. Beyond the limit, `is_loose` still covers every folder above
-        // ours.
-        all.truncate(16);
+        for base in &bases.sure {
+            let there = joined(base, &directory);
+            if !all.iter().any(|known| **known == there) {
+                all.push(there.into());
+            }
+        }
+        // Beyond the limit, `is_loose` still covers every folder above ours.
+        all.truncate(MOST_BASES);
         all
     }
 

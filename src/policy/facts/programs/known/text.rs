@@ -112,7 +112,8 @@ pub(super) static ALL: &[Program] = &[
         .reads(&[reading("123iz", "", &[], Operands::Guarded)])
         .depth(Depth::Opens),
     Program::named("join")
-        .reads(&[reading("i", "12aeotvj", &[], Operands::Guarded)])
+        // To BSD's join `-a` alone takes no value, and the file follows. So values count as files.
+        .reads(&[reading("i12aeotvj.,:;|", "", &[], Operands::Guarded)])
         .depth(Depth::Opens),
     Program::named("paste")
         .reads(&[reading("sz", "d", &[], Operands::Guarded)])
