@@ -328,6 +328,27 @@ fn denies_of_files_hold_for_redirects() {
 }
 
 #[test]
+fn an_allow_for_a_folder_holds_for_the_redirect_where_it_runs() {
+    let text =
+        r#"{"*": "ask", "write_file": {"src/*": "allow"}, "shell_exec": {"@reads": "allow"}}"#;
+    let ruled = |command: &str| {
+        let cwd = Some("/home/u/work".into());
+        ruled(&Call { cwd, home: Some("/home/u".into()), ..Call::shell(command) }, text)
+    };
+    assert_eq!(ruled("ls > src/a"), Allow);
+    assert_eq!(ruled("(cd docs && ls); ls > src/a"), Allow);
+    assert_eq!(ruled("cd /home/u/work && ls > src/a"), Allow);
+    for command in [
+        "cd docs && ls > src/a",
+        "cd docs; bash -c 'ls > src/a'",
+        "while ls > src/a; do cd docs; done",
+        "cd docs; false && cd /home/u/work; ls > src/a",
+    ] {
+        assert_eq!(ruled(command), Ask, "{command}");
+    }
+}
+
+#[test]
 fn denies_of_reading_hold_for_what_only_reads_and_for_a_view() {
     let text = r#"{"*": "ask", "shell_exec": {"@reads": "allow"}, "edit_file": {"*": "allow"},
         "read_file": {"@reads": "allow", "private/**": "deny"}}"#;
@@ -345,6 +366,15 @@ fn denies_of_reading_hold_for_what_only_reads_and_for_a_view() {
         "cd private && cat a",
         "ls; timeout 5 cat private/a",
         "cat private/*.rs",
+        "paste src/a.rs private/a",
+        "comm private/a src/a.rs",
+        "fmt private/a",
+        "jq . private/a",
+        "git show HEAD:private/a",
+        "git diff -- private/a",
+        "git grep x -- private/a",
+        "cd private && bash -c 'cat a'",
+        "cd private; cd /home/u/work < src/none; cat a",
     ] {
         assert_eq!(ruled(&at(Call::shell(command)), text), Ask, "{command}");
     }
