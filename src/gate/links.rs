@@ -317,7 +317,8 @@ mod tests {
         symlink("/etc/hostname", real.join("a/b/c/x.md")).unwrap();
         let at = |name: &str| real.join(name).display().to_string();
         for path in ["**/x.md", "a/**/*.md", "**/c/x.*", "a/b/c/**/x.md"] {
-            assert_eq!(led(&at(path)).unwrap(), ["/etc/hostname"], "{path}");
+            let leads = led(&at(path)).unwrap();
+            assert!(leads.iter().any(|it| it == "/etc/hostname"), "{path}: {leads:?}");
         }
         assert!(led(&at("*/x.md")).unwrap().is_empty());
     }
