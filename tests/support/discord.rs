@@ -135,6 +135,12 @@ impl FakeDiscord {
         self.lock().calls.clone()
     }
 
+    /// Waits until there were so many requests whose `METHOD /path status` begins like this.
+    pub async fn until_called(&self, times: usize, begins: &str) {
+        let count = || self.calls().iter().filter(|it| it.starts_with(begins)).count();
+        self.wait("requests", || (count() >= times).then_some(())).await;
+    }
+
     /// Waits until the bot is connected to the gateway.
     pub async fn until_online(&self) {
         self.wait("the bot to connect", || self.lock().online().then_some(())).await;

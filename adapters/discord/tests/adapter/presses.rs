@@ -2,7 +2,7 @@
 
 use crate::discord::{FakeDiscord, Fault, Person, Told};
 use crate::support::{Running, adapter, ana, receipt, target};
-use countersign_port::testkit::{Received, TestCore, closed, sample_card};
+use countersign_port::testkit::{COMMANDS, Received, TestCore, closed, sample_card};
 use countersign_port::{
     Adapter, CancellationToken, Lead, Outcome, Posting, Presser, Receipt, SendError, async_trait,
 };
@@ -251,6 +251,8 @@ async fn without_leading_nothing_is_sent_and_no_press_is_acknowledged() {
     let mut bridge = Running::start(&fake, vec![applied]);
     let message = bridge.post(&card).await;
     fake.until_online().await;
+    // Its commands are registered beside, and would be in between.
+    fake.until_called(COMMANDS.len(), "POST /applications/").await;
     bridge.adapter.lead(Arc::new(Deposed));
     let (before, ana) = (fake.calls(), ana());
     tokio::select! {
