@@ -8,7 +8,7 @@ use crate::{
 };
 use countersign_domain::GrantScope;
 use countersign_gate::{
-    Gate, NotNamed, PauseOutcome, Reply, SubmitError,
+    ApproverError, Gate, NotNamed, PauseOutcome, Reply, SubmitError,
     ask::{Ask, Scope, deadline::PauseMode},
     digests::DigestScope,
     pause_sentence,
@@ -75,7 +75,7 @@ impl CommandRun<'_> {
             "approve" | "deny" | "edit" | "undo" => self.on_ask(call).await,
             "login" => Ok(login(self.gate, self.who, call)),
             "pause" => self.pause(&call.rest).await,
-            "resume" => Ok(switched(self.gate.resume(self.who).await?)),
+            "resume" => switched(self.gate.resume(self.who).await),
             "away" => self.away(&call.rest).await,
             "back" => self.back().await,
             "snooze" => self.snooze(&call.rest).await,
@@ -127,7 +127,7 @@ impl CommandRun<'_> {
             word => word.parse(),
         };
         match mode {
-            Ok(mode) => Ok(switched(self.gate.pause(mode, self.who).await?)),
+            Ok(mode) => switched(self.gate.pause(mode, self.who).await),
             Err(sentence) => Ok(unknown(line(&sentence))),
         }
     }
@@ -229,12 +229,15 @@ fn granted(grant: &Grant) -> Vec<ReplyPiece> {
     vec![words_of(format!("{} ", grant.id)), literal(&grant.covers()), words_of(about)]
 }
 
-fn switched(outcome: PauseOutcome) -> CommandReply {
-    match outcome {
-        PauseOutcome::Switched(sentence) => CommandReply::words(Outcome::Applied, sentence),
-        PauseOutcome::Unchanged(sentence) => CommandReply::words(Outcome::Noted, sentence),
-        PauseOutcome::NotAllowed(stranger) => CommandReply::words(Outcome::NotAllowed, stranger.0),
-    }
+fn switched(outcome: Result<PauseOutcome, ApproverError>) -> Result<CommandReply, StoreError> {
+    Ok(match outcome {
+        Ok(PauseOutcome::Switched(sentence)) => CommandReply::words(Outcome::Applied, sentence),
+        Ok(PauseOutcome::Unchanged(sentence)) => CommandReply::words(Outcome::Noted, sentence),
+        Err(ApproverError::NotAllowed(stranger)) => {
+            CommandReply::words(Outcome::NotAllowed, stranger.0)
+        }
+        Err(ApproverError::Store(error)) => return Err(error),
+    })
 }
 
 fn unknown(sentence: String) -> CommandReply {

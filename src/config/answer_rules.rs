@@ -8,11 +8,10 @@ use super::{
     },
     values::length,
 };
+use countersign_domain::requirement::VoteCount;
 use countersign_people::{
     approvers::People,
-    rules::{
-        AllowedBy, AnswerRule, AskConditions, Criticality, EFFECTS, Excluded, ReviewRule, VoteUnit,
-    },
+    rules::{AllowedBy, AnswerRule, AskConditions, EFFECTS, Excluded, ReviewRule},
 };
 use countersign_policy::{Rule, Rules, glob::Glob};
 use std::{num::NonZeroU32, time::Duration};
@@ -41,7 +40,7 @@ fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
     let deny = section.get("deny", count);
     let count = section
         .get("distinct", flag)
-        .map(|distinct| if distinct { VoteUnit::Person } else { VoteUnit::Account });
+        .map(|distinct| if distinct { VoteCount::People } else { VoteCount::Accounts });
     let exclude = section.get("exclude", |node| match text(node)?.as_str() {
         "requester" => Ok(Excluded::Requester),
         _ => Err("must be \"requester\"".to_owned()),
@@ -77,11 +76,11 @@ fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
 fn too_few(
     people: &People,
     group: Option<&str>,
-    count: VoteUnit,
+    count: VoteCount,
     approvals: u32,
 ) -> Option<String> {
     let by_role = |group: &&str| people.groups.iter().any(|it| it.name == **group);
-    if count == VoteUnit::Account || approvals < 2 || group.as_ref().is_some_and(by_role) {
+    if count == VoteCount::Accounts || approvals < 2 || group.as_ref().is_some_and(by_role) {
         return None;
     }
     let (have, of) = match group {
@@ -168,9 +167,7 @@ pub(super) fn conditions(section: &mut Section<'_>) -> AskConditions {
         command: section.get("command", |node| patterns("shell_exec", node)).unwrap_or_default(),
         path: section.get("path", |node| patterns("*", node)).unwrap_or_default(),
         effect: section.get("effect", effects).unwrap_or_default(),
-        critical: section
-            .get("critical", flag)
-            .map(|critical| if critical { Criticality::Critical } else { Criticality::Ordinary }),
+        critical: section.get("critical", flag),
     }
 }
 

@@ -6,12 +6,13 @@
 )]
 use super::{read, *};
 use crate::platforms::{BUILT_IN, Registered};
+use countersign_domain::requirement::VoteCount;
 use countersign_gate::ask::plan::PlannedTarget;
 use countersign_people::{
     approvers::{Members, NamedPerson, People, RoleGroup},
     duty::Hours,
     routes::{RouteEscalation, RouteTarget, Routes, ScheduledDigest, TargetRoute},
-    rules::{AllowedBy, AnswerRule, AskConditions, Criticality, Excluded, ReviewRule, VoteUnit},
+    rules::{AllowedBy, AnswerRule, AskConditions, Excluded, ReviewRule},
 };
 use countersign_port::{Setting, Settings, Target};
 use countersign_store::Database;
@@ -811,13 +812,13 @@ fn answer_rules_are_read_in_their_order() {
         name: "push".into(),
         when: AskConditions {
             command: texts(&["git push *", "git tag *"]),
-            critical: Some(Criticality::Ordinary),
+            critical: Some(false),
             ..AskConditions::default()
         },
         group: Some("ops".into()),
         approvals: 2,
         deny: 1,
-        count: VoteUnit::Person,
+        count: VoteCount::People,
         exclude: None,
         needs_reason: true,
     };
@@ -832,7 +833,7 @@ fn answer_rules_are_read_in_their_order() {
         group: None,
         approvals: 3,
         deny: 2,
-        count: VoteUnit::Account,
+        count: VoteCount::Accounts,
         exclude: Some(Excluded::Requester),
         needs_reason: false,
     };

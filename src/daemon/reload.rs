@@ -91,7 +91,7 @@ impl Reloader {
         match reloaded {
             Ok(mut reply) => {
                 if let Some(problem) = key {
-                    reply.message.push_str(&format!(" But {problem}: {}.", problem.fix));
+                    reply.message.push_str(&format!(" But {}: {}.", problem.says, problem.fix));
                 }
                 tracing::info!(message = reply.message, "the config was reloaded");
                 Ok(reply)

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A tool call, or a question, that an agent wants ruled on. The JSON of `POST /v1/calls`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// The caller's idempotency key: the same key of one agent and session is the same ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,39 +184,8 @@ impl Call {
         tool: impl Into<String>,
         args: Value,
     ) -> Self {
-        Self {
-            key: None,
-            agent: agent.into(),
-            session: session.into(),
-            worker: None,
-            host: None,
-            cwd: None,
-            tool: tool.into(),
-            args,
-            category: None,
-            tier: None,
-            overrides: None,
-            policy: None,
-            policy_key: None,
-            requester: None,
-            agent_mode: None,
-            reason: None,
-            description: None,
-            person_said: None,
-            batch_remaining: None,
-            questions: Vec::new(),
-            options: Vec::new(),
-            expires_in_s: None,
-            waits_s: None,
-            accepts: Vec::new(),
-            meta: None,
-            claims: None,
-            budget: None,
-            appeal: None,
-            rules_only: false,
-            existing: None,
-            owner: None,
-        }
+        let (agent, session, tool) = (agent.into(), session.into(), tool.into());
+        Self { agent, session, tool, args, ..Self::default() }
     }
 
     /// Whether it shows a plan, for a person to let the agent go on with it.

@@ -1,7 +1,7 @@
 //! Whose answers an ask needs. Pure.
 
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
 /// Whose answers an ask needs. It is stored with the ask: a rule that changes later changes no ask
 /// that people have seen.
@@ -26,10 +26,11 @@ pub struct Requirement {
 }
 
 /// Whose votes are one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VoteCount {
     /// Those of a person, with whatever account they vote.
+    #[default]
     People,
     /// Those of an account.
     Accounts,
@@ -49,13 +50,18 @@ pub enum Exclusion {
 }
 
 /// Why somebody's answer does not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ineligible {
     /// They are not in the group.
+    #[error("Only members of {0} may answer this.")]
     NotInGroup(String),
     /// Nobody knows who they are, so they could be counted twice, or be the requester.
+    #[error(
+        "Only people with a name in the config may answer this, because it matters who they are."
+    )]
     Nameless,
     /// It is their own request.
+    #[error("This is your own agent's request, so somebody else has to answer it.")]
     Requester,
 }
 
@@ -120,21 +126,6 @@ impl Requirement {
                 Err(Ineligible::Requester)
             }
             _ => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Ineligible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotInGroup(group) => write!(f, "Only members of {group} may answer this."),
-            Self::Nameless => f.write_str(
-                "Only people with a name in the config may answer this, because it matters who \
-                 they are.",
-            ),
-            Self::Requester => {
-                f.write_str("This is your own agent's request, so somebody else has to answer it.")
-            }
         }
     }
 }

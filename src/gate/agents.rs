@@ -2,18 +2,18 @@
 //! sessions, with the mode that one has of its own.
 
 use super::{
-    Gate, SubmitError, Told,
+    ApproverError, Gate, SubmitError, Told,
     answer::Action,
     approvers::{Stranger, Who},
     ask::{Ask, Body, Owner, Scope},
     call::Call,
-    to_the_end,
+    own, to_the_end,
 };
+use countersign_domain::wire::{TokenLimits, TokenScope};
 use countersign_policy::{Decision, Verdict};
 use countersign_port::line;
 use countersign_store::{
-    AgentLimit, AgentLimits, AgentPause, AgentScope, AgentToken, NewAgentToken, NewAsk, Reads,
-    Store, StoreError,
+    AgentLimit, AgentPause, AgentToken, NewAgentToken, Reads, Store, StoreError,
 };
 use countersign_tokens::{
     clock, ids,
@@ -44,8 +44,6 @@ pub enum TokenOutcome {
     NameTaken,
     /// This daemon does not have what it would be for; the sentence says what.
     Unfit(String),
-    /// Only approvers change tokens.
-    NotAllowed(Stranger),
 }
 
 /// What became of an attempt to resume an agent.
@@ -58,8 +56,6 @@ pub enum AgentResumed {
     NotPaused,
     /// No agent of this name has a token.
     Unknown,
-    /// Only approvers resume agents.
-    NotAllowed(Stranger),
     /// It is still paused, for the reason in this sentence.
     StillPaused(String),
 }
@@ -89,20 +85,17 @@ impl Gate {
     /// Makes a token for an agent with a new name.
     ///
     /// # Errors
-    /// When the store fails.
+    /// [`ApproverError`]
     pub async fn add_agent_token(
         &self,
         name: &str,
         reads: Reads,
         expires_at: Option<i64>,
-        limits: AgentLimits,
-        scope: AgentScope,
+        limits: TokenLimits,
+        scope: TokenScope,
         who: Who,
-    ) -> Result<TokenOutcome, StoreError> {
-        let by = match self.person(who) {
-            Ok(by) => by,
-            Err(stranger) => return Ok(TokenOutcome::NotAllowed(stranger)),
-        };
+    ) -> Result<TokenOutcome, ApproverError> {
+        let by = self.person(who)?;
         if let Err(why) = self.choices().fit(&scope) {
             return Ok(TokenOutcome::Unfit(format!("the token {why}")));
         }
@@ -123,17 +116,14 @@ impl Gate {
     /// Gives an agent another token; the one before is accepted for `overlap` longer.
     ///
     /// # Errors
-    /// When the store fails.
+    /// [`ApproverError`]
     pub async fn rotate_agent_token(
         &self,
         name: &str,
         overlap: Duration,
         who: Who,
-    ) -> Result<TokenOutcome, StoreError> {
-        let by = match self.person(who) {
-            Ok(by) => by,
-            Err(stranger) => return Ok(TokenOutcome::NotAllowed(stranger)),
-        };
+    ) -> Result<TokenOutcome, ApproverError> {
+        let by = self.person(who)?;
         let ((secret, hash), now) = (fresh(), clock::now_ms());
         let lasts = i64::try_from(overlap.as_millis()).unwrap_or(0);
         let until = (lasts > 0).then(|| now.saturating_add(lasts));
@@ -146,26 +136,23 @@ impl Gate {
     /// Revokes an agent's token and cancels what it still asks.
     ///
     /// # Errors
-    /// When the store fails; where the token was revoked, its asks are cancelled in a moment.
+    /// [`ApproverError`]; where the token was revoked, its asks are cancelled in a moment.
     pub async fn revoke_agent_token(
         self: &Arc<Self>,
         name: &str,
         who: Who,
-    ) -> Result<TokenOutcome, StoreError> {
-        let by = match self.person(who) {
-            Ok(by) => by,
-            Err(stranger) => return Ok(TokenOutcome::NotAllowed(stranger)),
-        };
+    ) -> Result<TokenOutcome, ApproverError> {
+        let by = self.person(who)?;
         let (gate, name) = (self.clone(), name.to_owned());
         // A commit that began is finished, though the caller disconnects.
-        to_the_end(async move {
+        let revoked = to_the_end(async move {
             let revoked = gate.store.revoke_agent_token(&name, &by, clock::now_ms()).await?;
             let Some(token) = revoked else { return Ok(TokenOutcome::Unknown) };
             tracing::warn!(agent = %name, by = %by, "an agent's token was revoked");
             gate.cancel_of(&name).await?;
             Ok(TokenOutcome::Done(Box::new(token), None))
-        })
-        .await
+        });
+        Ok(revoked.await?)
     }
 
     /// The call under the name of the token that it brings, and that token.
@@ -293,7 +280,7 @@ impl Gate {
             ..Body::new(resumption, title)
         };
         // It waits until somebody answers.
-        let new = self.own(body, clock::now_ms(), None);
+        let new = own(body, clock::now_ms(), None);
         let _opening = self.opening.read().await;
         let cards = self.choices().cards(new.body.plan.as_ref());
         if self.store.pause_agent(token, why, &new, &cards).await?.is_some() {
@@ -317,16 +304,13 @@ impl Gate {
     /// Resumes an agent that a limit has paused: answers the ask for it, where that is open.
     ///
     /// # Errors
-    /// When the store fails.
+    /// [`ApproverError`]
     pub async fn resume_agent(
         self: &Arc<Self>,
         name: &str,
         who: Who,
-    ) -> Result<AgentResumed, StoreError> {
-        let by = match self.person(who.clone()) {
-            Ok(by) => by,
-            Err(stranger) => return Ok(AgentResumed::NotAllowed(stranger)),
-        };
+    ) -> Result<AgentResumed, ApproverError> {
+        let by = self.person(who.clone())?;
         let store = &self.store;
         let Some(token) = store.agent_token_named(name).await? else {
             return Ok(AgentResumed::Unknown);
@@ -470,7 +454,7 @@ impl Gate {
 
 /// Whether a caller that comes back under a key means this ask.
 // SECURITY: an agent that guesses another's key is never given its ask.
-pub(super) fn is_same(known: &Ask, new: &NewAsk) -> bool {
+pub(super) fn is_same(known: &Ask, new: &Ask) -> bool {
     let owners = known.body.owner.as_ref().zip(new.body.owner.as_ref());
     known.digest == new.digest && owners.is_none_or(|(known, new)| known.is_of_handle(new))
 }
@@ -553,14 +537,19 @@ mod tests {
     use countersign_profiles::Profile;
     use countersign_store::{AgentLimit, Inserted, testkit::engines::on_both};
 
-    async fn added(gate: &Gate, name: &str, scope: AgentScope, who: Who) -> TokenOutcome {
-        let (reads, limits) = (Reads::Own, AgentLimits::default());
-        gate.add_agent_token(name, reads, None, limits, scope, who).await.unwrap()
+    async fn added(
+        gate: &Gate,
+        name: &str,
+        scope: TokenScope,
+        who: Who,
+    ) -> Result<TokenOutcome, ApproverError> {
+        let (reads, limits) = (Reads::Own, TokenLimits::default());
+        gate.add_agent_token(name, reads, None, limits, scope, who).await
     }
 
     /// The owner of calls that bring a token of this name.
     async fn with_token(gate: &Gate, name: &str) -> (AgentToken, Option<Owner>) {
-        match added(gate, name, AgentScope::default(), ana()).await {
+        match added(gate, name, TokenScope::default(), ana()).await.unwrap() {
             TokenOutcome::Done(token, Some(_)) => {
                 let owner = Owner::by_token(&token.id);
                 (*token, Some(owner))
@@ -579,14 +568,17 @@ mod tests {
             let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
             let (_, owner) = with_token(&gate, "bot").await;
             let elsewhere =
-                AgentScope { target: Some("nowhere".to_owned()), ..AgentScope::default() };
+                TokenScope { target: Some("nowhere".to_owned()), ..TokenScope::default() };
             for (name, scope, who, outcome) in [
-                ("bot", AgentScope::default(), ana(), "NameTaken"),
-                ("b-o-t", AgentScope::default(), ana(), "Unfit(\"`b-o-t` looks like `bot`"),
+                ("bot", TokenScope::default(), ana(), "NameTaken"),
+                ("b-o-t", TokenScope::default(), ana(), "Unfit(\"`b-o-t` looks like `bot`"),
                 ("new", elsewhere.clone(), ana(), "Unfit(\"the token "),
-                ("new", AgentScope::default(), who("chat", "3", &[]), "NotAllowed"),
+                ("new", TokenScope::default(), who("chat", "3", &[]), "NotAllowed"),
             ] {
-                let said = format!("{:?}", added(&gate, name, scope, who).await);
+                let said = match added(&gate, name, scope, who).await {
+                    Ok(outcome) => format!("{outcome:?}"),
+                    Err(error) => format!("{error:?}"),
+                };
                 assert!(said.starts_with(outcome), "{name}: {said}");
             }
             let of = |agent: &str| Call { agent: agent.to_owned(), ..command("make a") };
@@ -608,7 +600,7 @@ mod tests {
                 reads: Reads::Own,
                 by: By::Caller,
                 expires_at: None,
-                limits: AgentLimits::default(),
+                limits: TokenLimits::default(),
                 scope: elsewhere,
             };
             store.add_agent_token(scoped, 1).await.unwrap().unwrap();
@@ -627,17 +619,17 @@ mod tests {
             let call = Call { agent: "bot".to_owned(), owner: owner.clone(), ..command("make a") };
             let open = asked(&gate, call.clone()).await;
             let another = asked(&gate, command("make a")).await;
-            let revoked = async |who| gate.revoke_agent_token("bot", who).await.unwrap();
+            let revoked = async |who| gate.revoke_agent_token("bot", who).await;
             let by_stranger = revoked(who("chat", "3", &[])).await;
-            assert!(matches!(by_stranger, TokenOutcome::NotAllowed(_)), "{by_stranger:?}");
+            assert!(matches!(by_stranger, Err(ApproverError::NotAllowed(_))), "{by_stranger:?}");
             let by_ana = revoked(ana()).await;
-            assert!(matches!(by_ana, TokenOutcome::Done(_, None)), "{by_ana:?}");
+            assert!(matches!(by_ana, Ok(TokenOutcome::Done(_, None))), "{by_ana:?}");
             let state = async |ask: &Ask| store.ask(&ask.id).await.unwrap().unwrap().state.name();
             assert_eq!([state(&open).await, state(&another).await], ["cancelled", "open"]);
             let why = refused(&gate, call).await;
             assert!(why.starts_with("this agent is refused: "), "{why}");
-            let missed = gate.own(Body { owner, ..open.body }, 1, None);
-            let stored = store.insert_ask(&missed, &[]).await.unwrap();
+            let missed = own(Body { owner, ..open.body }, 1, None);
+            let stored = store.insert_ask(&missed, &[], None).await.unwrap();
             let Inserted::New(missed) = stored else { panic!("{stored:?}") };
             assert_eq!(gate.checked(missed).await.unwrap().state.name(), "cancelled");
         })
@@ -655,12 +647,14 @@ mod tests {
                 Call { key, agent, owner, ..command(text) }
             };
             let had = asked(&gate, of("make a")).await;
-            let resumed = async |who| match gate.resume_agent("bot", who).await.unwrap() {
-                AgentResumed::Done(token) => {
+            let resumed = async |who| match gate.resume_agent("bot", who).await {
+                Ok(AgentResumed::Done(token)) => {
                     assert_eq!(token.pause, None);
                     "resumed".to_owned()
                 }
-                other => format!("{other:?}").split('(').next().unwrap().to_owned(),
+                Err(ApproverError::NotAllowed(_)) => "NotAllowed".to_owned(),
+                Err(error) => panic!("{error}"),
+                Ok(other) => format!("{other:?}").split('(').next().unwrap().to_owned(),
             };
             assert_eq!(resumed(ana()).await, "NotPaused");
             for answered_no in [false, true] {

@@ -348,8 +348,7 @@ impl Gate {
             }
         }
         let next = self.store.next_undo_over().await?;
-        let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(1));
-        let left = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+        let left = next.map(|at| clock::until(at).max(Duration::from_millis(1)));
         Ok(left.unwrap_or(LOOK).min(LOOK))
     }
 

@@ -7,11 +7,23 @@ use super::{
     routes::Routes,
     rules::ReviewRule,
 };
+use countersign_domain::wire::TokenScope;
 use countersign_port::line;
 use countersign_profiles::System;
-use countersign_store::{AgentScope, NewCard};
+use countersign_store::{NewCard, StoreError};
 use countersign_tokens::ids;
 use std::sync::{Arc, PoisonError};
+
+/// Why what only approvers do was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ApproverError {
+    /// Only approvers may.
+    #[error(transparent)]
+    NotAllowed(#[from] Stranger),
+    /// Ours.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// What the operator has chosen.
 #[derive(Debug)]
@@ -36,7 +48,7 @@ impl Choices {
     /// # Errors
     /// What is missing, as the end of a sentence about the token.
     // FAIL-CLOSED: a token for what is not there asks nobody.
-    pub(super) fn fit(&self, scope: &AgentScope) -> Result<(), String> {
+    pub(super) fn fit(&self, scope: &TokenScope) -> Result<(), String> {
         let profile = self.policy.profile().name();
         if let Some(wanted) = scope.profile.as_deref().filter(|wanted| *wanted != profile) {
             return Err(format!(

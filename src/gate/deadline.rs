@@ -221,9 +221,7 @@ impl Gate {
     }
 
     async fn until_next_deadline(&self) -> Option<Duration> {
-        let next = self.store.next_deadline().await.ok().flatten();
-        let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(0));
-        left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis)
+        self.store.next_deadline().await.ok().flatten().map(clock::until)
     }
 }
 

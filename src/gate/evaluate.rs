@@ -18,13 +18,13 @@ use super::{
     routes::{Moment, Routes},
     rules::{AnswerRule, SeenCall, requirements, unexplained},
 };
-use countersign_domain::GrantScope;
+use countersign_domain::{GrantScope, wire::TokenScope};
 use countersign_policy::{
     self as policy, BriefDecision, Call as Facts, DEFAULT_RULES, Layers, Matcher, Mode, Rule,
     RuleFit, Rules, Verdict, tools::CATEGORY, tools::canonical,
 };
 use countersign_profiles::{CallEnd, EvaluationContext, rules_of};
-use countersign_store::{AgentScope, Grant, SessionContext, StoreError};
+use countersign_store::{Grant, SessionContext, StoreError};
 use countersign_tokens::clock;
 use serde_json::Value;
 use std::{num::NonZero, sync::Arc, thread::available_parallelism};
@@ -444,7 +444,7 @@ impl Gate {
         &self,
         handling: Handling,
         decision: &policy::Decision,
-        scope: &AgentScope,
+        scope: &TokenScope,
     ) -> Result<Handling, SubmitError> {
         let Some(name) = &scope.target else { return Ok(handling) };
         let (choices, now_ms) = (self.choices(), clock::now_ms());

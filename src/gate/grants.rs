@@ -3,7 +3,7 @@
 //! rule is written there too, and taken out again.
 
 use super::{
-    Gate, Policy, SubmitError, Workers,
+    ApproverError, Gate, Policy, SubmitError, Workers,
     approvers::{Approver, Stranger, Who, person},
     ask::{Answer, Ask, By, Decision, Scope},
     budgets,
@@ -69,8 +69,6 @@ pub enum Revoked {
     FileKeepsIt(Box<Grant>, String),
     /// There is no such grant in force.
     Unknown,
-    /// Only approvers revoke.
-    NotAllowed(Stranger),
 }
 
 /// What became of a rule that somebody wanted to save.
@@ -168,13 +166,9 @@ impl Gate {
     /// Revokes a grant; it stops covering calls at once.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
-        let approver = match self.admit(who) {
-            Ok(approver) => approver,
-            Err(stranger) => return Ok(Revoked::NotAllowed(stranger)),
-        };
-        let by = Some(person(&approver));
+    /// [`ApproverError`]
+    pub async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, ApproverError> {
+        let by = Some(self.person(who)?);
         let Some(grant) = self.store.revoke_grant(id, by, clock::now_ms()).await? else {
             return Ok(Revoked::Unknown);
         };

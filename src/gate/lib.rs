@@ -40,14 +40,14 @@ pub use agents::{
 };
 pub use answering::{Reply, RoleSource, Told, fault_sentence, lasting};
 pub use budgets::Take;
-pub use choices::{Audience, Choices, GateSettings, OnTimeout};
+pub use choices::{ApproverError, Audience, Choices, GateSettings, OnTimeout};
 pub use countersign_domain::{self as ask, attached, call, question};
 pub use countersign_profiles::Profile;
 pub use evaluate::{Explained, RuleTrial, TrialError, TriedCall};
 pub use executions::{ExecutionNoted, token as execution_token};
 pub use grants::{Revoked, RuleSaved};
 pub use load::{Limits, TooMuch};
-pub use pairing::{ByPasskey, CodeOutcome, NoSignIn, PairingState, PasskeyRemoval};
+pub use pairing::{ByPasskey, CodeOutcome, NoSignIn};
 pub use parked::{ParkedRunOutcome, RunResumption, TakenAnswer};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::{Policy, RulesFile, Workers};
@@ -58,7 +58,7 @@ pub use waiting::AttachedCaller;
 use answering::RecentDenials;
 use ask::{Ask, Body, State};
 use countersign_people::{answer, answerers, approvers, quorum, routes, rules};
-use countersign_store::{Closed, NewAsk, Store, StoreError};
+use countersign_store::{Closed, Store, StoreError};
 use countersign_tokens::{clock, ids};
 use deadline::MonotonicWaits;
 use evaluate::Large;
@@ -126,6 +126,7 @@ impl Gate {
     #[must_use]
     pub fn new(store: Store, choices: Choices) -> Arc<Self> {
         let (home, daemon) = (choices.settings.home.clone(), choices.settings.daemon.clone());
+        let store = store.named(&daemon);
         Arc::new(Self {
             in_force: RwLock::new(Arc::new(choices)),
             opening: tokio::sync::RwLock::default(),
@@ -221,21 +222,6 @@ impl Gate {
         .await
     }
 
-    /// An ask of countersign's own: no agent waits for it.
-    fn own(&self, body: Body, created_at: i64, deadline_at: Option<i64>) -> NewAsk {
-        NewAsk {
-            id: ids::ask_id(),
-            digest: body.call.digest(),
-            body,
-            attended: false,
-            daemon: self.daemon.clone(),
-            attached: Default::default(),
-            created_at,
-            deadline_at,
-            limited: None,
-        }
-    }
-
     /// An ask was closed, and that is committed.
     fn closed(&self, ask: &Ask) {
         // A review counts for no agent, and nobody submits it again.
@@ -267,6 +253,12 @@ async fn to_the_end<T: Send + 'static>(
     let done = tokio::spawn(work).await;
     // It ends early only with its runtime.
     done.unwrap_or_else(|error| Err(StoreError::Uncertain(error.to_string())))
+}
+
+/// An ask of countersign's own: no agent waits for it.
+fn own(body: Body, created_at: i64, deadline_at: Option<i64>) -> Ask {
+    let digest = body.call.digest();
+    Ask { deadline_at, ..Ask::opened(ids::ask_id(), digest, body, created_at) }
 }
 
 fn count(changes: &watch::Sender<u64>) {

@@ -3,12 +3,11 @@
 
 use super::{
     Gate,
-    approvers::OIDC,
-    approvers::{Stranger, Who},
+    approvers::{OIDC, Who},
     ask::By,
-    choices::INBOX,
+    choices::{ApproverError, INBOX},
 };
-use countersign_domain::wire::PairingSender;
+use countersign_domain::wire::{PairingProgress, PairingSender, PairingView};
 use countersign_port::Presser;
 use countersign_store::{PasskeyStored, PasskeyUse, StoreError, StoredPasskey};
 use countersign_tokens::{clock, secret::TokenHash};
@@ -31,59 +30,78 @@ const MOST: usize = 200;
 /// How many passkeys a person may have.
 const PASSKEYS: i64 = 20;
 
-/// The pairings of a daemon. They are not stored: a restart ends them.
+/// The latest pairing of each platform. They are not stored: a restart ends them.
+// SECURITY: a pairing grants nothing. It says who sent its code, and a person with the approver's
+// token decides what to make of it.
 #[derive(Debug, Default)]
 pub struct PairingCodes {
-    pairings: Mutex<Pairings>,
+    pairings: Mutex<BTreeMap<String, OnePairing>>,
     changes: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+struct OnePairing {
+    id: String,
+    /// Only the hash is kept: nothing that reads this memory learns the code.
+    code: TokenHash,
+    until: i64,
+    by: Option<PairingSender>,
 }
 
 impl PairingCodes {
     /// Begins a pairing on a platform, which ends an earlier one there. Returns until when its code
     /// works (Unix milliseconds).
-    #[must_use]
     pub fn begin(&self, platform: &str, id: &str, code: &str) -> i64 {
-        let until = self.now().begin(platform, id, code, clock::now_ms());
+        let (id, code, until) = (id.to_owned(), TokenHash::of(code), clock::now_ms() + PAIRING_MS);
+        self.pairings().insert(platform.to_owned(), OnePairing { id, code, until, by: None });
         // Those who wait for the previous one learn that it has ended.
         self.changes.send_replace(());
         until
     }
 
     /// Takes a pairing code that somebody sent on a platform. It grants nothing.
+    // INVARIANT: a code is bound to the first who sends it, and to nobody after that. The same
+    // person is told the same again, because a platform may deliver a message twice.
     #[must_use]
     pub fn take_code(&self, platform: &str, code: &str, by: PairingSender) -> CodeOutcome {
-        let outcome = self.now().take_code(platform, code, by, clock::now_ms());
-        self.changes.send_replace(());
-        outcome
-    }
-
-    /// The state of a pairing, once somebody has sent its code or this time has passed; `None`
-    /// where a later one has replaced it.
-    pub async fn wait(&self, id: &str, longest: Duration) -> Option<PairingState> {
-        let mut changes = self.changes.subscribe();
-        let look = || self.now().state(id, clock::now_ms());
-        let changed = async {
-            while matches!(look(), Some(PairingState::Waiting)) && changes.changed().await.is_ok() {
+        let mut pairings = self.pairings();
+        let found = pairings.get_mut(platform).filter(|it| it.code.matches(code));
+        let Some(pairing) = found else { return CodeOutcome::Refused };
+        match &pairing.by {
+            Some(first) if first.id == by.id => CodeOutcome::Bound,
+            None if clock::now_ms() < pairing.until => {
+                pairing.by = Some(by);
+                self.changes.send_replace(());
+                CodeOutcome::Bound
             }
-        };
-        let _ = tokio::time::timeout(longest, changed).await;
-        look()
+            Some(_) | None => CodeOutcome::Refused,
+        }
     }
 
-    fn now(&self) -> MutexGuard<'_, Pairings> {
+    /// What is known of a pairing, once somebody has sent its code or this time has passed; `None`
+    /// where a later one has replaced it.
+    pub async fn wait(&self, id: &str, longest: Duration) -> Option<PairingView> {
+        let mut changes = self.changes.subscribe();
+        let waits = || self.look(id).is_some_and(|it| it.state == PairingProgress::Waiting);
+        let changed = async { while waits() && changes.changed().await.is_ok() {} };
+        let _ = tokio::time::timeout(longest, changed).await;
+        self.look(id)
+    }
+
+    fn look(&self, id: &str) -> Option<PairingView> {
+        let pairings = self.pairings();
+        let pairing = pairings.values().find(|pairing| pairing.id == id)?;
+        let state = match &pairing.by {
+            Some(_) => PairingProgress::Knocked,
+            None if clock::now_ms() >= pairing.until => PairingProgress::Expired,
+            None => PairingProgress::Waiting,
+        };
+        Some(PairingView { state, by: pairing.by.clone() })
+    }
+
+    fn pairings(&self) -> MutexGuard<'_, BTreeMap<String, OnePairing>> {
         self.pairings.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What is known of a pairing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PairingState {
-    /// Nobody has sent its code yet.
-    Waiting,
-    /// Somebody has.
-    Claimed(PairingSender),
-    /// Nobody did in time.
-    Expired,
 }
 
 /// Whether somebody is the one who sent a pairing's code.
@@ -99,18 +117,6 @@ pub enum CodeOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoSignIn(pub &'static str);
-
-/// What became of removing a passkey.
-#[derive(Debug)]
-#[must_use]
-pub enum PasskeyRemoval {
-    /// It is removed, and who is signed in with it is signed out.
-    Done(Box<StoredPasskey>),
-    /// There is no such passkey.
-    Unknown,
-    /// Only approvers remove passkeys.
-    NotAllowed(Stranger),
-}
 
 /// What became of signing in with a passkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -280,17 +286,16 @@ impl Gate {
         Ok(self.remove_passkey_by(id, &by(presser.clone())).await?.is_some())
     }
 
-    /// Removes anybody's passkey.
+    /// Removes anybody's passkey, and signs out who is signed in with it; `None` where there is none.
     ///
     /// # Errors
-    /// When the store fails; then it is not removed.
-    pub async fn remove_passkey(&self, id: &str, who: Who) -> Result<PasskeyRemoval, StoreError> {
-        let by = match self.person(who) {
-            Ok(by) => by,
-            Err(stranger) => return Ok(PasskeyRemoval::NotAllowed(stranger)),
-        };
-        let removed = self.remove_passkey_by(id, &by).await?;
-        Ok(removed.map_or(PasskeyRemoval::Unknown, |it| PasskeyRemoval::Done(Box::new(it))))
+    /// [`ApproverError`]; then it is not removed.
+    pub async fn remove_passkey(
+        &self,
+        id: &str,
+        who: Who,
+    ) -> Result<Option<StoredPasskey>, ApproverError> {
+        Ok(self.remove_passkey_by(id, &self.person(who)?).await?)
     }
 
     /// Tells when one was removed here.
@@ -317,64 +322,6 @@ impl Gate {
     // nothing once either is another's.
     fn lets_in(&self, passkey: &StoredPasskey) -> Option<Presser> {
         self.person_in_inbox(&passkey.person).filter(|presser| presser.name == passkey.owner)
-    }
-}
-
-/// The latest pairing of each platform.
-// SECURITY: a pairing grants nothing. It says who sent its code, and a person with the approver's
-// token decides what to make of it.
-#[derive(Debug, Default)]
-struct Pairings(BTreeMap<String, OnePairing>);
-
-#[derive(Debug)]
-struct OnePairing {
-    id: String,
-    /// Only the hash is kept: nothing that reads this memory learns the code.
-    code: TokenHash,
-    until: i64,
-    by: Option<PairingSender>,
-}
-
-impl Pairings {
-    /// Begins a pairing, which ends an earlier one on the same platform. Returns until when its
-    /// code works.
-    fn begin(&mut self, platform: &str, id: &str, code: &str, now_ms: i64) -> i64 {
-        let (id, code, until) = (id.to_owned(), TokenHash::of(code), now_ms + PAIRING_MS);
-        self.0.insert(platform.to_owned(), OnePairing { id, code, until, by: None });
-        until
-    }
-
-    /// Takes a code that somebody sent on a platform.
-    // INVARIANT: a code is bound to the first who sends it, and to nobody after that. The same
-    // person is told the same again, because a platform may deliver a message twice.
-    fn take_code(
-        &mut self,
-        platform: &str,
-        code: &str,
-        by: PairingSender,
-        now_ms: i64,
-    ) -> CodeOutcome {
-        let found = self.0.get_mut(platform).filter(|it| it.code.matches(code));
-        let Some(pairing) = found else { return CodeOutcome::Refused };
-        match &pairing.by {
-            Some(first) if first.id == by.id => CodeOutcome::Bound,
-            Some(_) => CodeOutcome::Refused,
-            None if now_ms >= pairing.until => CodeOutcome::Refused,
-            None => {
-                pairing.by = Some(by);
-                CodeOutcome::Bound
-            }
-        }
-    }
-
-    /// What is known of the pairing with this id; `None` where a later one has replaced it.
-    fn state(&self, id: &str, now_ms: i64) -> Option<PairingState> {
-        let pairing = self.0.values().find(|pairing| pairing.id == id)?;
-        Some(match &pairing.by {
-            Some(by) => PairingState::Claimed(by.clone()),
-            None if now_ms >= pairing.until => PairingState::Expired,
-            None => PairingState::Waiting,
-        })
     }
 }
 
@@ -443,26 +390,32 @@ mod tests {
         PairingSender { id, name, target, place }
     }
 
+    fn claimed(by: PairingSender) -> Option<PairingView> {
+        Some(PairingView { state: PairingProgress::Knocked, by: Some(by) })
+    }
+
+    fn unclaimed(state: PairingProgress) -> Option<PairingView> {
+        Some(PairingView { state, by: None })
+    }
+
     #[tokio::test(start_paused = true)]
     async fn who_waits_learns_of_the_code_at_once_and_of_nothing_after_their_time() {
         countersign_tokens::clock::follow_tokio();
         let codes = PairingCodes::default();
         let _ = codes.begin("chat", "p1", "pair-a");
         let minute = Duration::from_secs(60);
-        assert_eq!(codes.wait("p1", minute).await, Some(PairingState::Waiting));
+        assert_eq!(codes.wait("p1", minute).await, unclaimed(PairingProgress::Waiting));
         let sent = async { codes.take_code("chat", "pair-a", ana()) };
         let (state, outcome) = tokio::join!(codes.wait("p1", minute), sent);
-        assert_eq!((state, outcome), (Some(PairingState::Claimed(ana())), CodeOutcome::Bound));
+        assert_eq!((state, outcome), (claimed(ana()), CodeOutcome::Bound));
         assert_eq!(codes.wait("p2", minute).await, None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_code_that_nobody_sent_in_ten_minutes_has_expired() {
-        countersign_tokens::clock::follow_tokio();
-        let codes = PairingCodes::default();
-        let _ = codes.begin("chat", "p1", "pair-a");
-        tokio::time::advance(Duration::from_millis(PAIRING_MS.unsigned_abs())).await;
-        assert_eq!(codes.wait("p1", Duration::ZERO).await, Some(PairingState::Expired));
+        let codes = begun();
+        after(PAIRING_MS).await;
+        assert_eq!(codes.wait("p1", Duration::ZERO).await, unclaimed(PairingProgress::Expired));
         assert_eq!(codes.take_code("chat", "pair-a", ana()), CodeOutcome::Refused);
     }
 
@@ -471,39 +424,49 @@ mod tests {
         PairingSender { id, name, target, place }
     }
 
-    fn begun() -> Pairings {
-        let mut pairings = Pairings::default();
-        assert_eq!(pairings.begin("chat", "p1", "pair-a", 1_000), 1_000 + PAIRING_MS);
-        pairings
+    fn begun() -> PairingCodes {
+        countersign_tokens::clock::follow_tokio();
+        let codes = PairingCodes::default();
+        assert_eq!(codes.begin("chat", "p1", "pair-a"), clock::now_ms() + PAIRING_MS);
+        codes
     }
 
-    #[test]
-    fn a_code_is_bound_to_the_first_who_sends_it_and_to_nobody_after_that() {
-        let mut pairings = begun();
-        assert_eq!(pairings.state("p1", 2_000), Some(PairingState::Waiting));
-        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), 2_000), CodeOutcome::Bound);
-        assert_eq!(pairings.take_code("chat", "pair-a", by("2"), 2_001), CodeOutcome::Refused);
-        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), 2_002), CodeOutcome::Bound);
-        assert_eq!(pairings.state("p1", PAIRING_MS * 9), Some(PairingState::Claimed(by("1"))));
+    async fn after(ms: i64) {
+        tokio::time::advance(Duration::from_millis(ms.unsigned_abs())).await;
     }
 
-    #[test]
-    fn a_code_that_is_wrong_expired_replaced_or_of_another_platform_binds_nobody() {
-        let mut pairings = begun();
-        let end = 1_000 + PAIRING_MS;
-        assert_eq!(pairings.take_code("chat", "pair-b", by("1"), 2_000), CodeOutcome::Refused);
-        assert_eq!(pairings.take_code("chat", "", by("1"), 2_000), CodeOutcome::Refused);
-        assert_eq!(pairings.take_code("talk", "pair-a", by("1"), 2_000), CodeOutcome::Refused);
-        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), end), CodeOutcome::Refused);
-        assert_eq!(pairings.state("p1", end), Some(PairingState::Expired));
-        pairings.begin("chat", "p2", "pair-c", end);
-        assert_eq!(pairings.take_code("chat", "pair-a", by("1"), end), CodeOutcome::Refused);
-        assert_eq!(pairings.state("p1", end), None);
-        assert_eq!(pairings.take_code("chat", "pair-c", by("1"), end), CodeOutcome::Bound);
+    #[tokio::test(start_paused = true)]
+    async fn a_code_is_bound_to_the_first_who_sends_it_and_to_nobody_after_that() {
+        let codes = begun();
+        after(1_000).await;
+        assert_eq!(codes.look("p1"), unclaimed(PairingProgress::Waiting));
+        assert_eq!(codes.take_code("chat", "pair-a", by("1")), CodeOutcome::Bound);
+        after(1).await;
+        assert_eq!(codes.take_code("chat", "pair-a", by("2")), CodeOutcome::Refused);
+        after(1).await;
+        assert_eq!(codes.take_code("chat", "pair-a", by("1")), CodeOutcome::Bound);
+        after(PAIRING_MS * 9).await;
+        assert_eq!(codes.look("p1"), claimed(by("1")));
     }
 
-    #[test]
-    fn no_code_is_kept() {
+    #[tokio::test(start_paused = true)]
+    async fn a_code_that_is_wrong_expired_replaced_or_of_another_platform_binds_nobody() {
+        let codes = begun();
+        after(1_000).await;
+        assert_eq!(codes.take_code("chat", "pair-b", by("1")), CodeOutcome::Refused);
+        assert_eq!(codes.take_code("chat", "", by("1")), CodeOutcome::Refused);
+        assert_eq!(codes.take_code("talk", "pair-a", by("1")), CodeOutcome::Refused);
+        after(PAIRING_MS - 1_000).await;
+        assert_eq!(codes.take_code("chat", "pair-a", by("1")), CodeOutcome::Refused);
+        assert_eq!(codes.look("p1"), unclaimed(PairingProgress::Expired));
+        codes.begin("chat", "p2", "pair-c");
+        assert_eq!(codes.take_code("chat", "pair-a", by("1")), CodeOutcome::Refused);
+        assert_eq!(codes.look("p1"), None);
+        assert_eq!(codes.take_code("chat", "pair-c", by("1")), CodeOutcome::Bound);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_code_is_kept() {
         assert!(!format!("{:?}", begun()).contains("pair-a"));
     }
 

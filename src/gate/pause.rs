@@ -2,8 +2,8 @@
 //! to allow: after a pause that held it, or after a grant.
 
 use super::{
-    Gate, SubmitError,
-    approvers::{Stranger, Who},
+    ApproverError, Gate, SubmitError,
+    approvers::Who,
     ask::{
         Answer, Ask, By, Decision, Scope, State,
         deadline::{Pause, PauseMode},
@@ -24,26 +24,21 @@ pub enum PauseOutcome {
     Switched(String),
     /// It was so already.
     Unchanged(String),
-    /// Only approvers switch it.
-    NotAllowed(Stranger),
 }
 
 impl Gate {
     /// Switches the kill switch on, or changes what becomes of calls meanwhile.
     ///
     /// # Errors
-    /// When the store fails; then nothing is changed.
+    /// [`ApproverError`]; then nothing is changed.
     pub async fn pause(
         self: &Arc<Self>,
         mode: PauseMode,
         who: Who,
-    ) -> Result<PauseOutcome, StoreError> {
-        let by = match self.person(who) {
-            Ok(by) => by,
-            Err(stranger) => return Ok(PauseOutcome::NotAllowed(stranger)),
-        };
+    ) -> Result<PauseOutcome, ApproverError> {
+        let by = self.person(who)?;
         let (gate, new) = (self.clone(), Pause { mode, by, since: clock::now_ms() });
-        to_the_end(async move {
+        let switched = to_the_end(async move {
             let before = gate.store.set_pause(&new).await?;
             gate.changed();
             tracing::warn!(mode = mode.name(), by = %new.by, "everything is paused");
@@ -61,21 +56,18 @@ impl Gate {
                     }
                 }),
             })
-        })
-        .await
+        });
+        Ok(switched.await?)
     }
 
     /// Switches it off.
     ///
     /// # Errors
-    /// When the store fails; where that is not certain the pause may be over.
-    pub async fn resume(self: &Arc<Self>, who: Who) -> Result<PauseOutcome, StoreError> {
-        let by = match self.person(who) {
-            Ok(by) => by,
-            Err(stranger) => return Ok(PauseOutcome::NotAllowed(stranger)),
-        };
+    /// [`ApproverError`]; where the store is not certain the pause may be over.
+    pub async fn resume(self: &Arc<Self>, who: Who) -> Result<PauseOutcome, ApproverError> {
+        let by = self.person(who)?;
         let gate = self.clone();
-        to_the_end(async move {
+        let switched = to_the_end(async move {
             let Some(ended) = gate.store.end_pause(&by, clock::now_ms()).await? else {
                 return Ok(PauseOutcome::Unchanged("Nothing is paused.".to_owned()));
             };
@@ -86,8 +78,8 @@ impl Gate {
             gate.release().await?;
             let time = clock::span(clock::now_ms().saturating_sub(ended.since));
             Ok(PauseOutcome::Switched(format!("Resumed after {time}: calls are accepted again.")))
-        })
-        .await
+        });
+        Ok(switched.await?)
     }
 
     /// Approves what was held though a rule or grant allows it, where one still does.

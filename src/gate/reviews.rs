@@ -13,15 +13,16 @@ use super::{
     call::Call,
     evaluate::{Handling, HasVerdict, bytes},
     grants::is_of,
+    own,
     rules::SeenCall,
     rules::{AllowedBy, ReviewRate, is_sampled, most_often, rate},
     to_the_end,
 };
-use countersign_domain::GrantScope;
+use countersign_domain::{GrantScope, wire::TokenScope};
 use countersign_policy::{
     self as policy, Decision, Matcher, Rule, RuleFit, Verdict, effects, tools::may_be_granted,
 };
-use countersign_store::{AgentScope, Grant, OpenReviews, StoreError};
+use countersign_store::{Grant, OpenReviews, StoreError};
 use countersign_tokens::{clock, ids};
 use std::{
     collections::VecDeque,
@@ -50,7 +51,7 @@ impl Gate {
         call: &Call,
         decided: &Decision,
         digest: &str,
-        scope: Option<AgentScope>,
+        scope: Option<TokenScope>,
     ) {
         let Some(one_in) = most_often(&self.choices().reviews) else { return };
         let random = rand::random();
@@ -147,7 +148,7 @@ impl Gate {
         rate: ReviewRate,
     ) -> Result<(), StoreError> {
         let now = clock::now_ms();
-        let new = self.own(body, now, Some(now.saturating_add(rate.timeout_ms)));
+        let new = own(body, now, Some(now.saturating_add(rate.timeout_ms)));
         let _opening = self.opening.read().await;
         let cards = self.choices().cards(new.body.plan.as_ref());
         let store = self.store.clone();
@@ -206,7 +207,7 @@ struct RanCall {
     at: i64,
     random: u32,
     /// Where the token of its agent has its asks shown.
-    scope: Option<AgentScope>,
+    scope: Option<TokenScope>,
     is_large: bool,
 }
 

@@ -87,10 +87,7 @@ impl Gate {
     }
 
     async fn until_next_step(&self) -> Duration {
-        let next = self.store.next_step_at().await.ok().flatten();
-        let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(0));
-        let left = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
-        match left {
+        match self.store.next_step_at().await.ok().flatten().map(clock::until) {
             // Due, and not taken: its row cannot be read, or its deadline has passed.
             Some(Duration::ZERO) => AGAIN,
             left => left.unwrap_or(ROUND).min(ROUND),

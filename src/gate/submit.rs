@@ -16,10 +16,11 @@ use super::{
     grants, load,
     pause::sentence,
 };
+use countersign_domain::wire::TokenLimits;
 use countersign_policy::{Decision, Verdict, effects};
 use countersign_port::line;
 use countersign_profiles::{OnDeny, OnDisconnect, PromptChoice};
-use countersign_store::{AgentToken, Inserted, NewAsk, NewEvent, Store, StoreError};
+use countersign_store::{AgentToken, Inserted, NewEvent, Store, StoreError};
 use countersign_tokens::{clock, ids};
 use serde_json::{Value, json};
 use std::{
@@ -190,7 +191,6 @@ impl Gate {
         }
         let category = call.category.as_deref().unwrap_or("exec");
         Body {
-            why: ruling.reason,
             rule: ruling.rule,
             always: ruling.always,
             always_from: ruling.always_from,
@@ -198,7 +198,6 @@ impl Gate {
             prefix: ruling.prefix.iter().map(|text| grants::of_prefix(category, text)).collect(),
             effects: ruling.effects.iter().map(ToString::to_string).collect(),
             critical: ruling.critical,
-            held: false,
             rules_problem,
             cautions: self.choices().cautions(),
             choices,
@@ -208,13 +207,7 @@ impl Gate {
             silence: if is_ahead { Silence::Deny } else { self.silence(&call, ruling.critical) },
             late_yes_s: self.choices().settings.late_yes_s,
             prompt: ruling.prompt,
-            requirements: Vec::new(),
-            plan: None,
-            steps: Vec::new(),
-            owner: call.owner.clone(),
-            resumes: None,
-            review: None,
-            call,
+            ..Body::new(call, ruling.reason)
         }
     }
 
@@ -515,7 +508,9 @@ impl<'g> Submission<'g> {
         let cards = choices.cards(new.body.plan.as_ref());
         let (call, bytes) = (&new.body.call, load::size(&new.body));
         let room = gate.load.make_room(&gate.store, &choices.settings.limits, call, bytes).await?;
-        match gate.store.insert_ask(&new, &cards).await? {
+        let limited = token.as_ref().filter(|it| it.limits != TokenLimits::default());
+        let limited = limited.map(|it| it.id.as_str());
+        match gate.store.insert_ask(&new, &cards, limited).await? {
             Inserted::New(ask) => {
                 room.fill();
                 gate.count_wait(&ask, since);
@@ -542,24 +537,17 @@ impl<'g> Submission<'g> {
         }
     }
 
-    fn new_ask(self, ruling: Ruling, handling: Handling) -> NewAsk {
-        let Self { gate, id, call, attended, digest, token } = self;
+    fn new_ask(self, ruling: Ruling, handling: Handling) -> Ask {
+        let Self { gate, id, call, attended, digest, token: _ } = self;
         let Ruling { decision, problem, held, .. } = ruling;
         let now = clock::now_ms();
         let attended =
             attended && gate.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
         let here = attended.then_some(gate.daemon());
-        NewAsk {
-            id: id.to_owned(),
-            deadline_at: gate.deadline(&call, now),
-            attended,
-            body: handling.on(Body { held, ..gate.body(call, decision, problem) }),
-            digest,
-            daemon: gate.daemon.clone(),
-            attached: here.into_iter().collect(),
-            created_at: now,
-            limited: token.filter(|it| it.limits.any()).map(|it| it.id),
-        }
+        let deadline_at = gate.deadline(&call, now);
+        let body = handling.on(Body { held, ..gate.body(call, decision, problem) });
+        let attached = here.into_iter().collect();
+        Ask { attended, attached, deadline_at, ..Ask::opened(id, digest, body, now) }
     }
 }
 

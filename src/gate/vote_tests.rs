@@ -6,12 +6,12 @@ mod events;
 mod reference;
 
 use crate::{Audience, Choices, Gate, Policy, SubmitOutcome, Told, testkit};
-use countersign_domain::{Ask, Decision, Scope, State};
+use countersign_domain::{Ask, Decision, Scope, State, requirement::VoteCount};
 use countersign_people::{
     answer::Action,
     approvers::{Approvers, NamedPerson, People, RoleGroup, Who},
     routes::{RouteEscalation, RouteTarget, Routes, TargetRoute},
-    rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
+    rules::{AnswerRule, AskConditions, Excluded},
 };
 use countersign_policy::Guardrail;
 use countersign_profiles::Profile;
@@ -66,7 +66,7 @@ fn choices(setup: &VoteSetup, rules: &[VoteRule]) -> Choices {
         group: rule.group.then(|| "ops".to_owned()),
         approvals: rule.approvals as u32,
         deny: rule.deny as u32,
-        count: if rule.accounts { VoteUnit::Account } else { VoteUnit::Person },
+        count: if rule.accounts { VoteCount::Accounts } else { VoteCount::People },
         exclude: rule.four_eyes.then_some(Excluded::Requester),
         needs_reason: false,
     });

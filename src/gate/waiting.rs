@@ -151,8 +151,7 @@ impl Gate {
             // A waiter holds no body: there may be as many as there are connections.
             let deadline_at = ask.deadline_at;
             drop(ask);
-            let left = deadline_at.map(|at| at.saturating_sub(clock::now_ms()).max(0));
-            let deadline = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+            let deadline = deadline_at.map(clock::until);
             tokio::select! {
                 news = woken => if let Ok(Wakeup::Closed(ask)) = news {
                     return Ok(Some(*ask));

@@ -27,21 +27,11 @@ pub struct AnswerRule {
     /// How many denials deny.
     pub deny: u32,
     /// Whose votes are one.
-    pub count: VoteUnit,
+    pub count: VoteCount,
     /// Who may not answer though they could.
     pub exclude: Option<Excluded>,
     /// Whether a call has to say why it is made before anybody is asked.
     pub needs_reason: bool,
-}
-
-/// Whose votes are one, as a rule says it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum VoteUnit {
-    /// Those of a person.
-    #[default]
-    Person,
-    /// Those of an account.
-    Account,
 }
 
 /// Who a rule keeps from answering.
@@ -72,16 +62,7 @@ pub struct AskConditions {
     /// Names of effects.
     pub effect: Vec<String>,
     /// Whether the call is critical.
-    pub critical: Option<Criticality>,
-}
-
-/// Whether a call is critical.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Criticality {
-    /// It is.
-    Critical,
-    /// It is not.
-    Ordinary,
+    pub critical: Option<bool>,
 }
 
 /// A call as rules see it.
@@ -182,10 +163,7 @@ impl AnswerRule {
             also: Vec::new(),
             approvals: self.approvals.clamp(1, at_most),
             deny: self.deny.clamp(1, at_most),
-            count: match self.count {
-                VoteUnit::Person => VoteCount::People,
-                VoteUnit::Account => VoteCount::Accounts,
-            },
+            count: self.count,
             exclude,
         }
     }
@@ -194,8 +172,7 @@ impl AnswerRule {
 impl AskConditions {
     pub(crate) fn fit(&self, seen: SeenCall<'_>) -> RuleFit {
         let SeenCall { call, facts, critical } = seen;
-        let critical =
-            self.critical.is_none_or(|wanted| critical == (wanted == Criticality::Critical));
+        let critical = self.critical.is_none_or(|wanted| critical == wanted);
         let all = [
             RuleFit::from(critical),
             name(&self.agent, Some(&call.agent)),
@@ -370,10 +347,9 @@ mod tests {
         assert_eq!(of(AskConditions { tool: list(&["Write"]), ..when() }), 0);
         assert_eq!(of(AskConditions { effect: list(&["publishes"]), ..when() }), 1);
         assert_eq!(of(AskConditions { effect: list(&["deletes"]), ..when() }), 0);
-        assert_eq!(of(AskConditions { critical: Some(Criticality::Critical), ..when() }), 0);
-        assert_eq!(of(AskConditions { critical: Some(Criticality::Ordinary), ..when() }), 1);
-        let critical =
-            [rule("r", AskConditions { critical: Some(Criticality::Critical), ..when() })];
+        assert_eq!(of(AskConditions { critical: Some(true), ..when() }), 0);
+        assert_eq!(of(AskConditions { critical: Some(false), ..when() }), 1);
+        let critical = [rule("r", AskConditions { critical: Some(true), ..when() })];
         assert_eq!(of_command(&critical, "git push --force origin main"), ["r"]);
         let hosts = [rule("r", AskConditions { host: no, ..when() })];
         let call = Call::new("a", "s", "Bash", json!({"command": "ls"}));

@@ -5,11 +5,15 @@
 //! daemons let one more through each, and a restart forgets nothing.
 
 use super::{
-    Grant, Inserted, NewAsk, NewCard, Store, StoreError, asks,
+    Grant, Inserted, NewCard, Store, StoreError, asks,
     engine::{Tx, from_json, to_json},
     grants, log, threads,
 };
-use countersign_domain::{Ask, By, GrantScope, call::Call};
+use countersign_domain::{
+    Ask, By, GrantScope,
+    call::Call,
+    wire::{TokenLimits, TokenScope},
+};
 use countersign_tokens::secret::TokenHash;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
@@ -22,15 +26,6 @@ pub enum Reads {
     Own,
     /// Those of every agent.
     All,
-}
-
-/// What a token is for; everything where nothing is named.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AgentScope {
-    /// The profile that has to decide on its agent's calls.
-    pub profile: Option<String>,
-    /// The only target or route that shows its asks.
-    pub target: Option<String>,
 }
 
 /// The token of an agent.
@@ -57,9 +52,9 @@ pub struct AgentToken {
     /// When it was revoked; Unix milliseconds.
     pub revoked_at: Option<i64>,
     /// How much its agent may ask.
-    pub limits: AgentLimits,
+    pub limits: TokenLimits,
     /// What it is for.
-    pub scope: AgentScope,
+    pub scope: TokenScope,
     /// Since when a limit has paused its agent, and why.
     pub pause: Option<AgentPause>,
 }
@@ -80,34 +75,27 @@ pub struct NewAgentToken {
     /// When it ends by itself; Unix milliseconds.
     pub expires_at: Option<i64>,
     /// How much its agent may ask.
-    pub limits: AgentLimits,
+    pub limits: TokenLimits,
     /// What it is for.
-    pub scope: AgentScope,
+    pub scope: TokenScope,
 }
 
 const MINUTE_MS: i64 = 60_000;
 
-/// How much an agent may ask; without a limit only those of the config hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AgentLimits {
-    /// Asks open at once.
-    pub open: Option<i64>,
-    /// New asks in a minute.
-    pub per_minute: Option<i64>,
-    /// Asks of one session, since its agent was resumed.
-    pub per_task: Option<i64>,
-}
-
 /// A limit that one more ask would break.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AgentLimit {
     /// So many asks open at once.
-    Open(i64),
+    #[error("more than {0} asks open at once")]
+    Open(u32),
     /// So many new asks in a minute.
-    PerMinute(i64),
+    #[error("more than {0} asks in a minute")]
+    PerMinute(u32),
     /// So many asks of one session.
-    PerTask(i64),
+    #[error("more than {0} asks in one task")]
+    PerTask(u32),
     /// None, because a limit has paused the agent already.
+    #[error("it is paused")]
     Paused,
 }
 
@@ -207,11 +195,11 @@ impl Store {
                 let insert = insert.bind(&new.id).bind(&new.name).bind(new.hash.to_string());
                 let insert = insert.bind(new.reads.name()).bind(to_json("created_by", &new.by)?);
                 let insert = insert.bind(now).bind(new.expires_at);
-                let AgentLimits { open, per_minute, per_task } = new.limits;
-                let insert = insert.bind(open).bind(per_minute).bind(per_task);
-                let AgentScope { profile, target } = &new.scope;
-                let insert = insert.bind(profile).bind(target);
-                if insert.execute(&mut **tx).await?.rows_affected() == 0 {
+                let TokenLimits { max_open, per_minute, per_task } = new.limits;
+                let limits = [max_open, per_minute, per_task].map(|limit| limit.map(i64::from));
+                let insert = limits.into_iter().fold(insert, |insert, limit| insert.bind(limit));
+                let insert = insert.bind(&new.scope.profile).bind(&new.scope.target);
+                if tx.run(insert).await? == 0 {
                     return Ok(false);
                 }
                 let data = json!({"token": new.name, "by": new.by,
@@ -242,7 +230,7 @@ impl Store {
                      WHERE name = $1 AND revoked_at IS NULL",
                 );
                 let rotate = rotate.bind(&agent).bind(hash).bind(former_until);
-                if rotate.execute(&mut **tx).await?.rows_affected() == 1 {
+                if tx.run(rotate).await? == 1 {
                     let data = json!({"token": agent, "by": by});
                     log::append(tx, now, "token_rotated", None, &data).await?;
                 }
@@ -268,7 +256,7 @@ impl Store {
                 let revoke = sqlx::query(
                     "UPDATE agent_token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
                 );
-                if revoke.bind(&id).bind(now).execute(&mut **tx).await?.rows_affected() == 0 {
+                if tx.run(revoke.bind(&id).bind(now)).await? == 0 {
                     return Ok(false);
                 }
                 // Another agent that gets this name later inherits nothing.
@@ -276,9 +264,9 @@ impl Store {
                     "UPDATE grants SET revoked_at = $2 WHERE agent = $1 \
                      AND scope NOT IN ('always', 'review') AND revoked_at IS NULL",
                 );
-                grants.bind(&name).bind(now).execute(&mut **tx).await?;
+                tx.run(grants.bind(&name).bind(now)).await?;
                 let modes = sqlx::query("DELETE FROM session WHERE agent = $1");
-                modes.bind(&name).execute(&mut **tx).await?;
+                tx.run(modes.bind(&name)).await?;
                 let data = json!({"token": name, "by": by});
                 log::append(tx, now, "token_revoked", None, &data).await?;
                 Ok(true)
@@ -309,11 +297,11 @@ impl Store {
         &self,
         token: &AgentToken,
         why: &str,
-        resumption: &NewAsk,
+        resumption: &Ask,
         cards: &[NewCard],
     ) -> Result<Option<Ask>, StoreError> {
         let (id, name, why) = (token.id.clone(), token.name.clone(), why.to_owned());
-        let (new, cards) = (resumption.clone(), cards.to_vec());
+        let (new, cards, daemon) = (resumption.clone(), cards.to_vec(), self.name.clone());
         self.change(move |tx| {
             Box::pin(async move {
                 let pause = sqlx::query(
@@ -321,12 +309,12 @@ impl Store {
                      WHERE id = $1 AND paused_at IS NULL AND revoked_at IS NULL",
                 );
                 let pause = pause.bind(&id).bind(new.created_at).bind(&why).bind(&new.id);
-                if pause.execute(&mut **tx).await?.rows_affected() == 0 {
+                if tx.run(pause).await? == 0 {
                     return Ok(None);
                 }
                 let data = json!({"token": name, "why": why, "resumes": new.id});
                 log::append(tx, new.created_at, "agent_paused", None, &data).await?;
-                match asks::insert(tx, &new, &cards).await? {
+                match asks::insert(tx, new, &cards, &daemon).await? {
                     Inserted::New(ask) => Ok(Some(ask)),
                     Inserted::Known(_) | Inserted::OverLimit(_) => Ok(None),
                 }
@@ -392,17 +380,12 @@ impl Store {
         let (agent, session, mode) = (agent.to_owned(), session.to_owned(), mode.to_owned());
         self.write(move |tx| {
             Box::pin(async move {
-                sqlx::query(
+                let set = sqlx::query(
                     "INSERT INTO session (agent, session, mode, changed_at) \
                      VALUES ($1, $2, $3, $4) \
                      ON CONFLICT (agent, session) DO UPDATE SET mode = $3, changed_at = $4",
-                )
-                .bind(&agent)
-                .bind(&session)
-                .bind(&mode)
-                .bind(now)
-                .execute(&mut **tx)
-                .await?;
+                );
+                tx.run(set.bind(&agent).bind(&session).bind(&mode).bind(now)).await?;
                 let data = json!({"agent": agent, "session": session, "mode": mode});
                 log::append(tx, now, "mode", None, &data).await
             })
@@ -420,24 +403,16 @@ impl Store {
         let (agent, session) = (agent.to_owned(), session.to_owned());
         self.write(move |tx| {
             Box::pin(async move {
-                sqlx::query(
-                    // A grant for always is made in a session too, but outlives it.
-                    // SECURITY: no agent ends what a review said.
+                // A grant for always is made in a session too, but outlives it.
+                // SECURITY: no agent ends what a review said.
+                let grants = sqlx::query(
                     "UPDATE grants SET revoked_at = $3 WHERE agent = $1 AND session = $2 \
                      AND scope NOT IN ('always', 'review') AND revoked_at IS NULL",
-                )
-                .bind(&agent)
-                .bind(&session)
-                .bind(now)
-                .execute(&mut **tx)
-                .await?;
+                );
+                tx.run(grants.bind(&agent).bind(&session).bind(now)).await?;
                 threads::session_ended(tx, &agent, &session).await?;
-                sqlx::query("DELETE FROM session WHERE agent = $1 AND session = $2")
-                    .bind(&agent)
-                    .bind(&session)
-                    .execute(&mut **tx)
-                    .await?;
-                Ok(())
+                let mode = sqlx::query("DELETE FROM session WHERE agent = $1 AND session = $2");
+                tx.run(mode.bind(&agent).bind(&session)).await.map(drop)
             })
         })
         .await
@@ -538,34 +513,15 @@ fn token(row: &AnyRow) -> Result<AgentToken, StoreError> {
         hash: hash(&row.try_get::<String, _>("hash")?)?,
         former: former.transpose().map_err(|error: sqlx::Error| StoreError::from(error))?,
         reads,
-        by: from_json("created_by", &row.try_get::<String, _>("created_by")?)?,
+        by: from_json(row, "created_by")?,
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
         used_at: row.try_get("used_at")?,
         revoked_at: row.try_get("revoked_at")?,
         limits: limits(row)?,
-        scope: AgentScope { profile: row.try_get("profile")?, target: row.try_get("target")? },
+        scope: TokenScope { profile: row.try_get("profile")?, target: row.try_get("target")? },
         pause: pause(row)?,
     })
-}
-
-impl AgentLimits {
-    /// Whether there is any.
-    #[must_use]
-    pub fn any(&self) -> bool {
-        *self != Self::default()
-    }
-}
-
-impl std::fmt::Display for AgentLimit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Open(most) => write!(f, "more than {most} asks open at once"),
-            Self::PerMinute(most) => write!(f, "more than {most} asks in a minute"),
-            Self::PerTask(most) => write!(f, "more than {most} asks in one task"),
-            Self::Paused => f.write_str("it is paused"),
-        }
-    }
 }
 
 /// Resumes the agent of a token. What it asked before does not count for its limits.
@@ -579,7 +535,7 @@ pub(super) async fn resume(
         "UPDATE agent_token SET paused_at = NULL, paused_why = NULL, pause_ask = NULL, \
          resumed_at = $2 WHERE id = $1 AND paused_at IS NOT NULL RETURNING name",
     );
-    let row = resume.bind(token).bind(now).fetch_optional(&mut **tx).await?;
+    let row = tx.maybe(resume.bind(token).bind(now)).await?;
     let Some(row) = row else { return Ok(false) };
     let data = json!({"token": row.try_get::<String, _>("name")?, "by": by});
     log::append(tx, now, "agent_resumed", None, &data).await?;
@@ -596,7 +552,7 @@ pub(super) async fn limit_reached(
 ) -> Result<Option<AgentLimit>, StoreError> {
     // The row is held, so that the asks of one agent are counted one after the other.
     let row = format!("SELECT * FROM agent_token WHERE id = $1{}", tx.dialect.for_update());
-    let row = sqlx::query(AssertSqlSafe(row)).bind(token).fetch_optional(&mut **tx).await?;
+    let row = tx.maybe(sqlx::query(AssertSqlSafe(row)).bind(token)).await?;
     let Some(row) = row else { return Ok(Some(AgentLimit::Paused)) };
     if pause(&row)?.is_some() {
         return Ok(Some(AgentLimit::Paused));
@@ -606,13 +562,13 @@ pub(super) async fn limit_reached(
         Some(at) => at.saturating_add(1),
         None => row.try_get("created_at")?,
     };
-    let AgentLimits { open, per_minute, per_task } = limits(&row)?;
+    let TokenLimits { max_open, per_minute, per_task } = limits(&row)?;
     let agent = &call.agent;
     let count = |sql: &'static str, since: i64| sqlx::query(sql).bind(agent.clone()).bind(since);
-    if let Some(most) = open {
+    if let Some(most) = max_open {
         let open = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                     AND state = 'open' AND reviewed IS NULL";
-        if tx.count(count(open, since)).await? >= most {
+        if tx.count(count(open, since)).await? >= i64::from(most) {
             return Ok(Some(AgentLimit::Open(most)));
         }
     }
@@ -620,26 +576,28 @@ pub(super) async fn limit_reached(
         let since = since.max(at.saturating_sub(MINUTE_MS));
         let new = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                    AND reviewed IS NULL";
-        if tx.count(count(new, since)).await? >= most {
+        if tx.count(count(new, since)).await? >= i64::from(most) {
             return Ok(Some(AgentLimit::PerMinute(most)));
         }
     }
     if let Some(most) = per_task {
         let of_task = "SELECT count(*) AS asks FROM ask WHERE agent = $1 AND created_at >= $2 \
                        AND session = $3 AND reviewed IS NULL";
-        if tx.count(count(of_task, since).bind(call.session.clone())).await? >= most {
+        if tx.count(count(of_task, since).bind(call.session.clone())).await? >= i64::from(most) {
             return Ok(Some(AgentLimit::PerTask(most)));
         }
     }
     Ok(None)
 }
 
-fn limits(row: &AnyRow) -> Result<AgentLimits, StoreError> {
-    Ok(AgentLimits {
-        open: row.try_get("open_asks")?,
-        per_minute: row.try_get("per_minute")?,
-        per_task: row.try_get("per_session")?,
-    })
+// FAIL-CLOSED: a limit that cannot have been stored is an error, and no absence of one.
+fn limits(row: &AnyRow) -> Result<TokenLimits, StoreError> {
+    let limit = |column: &str| -> Result<Option<u32>, sqlx::Error> {
+        let limit = row.try_get::<Option<i64>, _>(column)?.map(u32::try_from);
+        limit.transpose().map_err(|error| sqlx::Error::Decode(error.into()))
+    };
+    let (per_minute, per_task) = (limit("per_minute")?, limit("per_session")?);
+    Ok(TokenLimits { max_open: limit("open_asks")?, per_minute, per_task })
 }
 
 /// The pause of a token's agent.

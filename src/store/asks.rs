@@ -3,13 +3,12 @@
 use super::{
     AgentLimit, NewCard, Store, StoreError, agents, bundles, cards,
     changes::pause_held,
-    engine::{Tx, from_json, to_json},
+    engine::{Tx, from_json, from_json_or_null, to_json},
     lease::{DAEMON, ms},
     log, threads,
 };
 use countersign_domain::{
     Answer, Ask, Body, State, StoppedClock, attached::AttachedDaemons, call::Call, deadline::widen,
-    question::Progress,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
@@ -19,42 +18,6 @@ use std::time::Duration;
 const FEW: i64 = 16;
 /// The largest number of asks deleted in one transaction: other writers wait while it runs.
 const FORGOTTEN: i64 = 200;
-
-/// An ask to be stored.
-#[derive(Debug, Clone)]
-pub struct NewAsk {
-    /// Its public id.
-    pub id: String,
-    /// The call and the decision on it.
-    pub body: Body,
-    /// SHA-256 of the call.
-    pub digest: String,
-    /// Whether its caller waits on a connection.
-    pub attended: bool,
-    /// The daemon that took it.
-    pub daemon: String,
-    /// The same, if its caller waits there.
-    pub attached: AttachedDaemons,
-    /// Unix milliseconds.
-    pub created_at: i64,
-    /// Unix milliseconds.
-    pub deadline_at: Option<i64>,
-    /// The agent's own token whose limits it counts for.
-    pub limited: Option<String>,
-}
-
-impl NewAsk {
-    /// The ask once it is stored.
-    fn opened(&self, stopped: Option<StoppedClock>) -> Ask {
-        Ask {
-            attended: self.attended,
-            attached: self.attached.clone(),
-            deadline_at: self.deadline_at.filter(|_| stopped.is_none()),
-            stopped,
-            ..Ask::opened(&self.id, &self.digest, self.body.clone(), self.created_at)
-        }
-    }
-}
 
 /// An open ask whose deadline has passed.
 #[derive(Debug)]
@@ -122,14 +85,29 @@ pub(super) const NEXT_STEP: &str =
     "SELECT min(step_at) AS at FROM ask WHERE state = 'open' AND step_at IS NOT NULL";
 
 impl Store {
-    /// Stores an ask and its cards in one transaction, unless its key is known.
+    /// Stores an ask as it is opened and its cards in one transaction, unless its key is known. It
+    /// counts for the limits of this token of an agent.
     pub async fn insert_ask(
         &self,
-        new: &NewAsk,
+        new: &Ask,
         cards: &[NewCard],
+        limited: Option<&str>,
     ) -> Result<Inserted, StoreError> {
-        let (new, cards) = (new.clone(), cards.to_vec());
-        self.change(move |tx| Box::pin(async move { insert(tx, &new, &cards).await })).await
+        let (new, cards, daemon) = (new.clone(), cards.to_vec(), self.name.clone());
+        let limited = limited.map(str::to_owned);
+        self.change(move |tx| {
+            Box::pin(async move {
+                if let Some(token) = &limited
+                    && known(tx, &new.body.call).await?.is_none()
+                    && let Some(limit) =
+                        agents::limit_reached(tx, token, &new.body.call, new.created_at).await?
+                {
+                    return Ok(Inserted::OverLimit(limit));
+                }
+                insert(tx, new, &cards, &daemon).await
+            })
+        })
+        .await
     }
 
     /// Reads an ask.
@@ -281,14 +259,15 @@ impl Store {
                 let mut forgotten = 0;
                 for id in ids {
                     // Before the ask, which they refer to by a foreign key.
-                    let cards = sqlx::query("DELETE FROM card WHERE ask = $1").bind(&id);
-                    cards.execute(&mut **tx).await?;
-                    let owed = sqlx::query("DELETE FROM owed_text WHERE ask = $1").bind(&id);
-                    owed.execute(&mut **tx).await?;
-                    let parked = sqlx::query("DELETE FROM parked WHERE ask = $1").bind(&id);
-                    parked.execute(&mut **tx).await?;
+                    for of_it in [
+                        "DELETE FROM card WHERE ask = $1",
+                        "DELETE FROM owed_text WHERE ask = $1",
+                        "DELETE FROM parked WHERE ask = $1",
+                    ] {
+                        tx.run(sqlx::query(of_it).bind(&id)).await?;
+                    }
                     let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
-                    forgotten += ask.execute(&mut **tx).await?.rows_affected();
+                    forgotten += tx.run(ask).await?;
                 }
                 bundles::forget(tx, before).await?;
                 threads::forget(tx, before).await?;
@@ -299,26 +278,22 @@ impl Store {
     }
 }
 
+/// Stores an ask that this daemon took, and its cards.
 pub(super) async fn insert(
     tx: &mut Tx,
-    new: &NewAsk,
+    mut new: Ask,
     cards: &[NewCard],
+    daemon: &str,
 ) -> Result<Inserted, StoreError> {
-    if let Some(token) = &new.limited
-        && known(tx, &new.body.call).await?.is_none()
-        && let Some(limit) =
-            agents::limit_reached(tx, token, &new.body.call, new.created_at).await?
-    {
-        return Ok(Inserted::OverLimit(limit));
-    }
     let left_ms = new.deadline_at.map(|at| at.saturating_sub(new.created_at).max(1));
     let stopped = pause_held(tx).await?.map(|_| StoppedClock { left_ms });
-    let opened = new.opened(stopped);
+    new.deadline_at = new.deadline_at.filter(|_| stopped.is_none());
+    new.stopped = stopped;
     let first_step = new.body.steps.first().map(|step| step.after_ms);
     let call = &new.body.call;
     let body = to_json("body", &new.body)?;
     let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
-    let done = sqlx::query(
+    let insert = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
          attended, attached, created_at, deadline_at, bytes, critical, left_ms, routed, \
          step_at, step_left_ms) \
@@ -332,28 +307,26 @@ pub(super) async fn insert(
     .bind(&call.key)
     .bind(body)
     .bind(&new.digest)
-    .bind(to_json("progress", &Progress::default())?)
+    .bind(to_json("progress", &new.progress)?)
     .bind(i64::from(new.attended))
     .bind(new.attached.as_str())
     .bind(new.created_at)
-    .bind(opened.deadline_at)
+    .bind(new.deadline_at)
     .bind(bytes)
     .bind(i64::from(new.body.critical))
     .bind(stopped.map(|clock| clock.left_ms.unwrap_or(-1)))
     .bind(i64::from(new.body.plan.as_ref().is_some_and(|plan| !plan.everywhere)))
     .bind(first_step.filter(|_| stopped.is_none()).map(|after| new.created_at + after))
-    .bind(first_step.filter(|_| stopped.is_some()))
-    .execute(&mut **tx)
-    .await?;
-    if done.rows_affected() == 0 {
+    .bind(first_step.filter(|_| stopped.is_some()));
+    if tx.run(insert).await? == 0 {
         let known = known(tx, call).await?.ok_or(sqlx::Error::RowNotFound)?;
         return Ok(Inserted::Known(known));
     }
     cards::insert(tx, &new.id, cards).await?;
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
-        "digest": new.digest, "why": new.body.why, "daemon": new.daemon});
+        "digest": new.digest, "why": new.body.why, "daemon": daemon});
     log::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
-    Ok(Inserted::New(opened))
+    Ok(Inserted::New(new))
 }
 
 /// The ask that was submitted under this call's key.
@@ -361,11 +334,11 @@ async fn known(tx: &mut Tx, call: &Call) -> Result<Option<Ask>, StoreError> {
     let Some(key) = &call.key else { return Ok(None) };
     let same = sqlx::query(select!("WHERE agent = $1 AND session = $2 AND key = $3"));
     let same = same.bind(&call.agent).bind(&call.session).bind(key);
-    same.fetch_optional(&mut **tx).await?.as_ref().map(ask).transpose()
+    tx.maybe(same).await?.as_ref().map(ask).transpose()
 }
 
 pub(super) async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {
-    let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&mut **tx).await?;
+    let row = tx.maybe(sqlx::query(select!("WHERE id = $1")).bind(id)).await?;
     row.as_ref().map(ask).transpose()
 }
 
@@ -390,8 +363,7 @@ pub(super) fn whole(row: &AnyRow) -> Option<Ask> {
 }
 
 fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
-    let answer: Option<String> = row.try_get("answer")?;
-    let answer: Option<Answer> = answer.map(|json| from_json("answer", &json)).transpose()?;
+    let answer: Option<Answer> = from_json_or_null(row, "answer")?;
     let state: String = row.try_get("state")?;
     let state = match (state.as_str(), answer) {
         ("open", None) => State::Open,
@@ -400,25 +372,21 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
         ("cancelled", Some(answer)) => State::Cancelled(answer),
         _ => return Err(sqlx::Error::Decode(format!("state `{state}`").into()).into()),
     };
-    let body: String = row.try_get("body")?;
-    let mut body = from_json::<Body>("body", &body)?;
+    let mut body: Body = from_json(row, "body")?;
     // The owner is stored beside the call, because the digest of the call does not cover it.
     body.call.owner.clone_from(&body.owner);
     let steps_done: i64 = row.try_get("steps_done")?;
     let steps_done = usize::try_from(steps_done).unwrap_or(usize::MAX);
     let done = steps_done.min(body.steps.len());
     widen(&mut body.requirements, body.steps.get(..done).unwrap_or_default());
-    let progress: String = row.try_get("progress")?;
-    let votes: Option<String> = row.try_get("votes")?;
-    let votes = votes.map(|json| from_json("votes", &json)).transpose()?.unwrap_or_default();
     Ok(Ask {
         id: row.try_get("id")?,
         body,
         digest: row.try_get("digest")?,
         state,
-        progress: from_json("progress", &progress)?,
+        progress: from_json(row, "progress")?,
         steps_done,
-        votes,
+        votes: from_json_or_null(row, "votes")?.unwrap_or_default(),
         version: row.try_get("version")?,
         attended: row.try_get::<i64, _>("attended")? != 0,
         attached: AttachedDaemons::read(row.try_get("attached")?),

@@ -13,6 +13,7 @@ use countersign_domain::{deadline::Pause, log::SigningKey};
 use serde_json::json;
 use sqlx::{AnyConnection, Connection, Executor, Row, any::AnyConnectOptions};
 use std::{
+    fmt,
     fs::{self, File, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
@@ -36,12 +37,12 @@ pub enum BackupError {
     #[error("there is no store at {} yet", .0.display())]
     NoStore(PathBuf),
     /// The copy could not be written.
-    #[error("{}: {source}", at.display())]
+    #[error("{}: {error}", at.display())]
     Io {
         /// The file.
         at: PathBuf,
-        /// The system's error.
-        source: io::Error,
+        /// The system's error. No source, which would be told twice.
+        error: io::Error,
     },
     /// The store, or the copy, could not be read.
     #[error(transparent)]
@@ -76,7 +77,7 @@ pub async fn back_up(database: &Database, to: &Path) -> Result<i64, BackupError>
 }
 
 async fn copy(database: &Database, part: &Path) -> Result<i64, BackupError> {
-    let io = |source| BackupError::Io { at: part.to_owned(), source };
+    let io = |error| BackupError::Io { at: part.to_owned(), error };
     // SQLite would create the file with the umask's mode, readable by others until a later chmod.
     // It accepts an existing file that is empty.
     let mut options = OpenOptions::new();
@@ -108,7 +109,7 @@ async fn open(database: &Database) -> Result<AnyConnection, StoreError> {
 
 /// Renames the complete file to its target.
 fn finish(part: &Path, to: &Path) -> Result<(), BackupError> {
-    let io = |source| BackupError::Io { at: to.to_owned(), source };
+    let io = |error| BackupError::Io { at: to.to_owned(), error };
     // The rename is durable only after its folder is synced too; the content must be on disk before
     // it.
     File::open(part).and_then(|file| file.sync_all()).map_err(io)?;
@@ -117,51 +118,18 @@ fn finish(part: &Path, to: &Path) -> Result<(), BackupError> {
     File::open(folder.unwrap_or(Path::new("."))).and_then(|at| at.sync_all()).map_err(io)
 }
 
-/// The reason why nothing was restored. The store is as it was.
+const SERVER: &str = "the store is on a PostgreSQL server, which is restored with its own tools: \
+    stop all daemons, then pg_restore --clean --if-exists --dbname=URL FILE";
+
+/// The reason why nothing was restored, as a sentence. The store is as it was.
 #[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// The store is on a server, which has its own tools.
-    #[error(
-        "the store is on a PostgreSQL server, which is restored with its own tools: stop all \
-         daemons, then pg_restore --clean --if-exists --dbname=URL FILE"
-    )]
-    Server,
-    /// There is no such backup.
-    #[error("there is no backup {}", .0.display())]
-    NoBackup(PathBuf),
-    /// The backup is the store itself.
-    #[error("{} is the store itself; name a backup of it", .0.display())]
-    Same(PathBuf),
-    /// A daemon uses the store.
-    #[error("{0}; a store is restored while no daemon runs")]
-    Running(StoreError),
-    /// The file holds no intact store.
-    #[error("{} is not an intact backup of a store: {why}", at.display())]
-    Unreadable {
-        /// The file.
-        at: PathBuf,
-        /// The reason.
-        why: String,
-    },
-    /// The backup is of another store, or of a newer version.
-    #[error("{}: {source}", at.display())]
-    Refused {
-        /// The file.
-        at: PathBuf,
-        /// The reason.
-        source: StoreError,
-    },
-    /// A file could not be written or moved.
-    #[error("{}: {source}", at.display())]
-    Io {
-        /// The file.
-        at: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The folder or a file of the store is not for its owner alone.
-    #[error("{0}")]
-    Open(String),
+#[error("{0}")]
+pub struct RestoreError(String);
+
+impl RestoreError {
+    fn at(file: &Path, what: impl fmt::Display) -> Self {
+        Self(format!("{}: {what}", file.display()))
+    }
 }
 
 /// A restored store.
@@ -187,18 +155,20 @@ pub async fn restore(
     known: &Remembered,
     now: i64,
 ) -> Result<RestoredStore, RestoreError> {
-    let Some(file) = database.file() else { return Err(RestoreError::Server) };
+    let refuse = |why: String| Err(RestoreError(why));
+    let Some(file) = database.file() else { return refuse(SERVER.to_owned()) };
     if !from.is_file() {
-        return Err(RestoreError::NoBackup(from.to_owned()));
+        return refuse(format!("there is no backup {}", from.display()));
     }
     if from.canonicalize().ok() == file.canonicalize().ok() {
-        return Err(RestoreError::Same(file.to_owned()));
+        return refuse(format!("{} is the store itself; name a backup of it", file.display()));
     }
-    private::folder_of_store(file.parent().unwrap_or(Path::new(".")))
-        .map_err(RestoreError::Open)?;
-    private::files(file).map_err(RestoreError::Open)?;
+    private::folder_of_store(file.parent().unwrap_or(Path::new("."))).map_err(RestoreError)?;
+    private::files(file).map_err(RestoreError)?;
     // Held until the end: no daemon starts meanwhile.
-    let _owned = own(file).map_err(RestoreError::Running)?;
+    let running =
+        |error| RestoreError(format!("{error}; a store is restored while no daemon runs"));
+    let _owned = own(file).map_err(running)?;
     let part = beside(file, ".restoring");
     let done = prepared(file, from, &part, known, now).await;
     let done = match done {
@@ -222,12 +192,14 @@ async fn prepared(
     known: &Remembered,
     now: i64,
 ) -> Result<(RestoredStore, Option<RestoredLog>), RestoreError> {
-    let unreadable = |why: String| RestoreError::Unreadable { at: from.to_owned(), why };
-    let refused = |source| RestoreError::Refused { at: from.to_owned(), source };
+    let unreadable = |why: String| {
+        RestoreError(format!("{} is not an intact backup of a store: {why}", from.display()))
+    };
+    let refused = |error: StoreError| RestoreError::at(from, error);
     match copy(&Database::Sqlite(from.to_owned()), part).await {
         Ok(_) => {}
         Err(BackupError::Damaged(why)) => return Err(unreadable(why)),
-        Err(BackupError::Io { at, source }) => return Err(RestoreError::Io { at, source }),
+        Err(error @ BackupError::Io { .. }) => return Err(RestoreError(error.to_string())),
         Err(error) => return Err(unreadable(error.to_string())),
     }
     let copy = Database::Sqlite(part.to_owned());
@@ -306,7 +278,7 @@ async fn finished(
 fn swap(file: &Path, part: &Path, now: i64) -> Result<Option<PathBuf>, RestoreError> {
     let aside = beside(file, &format!(".replaced-{now}"));
     let moved = |from: &Path, to: &Path| {
-        fs::rename(from, to).map_err(|source| RestoreError::Io { at: from.to_owned(), source })
+        fs::rename(from, to).map_err(|error| RestoreError::at(from, error))
     };
     let mut kept = Vec::new();
     for end in ["", "-wal", "-shm", "-journal"] {
@@ -324,8 +296,7 @@ fn swap(file: &Path, part: &Path, now: i64) -> Result<Option<PathBuf>, RestoreEr
         Ok(()) => Ok((!kept.is_empty()).then_some(aside)),
         Err(error) => {
             back(&kept);
-            let source = io::Error::other(error);
-            Err(RestoreError::Io { at: file.to_owned(), source })
+            Err(RestoreError(error.to_string()))
         }
     }
 }

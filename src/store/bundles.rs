@@ -130,8 +130,7 @@ impl Store {
              WHERE card.bundle = b.nonce AND state = 'open') ORDER BY created_at DESC LIMIT 1",
         );
         let query = query.bind(adapter).bind(target).bind(crowd).bind(since);
-        let row = self.maybe(query.bind(BUNDLE as i64)).await?;
-        row.map(|row| Ok(row.try_get("nonce")?)).transpose()
+        self.value(query.bind(BUNDLE as i64)).await
     }
 
     /// Where open asks for these calls are shown at this target.
@@ -256,7 +255,7 @@ impl Store {
                         "SELECT message FROM card WHERE nonce = $1 AND bundle IS NULL \
                          AND gone IS NULL",
                     );
-                    let Some(row) = row.bind(card).fetch_optional(&mut **tx).await? else {
+                    let Some(row) = tx.maybe(row.bind(card)).await? else {
                         continue;
                     };
                     message = message.or(row.try_get::<Option<String>, _>("message")?);
@@ -264,7 +263,7 @@ impl Store {
                         "UPDATE card SET bundle = $2, joined = 0, shown = 0, message = NULL, \
                          attempts = 0 WHERE nonce = $1",
                     );
-                    moved.bind(card).bind(&nonce).execute(&mut **tx).await?;
+                    tx.run(moved.bind(card).bind(&nonce)).await?;
                     free += 1;
                 }
                 if free == 0 {
@@ -276,7 +275,7 @@ impl Store {
                          attempts, due_at, created_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $6)",
                     );
                     let insert = insert.bind(&nonce).bind(&adapter).bind(&target).bind(&crowd);
-                    insert.bind(message).bind(now).execute(&mut **tx).await?;
+                    tx.run(insert.bind(message).bind(now)).await?;
                 }
                 Ok(Some(nonce))
             })
@@ -303,14 +302,14 @@ impl Store {
                      RETURNING nonce, message, revision, attempts",
                 );
                 let count = count.bind(&nonce).bind(&fence.name).bind(fence.epoch);
-                let Some(row) = count.fetch_optional(&mut **tx).await? else { return Ok(None) };
+                let Some(row) = tx.maybe(count).await? else { return Ok(None) };
                 let row = bundle_row(&row)?;
                 let join = sqlx::query(
                     "UPDATE card SET joined = $2 WHERE bundle = $1 AND joined = 0 \
                      AND ask IN (SELECT id FROM ask WHERE state = 'open')",
                 );
-                join.bind(&nonce).bind(row.revision).execute(&mut **tx).await?;
-                let found = sqlx::query(MEMBERS).bind(&nonce).fetch_all(&mut **tx).await?;
+                tx.run(join.bind(&nonce).bind(row.revision)).await?;
+                let found = tx.all(sqlx::query(MEMBERS).bind(&nonce)).await?;
                 Ok(Some(Bundle { row, members: found.iter().filter_map(member).collect() }))
             })
         })
@@ -336,9 +335,9 @@ impl Store {
                     let deposed = sqlx::query(
                         "UPDATE bundle SET message = coalesce(message, $2) WHERE nonce = $1",
                     );
-                    deposed.bind(nonce).bind(message).execute(&mut **tx).await?;
+                    tx.run(deposed.bind(nonce).bind(message)).await?;
                     let again = sqlx::query("UPDATE card SET shown = 0 WHERE bundle = $1");
-                    again.bind(nonce).execute(&mut **tx).await?;
+                    tx.run(again.bind(nonce)).await?;
                     return Ok(false);
                 }
                 let posted = message.is_some();
@@ -347,7 +346,7 @@ impl Store {
                      due_at = $4 WHERE nonce = $1",
                 );
                 let noted = noted.bind(nonce).bind(message).bind(i64::from(muted));
-                noted.bind(rests_until).execute(&mut **tx).await?;
+                tx.run(noted.bind(rests_until)).await?;
                 let now = clock::now_ms();
                 let late = |it: &&Member| posted && it.joined > 0 && is_late(&it.ask, now);
                 let late = shown.members.iter().filter(late).map(|it| it.ask.id.clone());
@@ -359,7 +358,7 @@ impl Store {
                     );
                     let version = member.ask.version + i64::from(moved.contains(&member.ask.id));
                     let seen = i64::from(posted && member.joined > 0);
-                    card.bind(&member.card).bind(version).bind(seen).execute(&mut **tx).await?;
+                    tx.run(card.bind(&member.card).bind(version).bind(seen)).await?;
                 }
                 Ok(true)
             })
@@ -382,21 +381,14 @@ impl Store {
 
     /// Gives a bundle up: its open asks get cards of their own.
     pub async fn unbundle(&self, nonce: &str, why: &str) -> Result<(), StoreError> {
-        let (nonce, why) = (nonce.to_owned(), why.to_owned());
-        self.write(move |tx| {
-            Box::pin(async move {
-                let apart = sqlx::query(
-                    "UPDATE card SET bundle = NULL, joined = 0, shown = 0, \
-                     due_at = (SELECT created_at FROM ask WHERE id = card.ask) WHERE bundle = $1 \
-                     AND ask IN (SELECT id FROM ask WHERE state = 'open')",
-                );
-                apart.bind(&nonce).execute(&mut **tx).await?;
-                let gone = sqlx::query("UPDATE bundle SET gone = $2 WHERE nonce = $1");
-                gone.bind(&nonce).bind(why).execute(&mut **tx).await?;
-                Ok(())
-            })
-        })
-        .await
+        let apart = sqlx::query(
+            "UPDATE card SET bundle = NULL, joined = 0, shown = 0, \
+             due_at = (SELECT created_at FROM ask WHERE id = card.ask) WHERE bundle = $1 \
+             AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+        );
+        let gone = sqlx::query("UPDATE bundle SET gone = $2 WHERE nonce = $1");
+        let gone = gone.bind(nonce.to_owned()).bind(why.to_owned());
+        self.execute_all(vec![apart.bind(nonce.to_owned()), gone]).await
     }
 }
 
@@ -423,6 +415,5 @@ pub(super) async fn forget(tx: &mut Tx, before: i64) -> Result<(), StoreError> {
         "DELETE FROM bundle WHERE created_at < $1 AND NOT EXISTS \
          (SELECT 1 FROM card WHERE card.bundle = bundle.nonce)",
     );
-    empty.bind(before).execute(&mut **tx).await?;
-    Ok(())
+    tx.run(empty.bind(before)).await.map(drop)
 }

@@ -236,7 +236,7 @@ impl Store {
                 for card in &new {
                     let said = sqlx::query("UPDATE card SET instead = $2 WHERE nonce = $1");
                     let said = said.bind(card.nonce.clone()).bind(instead.clone());
-                    if said.execute(&mut **tx).await?.rows_affected() > 0 {
+                    if tx.run(said).await? > 0 {
                         to.push(format!("{}/{}", card.adapter, card.target));
                     }
                 }
@@ -274,8 +274,7 @@ impl Store {
         let query = sqlx::query(
             "SELECT token FROM owed_text WHERE adapter = $1 AND message = $2 AND presser = $3",
         );
-        let row = self.maybe(query.bind(adapter).bind(message).bind(presser)).await?;
-        row.map(|row| Ok(row.try_get("token")?)).transpose()
+        self.value(query.bind(adapter).bind(message).bind(presser)).await
     }
 
     /// Removes the text that this button asked for: what the person writes next is no answer. The
@@ -311,15 +310,14 @@ impl Store {
                 let here =
                     |sql: &'static str| sqlx::query(sql).bind(adapter.clone()).bind(target.clone());
                 if keeps_messages {
-                    here(TAKE_UP).execute(&mut **tx).await?;
+                    tx.run(here(TAKE_UP)).await?;
                     let doubt = here(DOUBT).bind(OVERTAKEN).bind(OVERTAKEN_MS);
-                    doubt.execute(&mut **tx).await?;
+                    tx.run(doubt).await?;
                 } else {
-                    here(TRY_ANEW).execute(&mut **tx).await?;
+                    tx.run(here(TRY_ANEW)).await?;
                 }
                 fill_up(tx, &adapter, &target, belongs).await?;
-                here(REFRESH).execute(&mut **tx).await?;
-                Ok(())
+                tx.run(here(REFRESH)).await.map(drop)
             })
         })
         .await
@@ -348,47 +346,36 @@ pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &[NewCard]) -> Result<()
     let query = new.iter().fold(query, |query, card| {
         query.bind(card.nonce.clone()).bind(card.adapter.clone()).bind(card.target.clone())
     });
-    query.execute(&mut **tx).await?;
-    Ok(())
+    tx.run(query).await.map(drop)
+}
+
+/// What [`want`] does to a card.
+macro_rules! want {
+    () => {
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), \
+         due_at = (SELECT created_at FROM ask WHERE id = card.ask), \
+         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END, \
+         held = coalesce(gone, held), gone = NULL"
+    };
 }
 
 /// All cards of the ask have to show its newest version, and may be tried at once, those too that
 /// were given up: what the platform refused was an earlier version. One whose posting was tried
 /// stays known as such: there may be a message that nobody knows.
 pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), \
-         due_at = (SELECT created_at FROM ask WHERE id = $1), \
-         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END, \
-         held = coalesce(gone, held), gone = NULL WHERE ask = $1",
-    )
-    .bind(ask)
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
+    tx.run(sqlx::query(concat!(want!(), " WHERE ask = $1")).bind(ask)).await.map(drop)
 }
 
 /// They have to show it, but are tried when they are due.
 pub(super) async fn behind(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
-    sqlx::query("UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1) WHERE ask = $1")
-        .bind(ask)
-        .execute(&mut **tx)
-        .await?;
-    Ok(())
+    let behind = "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1) WHERE ask = $1";
+    tx.run(sqlx::query(behind).bind(ask)).await.map(drop)
 }
 
 /// The same as [`want`] for the cards of all open asks.
 pub(super) async fn want_open(tx: &mut Tx) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), \
-         due_at = (SELECT created_at FROM ask WHERE id = card.ask), \
-         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END, \
-         held = coalesce(gone, held), gone = NULL \
-         WHERE ask IN (SELECT id FROM ask WHERE state = 'open')",
-    )
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
+    let open = concat!(want!(), " WHERE ask IN (SELECT id FROM ask WHERE state = 'open')");
+    tx.run(sqlx::query(open)).await.map(drop)
 }
 
 pub(super) fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
@@ -433,13 +420,8 @@ async fn fill_up(
         "SELECT a.id FROM ask a WHERE a.state = 'open' AND a.routed <= $3 AND NOT EXISTS \
          (SELECT 1 FROM card c WHERE c.ask = a.id AND c.adapter = $1 AND c.target = $2) \
          ORDER BY a.created_at, a.id",
-    )
-    .bind(adapter)
-    .bind(target)
-    .bind(most_routed)
-    .fetch_all(&mut **tx)
-    .await?;
-    for row in bare {
+    );
+    for row in tx.all(bare.bind(adapter).bind(target).bind(most_routed)).await? {
         let nonce = ids::nonce();
         let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
         insert(tx, &row.try_get::<String, _>("id")?, &[card]).await?;

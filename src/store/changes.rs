@@ -108,7 +108,7 @@ pub(super) async fn compare_and_set(
     if while_paused == WhilePaused::Refused && pause_held(tx).await?.is_some() {
         return Ok(false);
     }
-    if update.execute(&mut **tx).await?.rows_affected() == 0 {
+    if tx.run(update).await? == 0 {
         return Ok(false);
     }
     follow(tx, id, cards, event).await?;
@@ -443,12 +443,8 @@ impl Store {
                 let before = pause_locked(tx, SqlDialect::for_update).await?;
                 let by = to_json("paused_by", &new.by)?;
                 let since = before.as_ref().map_or(new.since, |pause| pause.since);
-                sqlx::query("UPDATE pause SET how = $1, paused_by = $2, since = $3 WHERE id = 1")
-                    .bind(new.mode.name())
-                    .bind(by)
-                    .bind(since)
-                    .execute(&mut **tx)
-                    .await?;
+                let on = "UPDATE pause SET how = $1, paused_by = $2, since = $3 WHERE id = 1";
+                tx.run(sqlx::query(on).bind(new.mode.name()).bind(by).bind(since)).await?;
                 let stop = sqlx::query(
                     "UPDATE ask SET left_ms = CASE WHEN deadline_at IS NULL THEN -1 \
                      WHEN deadline_at <= $1 THEN 1 ELSE deadline_at - $1 END, \
@@ -474,8 +470,7 @@ impl Store {
                 if before.is_none() {
                     return Ok(None);
                 }
-                let off = sqlx::query("UPDATE pause SET how = NULL WHERE id = 1");
-                off.execute(&mut **tx).await?;
+                tx.run(sqlx::query("UPDATE pause SET how = NULL WHERE id = 1")).await?;
                 let run = sqlx::query(
                     "UPDATE ask SET deadline_at = CASE WHEN left_ms < 0 THEN NULL \
                      ELSE $1 + left_ms END, left_ms = NULL, step_at = $1 + step_left_ms, \
@@ -620,14 +615,7 @@ fn consequences(ended: Ask, answer: Answer, new: Vec<Grant>) -> Consequence {
 }
 
 fn statements(all: Vec<Statement>) -> Consequence {
-    Box::new(move |tx| {
-        Box::pin(async move {
-            for statement in all {
-                statement.execute(&mut **tx).await?;
-            }
-            Ok(())
-        })
-    })
+    Box::new(move |tx| Box::pin(tx.run_all(all)))
 }
 
 /// Revokes the grants of this ask.
@@ -645,8 +633,7 @@ fn no_undo(ask: &str) -> Statement {
 }
 
 fn to_value(answer: &Answer) -> Result<Value, StoreError> {
-    serde_json::to_value(answer)
-        .map_err(|source| StoreError::Unreadable { column: "answer", source })
+    serde_json::to_value(answer).map_err(|error| StoreError::Unreadable { column: "answer", error })
 }
 
 /// Changes all open asks at once, with one event: their cards become due.
@@ -655,7 +642,7 @@ async fn change_all_open(
     update: Statement,
     (at, kind, data): (i64, &'static str, Value),
 ) -> Result<(), StoreError> {
-    update.execute(&mut **tx).await?;
+    tx.run(update).await?;
     cards::want_open(tx).await?;
     log::append(tx, at, kind, None, &data).await
 }
@@ -671,9 +658,7 @@ async fn pause_locked(
     tx: &mut Tx,
     lock: fn(SqlDialect) -> &'static str,
 ) -> Result<Option<Pause>, StoreError> {
-    let row = sqlx::query(AssertSqlSafe(format!("{PAUSE}{}", lock(tx.dialect))))
-        .fetch_one(&mut **tx)
-        .await?;
+    let row = tx.one(sqlx::query(AssertSqlSafe(format!("{PAUSE}{}", lock(tx.dialect))))).await?;
     pause_of(&row)
 }
 
@@ -682,8 +667,7 @@ pub(super) fn pause_of(row: &AnyRow) -> Result<Option<Pause>, StoreError> {
     let how: Option<String> = row.try_get("how")?;
     let Some(how) = how else { return Ok(None) };
     let mode: PauseMode = how.parse().map_err(|why: String| sqlx::Error::Decode(why.into()))?;
-    let by: String = row.try_get("paused_by")?;
-    Ok(Some(Pause { mode, by: from_json("paused_by", &by)?, since: row.try_get("since")? }))
+    Ok(Some(Pause { mode, by: from_json(row, "paused_by")?, since: row.try_get("since")? }))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Asks whose rows do not read back as they were written.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{
-    Closed, Inserted, NewAsk, Store,
+    Closed, Inserted, Store,
     testkit::engines::on_both,
     tests::{answered, new_ask},
 };
@@ -9,8 +9,8 @@ use countersign_domain::{Ask, Body, Decision, call::Call};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-async fn asked(store: &Store, new: NewAsk) -> Ask {
-    match store.insert_ask(&new, &[]).await.unwrap() {
+async fn asked(store: &Store, new: Ask) -> Ask {
+    match store.insert_ask(&new, &[], None).await.unwrap() {
         Inserted::New(ask) => ask,
         other => panic!("it was known: {other:?}"),
     }
@@ -29,14 +29,14 @@ async fn an_ask_whose_stored_call_was_changed_is_refused_by_name_and_hides_no_ot
     on_both(async |store| {
         for id in ["a", "bad", "c"] {
             let attached = ["gone"].into_iter().collect();
-            let new = NewAsk { attended: true, attached, ..new_ask(id, Some(id), Some(50)) };
+            let new = Ask { attended: true, attached, ..new_ask(id, Some(id), Some(50)) };
             asked(&store, new).await;
         }
         store.damage("bad", "\"command\":\"bad\"", "\"command\":\"bed\"").await;
         let error = |ask: Result<_, super::StoreError>| ask.unwrap_err().to_string();
         assert_eq!(error(store.ask("bad").await.map(drop)), ANOTHER_CALL);
         let again = new_ask("again", Some("bad"), None);
-        assert_eq!(error(store.insert_ask(&again, &[]).await.map(drop)), ANOTHER_CALL);
+        assert_eq!(error(store.insert_ask(&again, &[], None).await.map(drop)), ANOTHER_CALL);
         assert_eq!(store.whole_ask("bad").await.unwrap(), None);
         assert_eq!(store.whole_ask("a").await.unwrap().unwrap().id, "a");
 
@@ -128,7 +128,7 @@ async fn calls_with_awkward_values_read_back_from_either_engine_as_they_were_han
             "": {"b": 1, "a": [[], {}, null]}, "\u{0}": true});
         let call = Call::new("a\u{301}", "s", "shell_exec", args);
         let (digest, body) = (call.digest(), Body::new(call, "no rule"));
-        let ask = asked(&store, NewAsk { digest, body, ..new_ask("awkward", None, None) }).await;
+        let ask = asked(&store, Ask { digest, body, ..new_ask("awkward", None, None) }).await;
         assert_eq!(store.ask("awkward").await.unwrap(), Some(ask));
     })
     .await;

@@ -9,6 +9,7 @@ use super::{
 };
 use countersign_domain::log::{ProvenRow, SigningKey};
 use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
 use sqlx::{
     Any, AnyConnection, Connection, Executor, Row,
     any::{AnyArguments, AnyConnectOptions, AnyRow},
@@ -140,14 +141,12 @@ impl Engine {
         })
     }
 
-    /// All rows of the query; it sees everything that was committed before.
+    /// All rows of the query, within the timeouts; it sees everything that was committed before.
     pub(super) async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        self.read(self.pool().all(query)).await
-    }
-
-    /// The first row of the query.
-    pub(super) async fn first(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, StoreError> {
-        self.read(self.pool().first(query)).await
+        let began = Instant::now();
+        let read = timeout(self.limits.longest, self.pool().all(query)).await;
+        let read = read.map_or(Err(StoreError::Late), |read| Ok(read?));
+        self.replace_dead(read, began)
     }
 
     /// A further connection outside the pool.
@@ -158,17 +157,6 @@ impl Engine {
 
     fn pool(&self) -> ConnectionPool {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Runs a read within the timeouts.
-    async fn read<T>(
-        &self,
-        query: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, StoreError> {
-        let began = Instant::now();
-        let read = timeout(self.limits.longest, query).await;
-        let read = read.map_or(Err(StoreError::Late), |read| Ok(read?));
-        self.replace_dead(read, began)
     }
 
     /// Runs work in a transaction, which is committed if the work returns `Ok` and rolled back
@@ -287,9 +275,40 @@ impl Tx {
         proof
     }
 
+    /// Runs a statement; how many rows it changed.
+    pub(super) async fn run(&mut self, statement: ReadQuery<'_>) -> Result<u64, StoreError> {
+        Ok(statement.execute(&mut self.connection).await?.rows_affected())
+    }
+
+    /// Runs statements one after the other.
+    pub(super) async fn run_all(&mut self, statements: Vec<Statement>) -> Result<(), StoreError> {
+        for statement in statements {
+            self.run(statement).await?;
+        }
+        Ok(())
+    }
+
+    /// All rows of a query.
+    pub(super) async fn all(&mut self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, StoreError> {
+        Ok(query.fetch_all(&mut self.connection).await?)
+    }
+
+    /// The first row of a query.
+    pub(super) async fn maybe(
+        &mut self,
+        query: ReadQuery<'_>,
+    ) -> Result<Option<AnyRow>, StoreError> {
+        Ok(query.fetch_optional(&mut self.connection).await?)
+    }
+
+    /// The first row of a query that always returns one.
+    pub(super) async fn one(&mut self, query: ReadQuery<'_>) -> Result<AnyRow, StoreError> {
+        Ok(query.fetch_one(&mut self.connection).await?)
+    }
+
     /// The number that a query counts.
-    pub(super) async fn count(&mut self, query: Statement) -> Result<i64, StoreError> {
-        Ok(query.fetch_one(&mut self.connection).await?.try_get(0)?)
+    pub(super) async fn count(&mut self, query: ReadQuery<'_>) -> Result<i64, StoreError> {
+        Ok(self.one(query).await?.try_get(0)?)
     }
 
     /// The rows of the log that were written since this was asked.
@@ -502,20 +521,11 @@ impl ConnectionPool {
         pooled.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// All rows of the query; it sees everything that was committed before.
-    pub(super) async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
+    async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
         let mut pooled = self.acquire().await?;
         let rows = query.fetch_all(&mut *pooled.connection).await?;
         pooled.give_back();
         Ok(rows)
-    }
-
-    /// The first row of the query.
-    pub(super) async fn first(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
-        let mut pooled = self.acquire().await?;
-        let row = query.fetch_optional(&mut *pooled.connection).await?;
-        pooled.give_back();
-        Ok(row)
     }
 
     /// Waits for the connections in use, and closes all.
@@ -588,11 +598,21 @@ fn lock(free: &Free) -> MutexGuard<'_, Vec<(Tx, Instant)>> {
 }
 
 /// Parses a column of JSON.
-pub(super) fn from_json<T: serde::de::DeserializeOwned>(
+pub(super) fn from_json<T: DeserializeOwned>(
+    row: &AnyRow,
     column: &'static str,
-    json: &str,
 ) -> Result<T, StoreError> {
-    serde_json::from_str(json).map_err(|source| StoreError::Unreadable { column, source })
+    let json = row.try_get(column)?;
+    serde_json::from_str(json).map_err(|error| StoreError::Unreadable { column, error })
+}
+
+/// The same where it may be NULL.
+pub(super) fn from_json_or_null<T: DeserializeOwned>(
+    row: &AnyRow,
+    column: &'static str,
+) -> Result<Option<T>, StoreError> {
+    let json: Option<&str> = row.try_get(column)?;
+    json.map(|_| from_json(row, column)).transpose()
 }
 
 /// Serializes a value for its column.
@@ -600,7 +620,7 @@ pub(super) fn to_json<T: serde::Serialize>(
     column: &'static str,
     value: &T,
 ) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|source| StoreError::Unreadable { column, source })
+    serde_json::to_string(value).map_err(|error| StoreError::Unreadable { column, error })
 }
 
 /// Places for so many values in SQL, from `$first` on.

@@ -95,12 +95,12 @@ pub enum StoreError {
         known: i64,
     },
     /// A column cannot be parsed; the row is not used.
-    #[error("the store holds something unreadable in `{column}`: {source}")]
+    #[error("the store holds something unreadable in `{column}`: {error}")]
     Unreadable {
         /// The column.
         column: &'static str,
-        /// The parser's error.
-        source: serde_json::Error,
+        /// The parser's error. No source, which would be told twice.
+        error: serde_json::Error,
     },
     /// The row of an ask differs from what was written; the ask is not used.
     #[error(

@@ -39,7 +39,10 @@ async fn work_that_fails_is_undone_alone_and_its_neighbours_stand() {
                 return bad.await.is_err();
             }
             let id = format!("ask{n}");
-            matches!(store.insert_ask(&new_ask(&id, None, None), &[]).await, Ok(Inserted::New(_)))
+            matches!(
+                store.insert_ask(&new_ask(&id, None, None), &[], None).await,
+                Ok(Inserted::New(_))
+            )
         })
     });
     for tried in futures::future::join_all(tries).await {
@@ -53,7 +56,8 @@ async fn work_that_fails_is_undone_alone_and_its_neighbours_stand() {
 #[tokio::test]
 async fn a_full_disk_changes_nothing_is_said_and_is_over_when_there_is_room() {
     let (store, _fresh) = sqlite().await;
-    let Inserted::New(ask) = store.insert_ask(&new_ask("one", None, None), &[]).await.unwrap()
+    let Inserted::New(ask) =
+        store.insert_ask(&new_ask("one", None, None), &[], None).await.unwrap()
     else {
         panic!("it is new")
     };
@@ -67,7 +71,7 @@ async fn a_full_disk_changes_nothing_is_said_and_is_over_when_there_is_room() {
     };
     let tries = (0..8).map(|n| {
         let (store, new) = (store.clone(), large(n));
-        tokio::spawn(async move { store.insert_ask(&new, &[]).await })
+        tokio::spawn(async move { store.insert_ask(&new, &[], None).await })
     });
     let mut kept = vec!["one".to_owned()];
     for (n, tried) in futures::future::join_all(tries).await.into_iter().enumerate() {
@@ -87,14 +91,15 @@ async fn a_full_disk_changes_nothing_is_said_and_is_over_when_there_is_room() {
     assert_eq!(store.ask("one").await.unwrap(), Some(ask));
 
     pragma(&store, "PRAGMA max_page_count = 1000000".into()).await;
-    assert!(matches!(store.insert_ask(&large(9), &[]).await.unwrap(), Inserted::New(_)));
+    assert!(matches!(store.insert_ask(&large(9), &[], None).await.unwrap(), Inserted::New(_)));
     assert_eq!(store.probe().await, None);
 }
 
 #[tokio::test]
 async fn a_disk_that_became_read_only_acknowledges_nothing() {
     let (store, _fresh) = sqlite().await;
-    let Inserted::New(ask) = store.insert_ask(&new_ask("one", None, None), &[]).await.unwrap()
+    let Inserted::New(ask) =
+        store.insert_ask(&new_ask("one", None, None), &[], None).await.unwrap()
     else {
         panic!("it is new")
     };

@@ -3,7 +3,7 @@
 //! or make calls ask.
 
 use super::{
-    Inserted, NewAsk, NewCard, Store, StoreError, asks, cards,
+    Inserted, NewCard, Store, StoreError, asks, cards,
     changes::pause_held,
     engine::{Tx, from_json, to_json},
     log,
@@ -156,23 +156,15 @@ impl Store {
 
     /// Adds to the uses of grants, by their ids.
     pub async fn add_grant_uses(&self, uses: Vec<(String, GrantUse)>) -> Result<(), StoreError> {
-        if uses.is_empty() {
-            return Ok(());
-        }
-        self.write(move |tx| {
-            Box::pin(async move {
-                for (id, GrantUse { used, last_at, last_call }) in uses {
-                    let add = sqlx::query(
-                        "UPDATE grants SET used = used + $2, last_used_at = $3, last_call = $4 \
-                         WHERE id = $1",
-                    );
-                    let add = add.bind(id).bind(i64::try_from(used).unwrap_or(i64::MAX));
-                    add.bind(last_at).bind(last_call).execute(&mut **tx).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        let add = |(id, GrantUse { used, last_at, last_call })| {
+            let add = sqlx::query(
+                "UPDATE grants SET used = used + $2, last_used_at = $3, last_call = $4 \
+                 WHERE id = $1",
+            );
+            let add = add.bind::<String>(id).bind(i64::try_from(used).unwrap_or(i64::MAX));
+            add.bind(last_at).bind(last_call)
+        };
+        self.execute_all(uses.into_iter().map(add).collect()).await
     }
 
     /// The uses of the grants that were used and are not revoked, by their ids.
@@ -231,7 +223,7 @@ impl Store {
                      AND expires_at > $2",
                 );
                 let spend = spend.bind(&grant.id).bind(now).bind(&call);
-                if spend.execute(&mut **tx).await?.rows_affected() == 0 {
+                if tx.run(spend).await? == 0 {
                     return Ok(false);
                 }
                 let data = json!({"grant": grant.id, "agent": grant.agent,
@@ -247,25 +239,25 @@ impl Store {
     /// Stores the ask of a review and its cards; `None` where as many are open as may be.
     pub async fn insert_review(
         &self,
-        new: &NewAsk,
+        new: &Ask,
         cards: &[NewCard],
         most: OpenReviews,
     ) -> Result<Option<Ask>, StoreError> {
         let Some(review) = new.body.review.clone() else { return Ok(None) };
-        let (new, cards) = (new.clone(), cards.to_vec());
+        let (new, cards, daemon) = (new.clone(), cards.to_vec(), self.name.clone());
         self.change(move |tx| {
             Box::pin(async move {
                 if !has_room(tx, &review.agent, most).await? {
                     return Ok(None);
                 }
-                let ask = match asks::insert(tx, &new, &cards).await? {
+                let ask = match asks::insert(tx, new, &cards, &daemon).await? {
                     Inserted::New(ask) => ask,
                     Inserted::Known(_) | Inserted::OverLimit(_) => return Ok(None),
                 };
                 let mark = sqlx::query("UPDATE ask SET reviewed = $2 WHERE id = $1");
-                mark.bind(&ask.id).bind(&review.agent).execute(&mut **tx).await?;
+                tx.run(mark.bind(&ask.id).bind(&review.agent)).await?;
                 let data = about(&ask, &review);
-                log::append(tx, new.created_at, "review", Some(&ask.id), &data).await?;
+                log::append(tx, ask.created_at, "review", Some(&ask.id), &data).await?;
                 Ok(Some(ask))
             })
         })
@@ -322,7 +314,7 @@ async fn note_start(tx: &mut Tx, ask: &str, started: Execution) -> Result<(), St
     let answer = Answer { execution: Some(started), ..answer.clone() };
     let update = "UPDATE ask SET answer = $3, version = version + 1 WHERE id = $1 AND version = $2";
     let update = sqlx::query(update).bind(ask).bind(version).bind(to_json("answer", &answer)?);
-    if update.execute(&mut **tx).await?.rows_affected() > 0 {
+    if tx.run(update).await? > 0 {
         cards::want(tx, ask).await?;
     }
     Ok(())
@@ -330,7 +322,6 @@ async fn note_start(tx: &mut Tx, ask: &str, started: Execution) -> Result<(), St
 
 pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
     let scope: String = row.try_get("scope")?;
-    let by: String = row.try_get("granted_by")?;
     let unknown = || sqlx::Error::Decode(format!("scope `{scope}`").into());
     let scope = GrantScope::of_word(&scope).ok_or_else(unknown)?;
     Ok(Grant {
@@ -349,7 +340,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         session: row.try_get("session")?,
         owner: row.try_get::<Option<String>, _>("owner")?.map(Owner::stored),
         folder: row.try_get("folder")?,
-        by: from_json("granted_by", &by)?,
+        by: from_json(row, "granted_by")?,
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
         digest: row.try_get("digest")?,
@@ -358,7 +349,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
 }
 
 pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {
-    sqlx::query(
+    let insert = sqlx::query(
         "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, \
          created_at, expires_at, written, owner, undo_until, digest, folder) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
@@ -377,10 +368,8 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(grant.owner.as_ref().map(|owner| owner.as_str().to_owned()))
     .bind(grant.created_at + UNDO_MS)
     .bind(&grant.digest)
-    .bind(&grant.folder)
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
+    .bind(&grant.folder);
+    tx.run(insert).await.map(drop)
 }
 
 /// Revokes a grant and returns it, unless it is revoked; `why` is for the log.
@@ -391,7 +380,7 @@ async fn revoke(tx: &mut Tx, id: &str, at: i64, why: Value) -> Result<Option<Gra
          WHERE id = $1 AND revoked_at IS NULL RETURNING *",
     );
     let revoke = revoke.bind(id.to_owned()).bind(at);
-    let Some(row) = revoke.fetch_optional(&mut **tx).await? else { return Ok(None) };
+    let Some(row) = tx.maybe(revoke).await? else { return Ok(None) };
     let gone = grant(&row)?;
     let mut data = json!({"grant": gone.id, "rule": gone.rule.to_string()});
     if let (Some(data), Value::Object(why)) = (data.as_object_mut(), why) {
@@ -468,7 +457,7 @@ async fn store_review(
          AND tool = $1 AND pattern = $2",
     );
     let same = same.bind(rule.tool.clone()).bind(rule.pattern.clone());
-    if same.fetch_optional(&mut **tx).await?.is_some() {
+    if tx.maybe(same).await?.is_some() {
         return Ok(());
     }
     let new = Grant::new(rule.clone(), GrantScope::Review, answer.by.clone(), answer.at);

@@ -76,7 +76,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 let taken = sqlx::query(AssertSqlSafe(sql)).bind(&name).bind(holder);
-                let taken = taken.bind(ms(length)).fetch_optional(&mut **tx).await?;
+                let taken = tx.maybe(taken.bind(ms(length))).await?;
                 let epoch = taken.map(|row| row.try_get("epoch")).transpose()?;
                 Ok(epoch.map(|epoch| Fence { name, epoch }))
             })
@@ -192,7 +192,7 @@ impl Store {
             self.news.notified().await;
             // `NOTIFY` takes no bound values; its function does.
             let hint = sqlx::query("SELECT 1 FROM pg_notify($1, $2)");
-            if let Err(error) = self.engine.first(hint.bind(CHANNEL).bind(&*self.name)).await {
+            if let Err(error) = self.engine.all(hint.bind(CHANNEL).bind(&*self.name)).await {
                 tracing::debug!(%error, "other daemons got no hint; they look by themselves");
             }
         }
@@ -248,7 +248,7 @@ impl SqlDialect {
 /// before it could be outdated at the commit.
 pub(super) async fn leads(tx: &mut Tx, fence: &Fence) -> Result<bool, StoreError> {
     let row = sqlx::query("SELECT epoch FROM lease WHERE name = $1").bind(&fence.name);
-    let row = row.fetch_optional(&mut **tx).await?;
+    let row = tx.maybe(row).await?;
     let epoch: Option<i64> = row.map(|row| row.try_get("epoch")).transpose()?;
     Ok(epoch == Some(fence.epoch))
 }
@@ -279,7 +279,7 @@ mod tests {
         let mut n = 0;
         while timeout(Duration::from_millis(100), heard.notified()).await.is_err() {
             n += 1;
-            here.insert_ask(&new_ask(&format!("ask{n}"), None, None), &[]).await.unwrap();
+            here.insert_ask(&new_ask(&format!("ask{n}"), None, None), &[], None).await.unwrap();
         }
         stop.cancel();
         futures::future::join_all(carrying).await;

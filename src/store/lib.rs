@@ -39,10 +39,9 @@ mod threads;
 mod writer;
 
 pub use agents::{
-    AgentLimit, AgentLimits, AgentPause, AgentScope, AgentToken, KnownSession, NewAgentToken,
-    Reads, SessionContext,
+    AgentLimit, AgentPause, AgentToken, KnownSession, NewAgentToken, Reads, SessionContext,
 };
-pub use asks::{DueStep, Inserted, NewAsk, OpenInSession, Overdue};
+pub use asks::{DueStep, Inserted, OpenInSession, Overdue};
 pub use backup::{BackupError, RestoreError, RestoredStore, Since, back_up, restore};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
 pub use cards::{Belongs, CardRow, NewCard, OwedText};
@@ -59,7 +58,7 @@ pub use outbox::{
 };
 pub use parked::{ParkOutcome, Parked, Resumption, TakeOutcome};
 pub use people::{Absence, AbsentPeople, PasskeyStored, PasskeyUse, StoredPasskey};
-pub use sealer::{LogBreak, LogKeyProblem, LogSealer, known_head, log_key_problem};
+pub use sealer::{LogBreak, LogSealer, known_head, log_key_problem};
 pub use threads::{ThreadKey, ThreadRow};
 
 use countersign_tokens::{clock, ids};
@@ -75,7 +74,8 @@ pub struct Store {
     engine: Engine,
     database: Database,
     condition: Arc<Condition>,
-    /// This daemon's random name; it marks our own hints, so that we ignore them.
+    /// This daemon's name, a random one until it is told; it marks our own hints, so that we
+    /// ignore them, and what this daemon was asked.
     name: Arc<str>,
     /// The step of the tables, once it is one that this version does not know.
     newer: Arc<OnceLock<i64>>,
@@ -132,6 +132,12 @@ impl Store {
         &self.engine.id
     }
 
+    /// The same store for the daemon of this name.
+    #[must_use]
+    pub fn named(self, daemon: &str) -> Self {
+        Self { name: daemon.into(), ..self }
+    }
+
     /// Writes and reads one row; returns what is wrong with the store, if anything is.
     pub async fn probe(&self) -> Option<Trouble> {
         // A write, because a full disk or a read-only server still answers reads.
@@ -158,17 +164,36 @@ impl Store {
 
     /// All rows of a query.
     async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        self.read(self.engine.all(query)).await
+        #[cfg(any(test, feature = "testkit"))]
+        let _under_way = self.engine.faults.under_way();
+        let reading = self.engine.all(query);
+        #[cfg(any(test, feature = "testkit"))]
+        let reading = self.engine.faults.seen_through(reading);
+        let read = reading.await;
+        // Only a failure is noted: a store on a full disk can still be read, so only a write shows
+        // that it works again.
+        if read.is_err() {
+            self.condition.note(&self.database, &read);
+        }
+        read
     }
 
     /// The first row of a query.
     async fn maybe(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, StoreError> {
-        self.read(self.engine.first(query)).await
+        Ok(self.all(query).await?.into_iter().next())
     }
 
     /// The first row of a query that always returns one.
     async fn one(&self, query: ReadQuery<'_>) -> Result<AnyRow, StoreError> {
         self.maybe(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    }
+
+    /// The only column of the first row of a query.
+    async fn value<T>(&self, query: ReadQuery<'_>) -> Result<Option<T>, StoreError>
+    where
+        T: for<'r> sqlx::Decode<'r, sqlx::Any> + sqlx::Type<sqlx::Any>,
+    {
+        Ok(self.maybe(query).await?.map(|row| row.try_get(0)).transpose()?)
     }
 
     /// The only column of all rows of a query.
@@ -179,23 +204,6 @@ impl Store {
     /// The time in the only row of a query, in Unix milliseconds.
     async fn time(&self, query: &'static str) -> Result<Option<i64>, StoreError> {
         Ok(self.one(sqlx::query(query)).await?.try_get(0)?)
-    }
-
-    async fn read<T>(
-        &self,
-        reading: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        #[cfg(any(test, feature = "testkit"))]
-        let _under_way = self.engine.faults.under_way();
-        #[cfg(any(test, feature = "testkit"))]
-        let reading = self.engine.faults.seen_through(reading);
-        let read = reading.await;
-        // Only a failure is noted: a store on a full disk can still be read, so only a write shows
-        // that it works again.
-        if read.is_err() {
-            self.condition.note(&self.database, &read);
-        }
-        read
     }
 
     /// Runs work in a transaction, which is committed if the work returns `Ok` and rolled back
@@ -226,12 +234,17 @@ impl Store {
         Ok(done)
     }
 
+    /// Runs these statements in one transaction.
+    async fn execute_all(&self, statements: Vec<Statement>) -> Result<(), StoreError> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.write(move |tx| Box::pin(tx.run_all(statements))).await
+    }
+
     /// Runs one statement in its own transaction; returns the number of changed rows.
     async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
-        self.write(move |tx| {
-            Box::pin(async move { Ok(statement.execute(&mut **tx).await?.rows_affected()) })
-        })
-        .await
+        self.write(move |tx| Box::pin(tx.run(statement))).await
     }
 }
 

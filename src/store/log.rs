@@ -3,7 +3,7 @@
 
 use super::{
     Store, StoreError, Trouble,
-    engine::{ReadQuery, Tx, from_json, to_json},
+    engine::{Tx, from_json, to_json},
     sealer::LogBreak,
 };
 use countersign_domain::log::{
@@ -166,7 +166,7 @@ impl Store {
         // The `+` keeps both engines from using the index on `at`: nearly all events are older, and
         // walking back from the newest id finds one at once.
         let last = sqlx::query("SELECT id FROM event WHERE +at < $1 ORDER BY id DESC LIMIT 1");
-        self.number_or_0(last.bind(at)).await
+        Ok(self.value(last.bind(at)).await?.unwrap_or(0))
     }
 
     /// The id of the event before the latest `latest` ones; 0 if there are no more. Those that only
@@ -176,11 +176,7 @@ impl Store {
         let only = if quiet { String::new() } else { format!("WHERE kind NOT IN ({kinds}) ") };
         let before = format!("SELECT id FROM event {only}ORDER BY id DESC LIMIT 1 OFFSET $1");
         let before = sqlx::query(AssertSqlSafe(before));
-        self.number_or_0(before.bind(i64::from(latest))).await
-    }
-
-    async fn number_or_0(&self, query: ReadQuery<'_>) -> Result<i64, StoreError> {
-        Ok(self.maybe(query).await?.map(|row| row.try_get(0)).transpose()?.unwrap_or(0))
+        Ok(self.value(before.bind(i64::from(latest))).await?.unwrap_or(0))
     }
 
     /// The number of events of each kind, including those that were pruned.
@@ -197,7 +193,7 @@ impl Store {
     /// The id of the newest event that was deleted; 0 if none was.
     pub(super) async fn newest_forgotten(&self) -> Result<i64, StoreError> {
         let newest = sqlx::query("SELECT coalesce(max(newest), 0) AS newest FROM forgotten");
-        Ok(self.one(newest).await?.try_get("newest")?)
+        Ok(self.value(newest).await?.unwrap_or(0))
     }
 
     /// The log behind row `after`, up to row `until` or the newest checkpoint; `None` while there
@@ -256,7 +252,7 @@ impl Store {
     /// The last row of the log that this destination has taken; 0 before the first.
     pub async fn log_sent(&self, destination: &str) -> Result<i64, StoreError> {
         let sent = sqlx::query("SELECT seq FROM log_sent WHERE destination = $1");
-        self.number_or_0(sent.bind(destination)).await
+        Ok(self.value(sent.bind(destination)).await?.unwrap_or(0))
     }
 
     /// Notes that this destination has taken the rows up to this one.
@@ -354,13 +350,12 @@ impl Event {
 }
 
 fn event(row: &AnyRow) -> Result<Event, StoreError> {
-    let data: String = row.try_get("data")?;
     Ok(Event {
         id: row.try_get("id")?,
         at: row.try_get("at")?,
         kind: row.try_get("kind")?,
         ask: row.try_get("ask")?,
-        data: from_json("data", &data)?,
+        data: from_json(row, "data")?,
     })
 }
 
@@ -373,15 +368,9 @@ pub(super) async fn append(
 ) -> Result<(), StoreError> {
     let data = to_json("data", data)?;
     let proof = tx.prove(&ProvenRow { at, kind, ask, data: &data });
-    sqlx::query("INSERT INTO event (at, kind, ask, data, proof) VALUES ($1, $2, $3, $4, $5)")
-        .bind(at)
-        .bind(kind)
-        .bind(ask)
-        .bind(data)
-        .bind(proof)
-        .execute(&mut **tx)
-        .await?;
-    Ok(())
+    let insert = "INSERT INTO event (at, kind, ask, data, proof) VALUES ($1, $2, $3, $4, $5)";
+    let insert = sqlx::query(insert).bind(at).bind(kind).bind(ask).bind(data).bind(proof);
+    tx.run(insert).await.map(drop)
 }
 
 pub(super) async fn append_all(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
@@ -399,7 +388,7 @@ pub(super) async fn append_all(tx: &mut Tx, events: &[NewEvent]) -> Result<(), S
             let proof = tx.prove(&ProvenRow { at: *at, kind, ask: ask.as_deref(), data: &data });
             insert = insert.bind(*at).bind(kind.clone()).bind(ask.clone()).bind(data).bind(proof);
         }
-        insert.execute(&mut **tx).await?;
+        tx.run(insert).await?;
     }
     Ok(())
 }
@@ -515,8 +504,7 @@ pub(super) async fn lost(tx: &mut Tx, last: i64) -> Result<(), StoreError> {
     let lost = "UPDATE log_sent SET lost = lost + $1 - seq, seq = $1 \
          WHERE seq < $1 AND tried_at > $2";
     let lost = sqlx::query(lost).bind(last).bind(clock::now_ms() - WANTED_MS);
-    lost.execute(&mut **tx).await?;
-    Ok(())
+    tx.run(lost).await.map(drop)
 }
 
 fn broken(LogBreak { row, at, says, .. }: &LogBreak) -> Trouble {

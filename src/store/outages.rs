@@ -160,7 +160,7 @@ async fn nothing_acknowledged_is_lost_when_the_server_crashes_at_work() {
         tokio::spawn(async move {
             for n in 0.. {
                 let id = format!("ask{writer}-{n}");
-                match store.insert_ask(&new_ask(&id, None, None), &[]).await {
+                match store.insert_ask(&new_ask(&id, None, None), &[], None).await {
                     Ok(_) => told.send(id).unwrap(),
                     // Such an ask may be stored or not; both are correct.
                     Err(StoreError::Uncertain(_)) => return Some(id),

@@ -304,8 +304,7 @@ impl Store {
              AND gone IS NULL AND EXISTS (SELECT 1 FROM card WHERE card.bundle = b.nonce \
              AND shown < wanted)) AS next",
         );
-        let row = self.one(query.bind(adapter).bind(target)).await?;
-        Ok(row.try_get("at")?)
+        Ok(self.value(query.bind(adapter).bind(target)).await?.flatten())
     }
 
     /// Notes that this card is muted from now on.
@@ -361,24 +360,10 @@ impl Store {
     /// # Errors
     /// When the store fails; then they are tried when they are due.
     pub async fn cards_due(&self, nonces: Vec<String>) -> Result<(), StoreError> {
-        if nonces.is_empty() {
-            return Ok(());
-        }
-        self.write(move |tx| {
-            Box::pin(async move {
-                for nonce in nonces {
-                    sqlx::query(
-                        "UPDATE card SET due_at = (SELECT created_at FROM ask WHERE id = card.ask) \
-                         WHERE nonce = $1 AND shown < wanted",
-                    )
-                    .bind(nonce)
-                    .execute(&mut **tx)
-                    .await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        let due = "UPDATE card SET due_at = (SELECT created_at FROM ask WHERE id = card.ask) \
+                   WHERE nonce = $1 AND shown < wanted";
+        let due = |nonce| sqlx::query(due).bind(nonce);
+        self.execute_all(nonces.into_iter().map(due).collect()).await
     }
 
     /// Notes why the target takes nothing now, at the cards that it has not got yet. The asks at
@@ -394,8 +379,7 @@ impl Store {
              AND held IS NULL AND shown = 0 AND message IS NULL RETURNING ask",
         );
         let held = held.bind(adapter.to_owned()).bind(target.to_owned()).bind(why.to_owned());
-        let held =
-            self.write(move |tx| Box::pin(async move { Ok(held.fetch_all(&mut **tx).await?) }));
+        let held = self.write(move |tx| Box::pin(tx.all(held)));
         held.await?.iter().map(|row| Ok(row.try_get("ask")?)).collect()
     }
 
@@ -426,24 +410,18 @@ impl Store {
         old: &str,
         new: &str,
     ) -> Result<(), StoreError> {
-        let [adapter, old, new] = [adapter, old, new].map(str::to_owned);
-        self.write(move |tx| {
-            Box::pin(async move {
-                for statement in [
-                    "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0, \
-                     attempts = 0 WHERE adapter = $1 AND target = $2 AND gone IS NULL \
-                     AND shown < wanted",
-                    "UPDATE bundle SET target = $3, message = NULL, due_at = 0, attempts = 0 \
-                     WHERE adapter = $1 AND target = $2 AND gone IS NULL AND EXISTS \
-                     (SELECT 1 FROM card WHERE card.bundle = bundle.nonce AND shown < wanted)",
-                ] {
-                    let moved = sqlx::query(statement).bind(&adapter).bind(&old).bind(&new);
-                    moved.execute(&mut **tx).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        let moved = [
+            "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0, attempts = 0 \
+             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted",
+            "UPDATE bundle SET target = $3, message = NULL, due_at = 0, attempts = 0 \
+             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND EXISTS \
+             (SELECT 1 FROM card WHERE card.bundle = bundle.nonce AND shown < wanted)",
+        ];
+        let bound = |sql| {
+            let query = sqlx::query(sql).bind(adapter.to_owned()).bind(old.to_owned());
+            query.bind(new.to_owned())
+        };
+        self.execute_all(moved.map(bound).into()).await
     }
 
     /// The cards of asks that were opened before `before`, are open and are shown nowhere at their
@@ -523,14 +501,14 @@ impl Store {
                 let insert = "INSERT INTO digest (due_at, adapter, target, content, sent) \
                               VALUES ($1, $2, $3, $4, 0) ON CONFLICT DO NOTHING";
                 let first = sqlx::query(insert).bind(due_at).bind("").bind("").bind("[]");
-                if first.execute(&mut **tx).await?.rows_affected() == 0 {
+                if tx.run(first).await? == 0 {
                     return Ok(false);
                 }
                 let earlier = sqlx::query("DELETE FROM digest WHERE due_at < $1").bind(due_at);
-                earlier.execute(&mut **tx).await?;
+                tx.run(earlier).await?;
                 for NewDigest { adapter, target, content } in &digests {
                     let row = sqlx::query(insert).bind(due_at).bind(adapter).bind(target);
-                    row.bind(content).execute(&mut **tx).await?;
+                    tx.run(row.bind(content)).await?;
                 }
                 Ok(true)
             })
@@ -647,7 +625,7 @@ async fn note(
         let seen = i64::from(shown.seen != Seen::No);
         query.bind(shown.version).bind(i64::from(shown.muted)).bind(seen)
     });
-    Ok(query.execute(&mut **tx).await?.rows_affected())
+    tx.run(query).await
 }
 
 /// Whether the time of this ask may have to start anew where it is shown now.
@@ -672,7 +650,7 @@ pub(super) async fn start_time(
              RETURNING deadline_at, created_at",
         );
         let start = start.bind(ask).bind(now).bind(LATE_MS);
-        let Some(row) = start.fetch_optional(&mut **tx).await? else { continue };
+        let Some(row) = tx.maybe(start).await? else { continue };
         let (until, since): (i64, i64) = (row.try_get("deadline_at")?, row.try_get("created_at")?);
         let was = until - (now - since);
         let data = json!({"deadline_at": until, "was": was, "shown_at": now});

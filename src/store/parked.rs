@@ -87,8 +87,7 @@ impl Store {
                      VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
                 );
                 let row = row.bind(&seen.id).bind(&call.agent).bind(&call.session);
-                let row = row.bind(run).bind(now).execute(&mut **tx).await?;
-                if row.rows_affected() == 0 {
+                if tx.run(row.bind(run).bind(now)).await? == 0 {
                     let there = parked_in(tx, &call.agent, &call.session).await?;
                     return Ok(match there {
                         Some(ask) if ask == seen.id => ParkOutcome::Parked,
@@ -100,7 +99,7 @@ impl Store {
                     return Ok(ParkOutcome::Parked);
                 }
                 let none = sqlx::query("DELETE FROM parked WHERE ask = $1").bind(&seen.id);
-                none.execute(&mut **tx).await?;
+                tx.run(none).await?;
                 Ok(ParkOutcome::Changed)
             })
         })
@@ -134,12 +133,12 @@ impl Store {
                      WHERE ask = $1 AND taken IS NULL AND until_at <= {now} RETURNING epoch, run"
                 );
                 let taken = sqlx::query(AssertSqlSafe(sql)).bind(&ask).bind(hold);
-                if let Some(row) = taken.fetch_optional(&mut **tx).await? {
-                    let run: String = row.try_get("run")?;
-                    return Ok(Resumption::Granted(row.try_get("epoch")?, from_json("run", &run)?));
+                if let Some(row) = tx.maybe(taken).await? {
+                    let run = from_json(&row, "run")?;
+                    return Ok(Resumption::Granted(row.try_get("epoch")?, run));
                 }
                 let there = "SELECT 1 AS one FROM parked WHERE ask = $1 AND taken IS NULL";
-                let there = sqlx::query(there).bind(&ask).fetch_optional(&mut **tx).await?;
+                let there = tx.maybe(sqlx::query(there).bind(&ask)).await?;
                 Ok(there.map_or(Resumption::NotParked, |_| Resumption::Held))
             })
         })
@@ -161,10 +160,9 @@ impl Store {
                 let take = "UPDATE parked SET taken = $2 \
                             WHERE ask = $1 AND epoch = $2 AND taken IS NULL";
                 let take = sqlx::query(take).bind(&seen.id).bind(epoch);
-                if take.execute(&mut **tx).await?.rows_affected() == 0 {
+                if tx.run(take).await? == 0 {
                     let mine = "SELECT 1 AS one FROM parked WHERE ask = $1 AND taken = $2";
-                    let mine = sqlx::query(mine).bind(&seen.id).bind(epoch);
-                    let mine = mine.fetch_optional(&mut **tx).await?;
+                    let mine = tx.maybe(sqlx::query(mine).bind(&seen.id).bind(epoch)).await?;
                     return Ok(mine.map_or(TakeOutcome::Stale, |_| TakeOutcome::Taken));
                 }
                 // FAIL-CLOSED: one that was noted before starts nothing again.
@@ -176,7 +174,7 @@ impl Store {
                     return Ok(TakeOutcome::Taken);
                 }
                 let back = sqlx::query("UPDATE parked SET taken = NULL WHERE ask = $1");
-                back.bind(&seen.id).execute(&mut **tx).await?;
+                tx.run(back.bind(&seen.id)).await?;
                 Ok(TakeOutcome::Changed)
             })
         })
@@ -213,8 +211,7 @@ const PARKED_IN: &str =
     "SELECT ask FROM parked WHERE agent = $1 AND session = $2 AND taken IS NULL";
 
 async fn parked_in(tx: &mut Tx, agent: &str, session: &str) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query(PARKED_IN).bind(agent.to_owned()).bind(session.to_owned());
-    let row = row.fetch_optional(&mut **tx).await?;
+    let row = tx.maybe(sqlx::query(PARKED_IN).bind(agent).bind(session)).await?;
     Ok(row.map(|row| row.try_get("ask")).transpose()?)
 }
 
@@ -234,10 +231,9 @@ fn parked(seen: &Ask, deadline_at: Option<i64>, now: i64) -> Change {
 }
 
 fn row(row: &AnyRow) -> Result<Parked, StoreError> {
-    let run: String = row.try_get("run")?;
     Ok(Parked {
         ask: row.try_get("ask")?,
-        run: from_json("run", &run)?,
+        run: from_json(row, "run")?,
         cost: row.try_get("cost")?,
         parked_at: row.try_get("parked_at")?,
         until_at: row.try_get("until_at")?,
@@ -249,7 +245,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        Closed, NewAsk,
+        Closed,
         testkit::engines::on_both,
         tests::{answered, new_ask_in},
     };
@@ -264,8 +260,8 @@ mod tests {
 
     /// An ask that a caller waits for.
     async fn asked(store: &Store, id: &str, session: &str) -> Ask {
-        let attended = NewAsk { attended: true, deadline_at: Some(50), ..new_ask_in(session, id) };
-        store.insert_ask(&attended, &[]).await.unwrap();
+        let attended = Ask { attended: true, deadline_at: Some(50), ..new_ask_in(session, id) };
+        store.insert_ask(&attended, &[], None).await.unwrap();
         store.ask(id).await.unwrap().unwrap()
     }
 

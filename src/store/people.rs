@@ -2,7 +2,7 @@
 
 pub use countersign_domain::plan::AbsentPeople;
 
-use super::{Store, StoreError, engine::Tx, log};
+use super::{Store, StoreError, log};
 use countersign_domain::By;
 use serde_json::{Value, json};
 use sqlx::{Row, any::AnyRow};
@@ -108,7 +108,7 @@ impl Store {
                 let insert = insert.bind(new.handle).bind(new.public_key).bind(new.algorithm);
                 let insert = insert.bind(i64::from(new.counter));
                 let insert = insert.bind(i64::from(new.backup_eligible)).bind(new.created_at);
-                if insert.execute(&mut **tx).await?.rows_affected() == 0 {
+                if tx.run(insert).await? == 0 {
                     return Ok(PasskeyStored::Taken);
                 }
                 log::append(tx, new.created_at, "passkey_added", None, &event).await?;
@@ -140,11 +140,12 @@ impl Store {
                      AND (counter < $2 OR (counter = 0 AND $2 = 0))",
                 );
                 let rise = rise.bind(id.clone()).bind(i64::from(counter)).bind(now);
-                if rise.execute(&mut **tx).await?.rows_affected() == 1 {
+                if tx.run(rise).await? == 1 {
                     log::append(tx, now, "signed_in", None, &event).await?;
                     return Ok(PasskeyUse::Done);
                 }
-                if !is_stored(tx, &id).await? {
+                let one = sqlx::query("SELECT id FROM passkey WHERE id = $1").bind(&id);
+                if tx.maybe(one).await?.is_none() {
                     return Ok(PasskeyUse::Gone);
                 }
                 log::append(tx, now, "passkey_refused", None, &refused).await?;
@@ -168,7 +169,7 @@ impl Store {
         let removed = self.write(move |tx| {
             Box::pin(async move {
                 let delete = sqlx::query("DELETE FROM passkey WHERE id = $1").bind(id);
-                if delete.execute(&mut **tx).await?.rows_affected() == 0 {
+                if tx.run(delete).await? == 0 {
                     return Ok(false);
                 }
                 log::append(tx, now, "passkey_removed", None, &event).await?;
@@ -207,7 +208,7 @@ impl Store {
                     "INSERT INTO presence (person, how, until_at) VALUES ($1, $2, $3) \
                      ON CONFLICT (person, how) DO UPDATE SET until_at = excluded.until_at",
                 );
-                set.bind(person.clone()).bind(how.name()).bind(until).execute(&mut **tx).await?;
+                tx.run(set.bind(person.clone()).bind(how.name()).bind(until)).await?;
                 let data = json!({"person": person, "until": until});
                 log::append(tx, now, how.name(), None, &data).await
             })
@@ -221,8 +222,7 @@ impl Store {
         self.change(move |tx| {
             Box::pin(async move {
                 let back = sqlx::query("DELETE FROM presence WHERE person = $1 AND until_at > $2");
-                let back = back.bind(person.clone()).bind(now).execute(&mut **tx).await?;
-                if back.rows_affected() == 0 {
+                if tx.run(back.bind(person.clone()).bind(now)).await? == 0 {
                     return Ok(false);
                 }
                 log::append(tx, now, "back", None, &json!({ "person": person })).await?;
@@ -243,11 +243,6 @@ impl StoredPasskey {
     fn event(&self, by: &By) -> Value {
         json!({ "by": by, "passkey": self.named() })
     }
-}
-
-async fn is_stored(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
-    let one = sqlx::query("SELECT id FROM passkey WHERE id = $1").bind(id.to_owned());
-    Ok(one.fetch_optional(&mut **tx).await?.is_some())
 }
 
 fn passkey(row: &AnyRow) -> Result<StoredPasskey, StoreError> {

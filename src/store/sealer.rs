@@ -5,7 +5,7 @@
 //! what it sealed itself, as it stands in its state folder.
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, Trouble,
     log::origin,
     sealing::{self, BROKEN, Forgetting, Round, forget_rows},
 };
@@ -68,9 +68,9 @@ pub struct LogSealer {
 struct Signing {
     key: Arc<SigningKey>,
     /// The key is another one than before.
-    changed: Option<LogKeyProblem>,
+    changed: Option<Trouble>,
     /// Its file is not as it was read.
-    file: Option<LogKeyProblem>,
+    file: Option<Trouble>,
 }
 
 /// The file with the signing key, in the state folder.
@@ -86,16 +86,6 @@ pub(super) const EVENT: &str = "log_key";
 /// How many of the newest events about keys are looked at; daemons that share a store have a few
 /// each.
 const LOOKED_AT: i64 = 200;
-
-/// What is wrong with the key that signs the log.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{says}")]
-pub struct LogKeyProblem {
-    /// What is wrong, in one sentence.
-    pub says: String,
-    /// How to fix it.
-    pub fix: &'static str,
-}
 
 /// What the file of the key holds.
 #[derive(Debug)]
@@ -187,8 +177,7 @@ impl Store {
     /// The key of the newest checkpoint.
     async fn newest_signer(&self) -> Result<Option<String>, StoreError> {
         let newest = "SELECT key FROM log_checkpoint ORDER BY seq DESC LIMIT 1";
-        let newest = self.maybe(sqlx::query(newest)).await?;
-        Ok(newest.map(|row| row.try_get("key")).transpose()?)
+        self.value(sqlx::query(newest)).await
     }
 
     /// Whether this key ever signed, as far as checkpoints are kept.
@@ -313,7 +302,7 @@ impl LogSealer {
 
     /// What is wrong with the key.
     #[must_use]
-    pub fn problem(&self) -> Option<LogKeyProblem> {
+    pub fn problem(&self) -> Option<Trouble> {
         let signing = self.signing();
         signing.changed.clone().or_else(|| signing.file.clone())
     }
@@ -353,7 +342,7 @@ impl LogSealer {
             (None, KeyHistory::Meant | KeyHistory::Replaced) => None,
         };
         if let Some(problem) = &problem {
-            tracing::error!(fix = problem.fix, "{problem}");
+            tracing::error!(fix = problem.fix, "{}", problem.says);
         }
         self.signing().changed = problem;
         Ok(())
@@ -361,12 +350,12 @@ impl LogSealer {
 
     /// Looks whether the file still holds the key that signs, as at a reload; returns what is
     /// wrong with the key.
-    pub async fn look_again(&self) -> Option<LogKeyProblem> {
+    pub async fn look_again(&self) -> Option<Trouble> {
         let ours = self.public();
         let problem = file_problem(&self.state, &ours);
         let before = std::mem::replace(&mut self.signing().file, problem.clone());
         if let Some(problem) = problem.filter(|now| before.as_ref() != Some(now)) {
-            tracing::error!(fix = problem.fix, "{problem}");
+            tracing::error!(fix = problem.fix, "{}", problem.says);
             if let Err(error) = self.note_key(KeyChange::File, &ours, None).await {
                 tracing::warn!(%error, "that is not in the log");
             }
@@ -714,7 +703,7 @@ fn next_key_file(state: &Path) -> PathBuf {
 
 /// What is wrong with the key of this folder, as its files alone tell.
 #[must_use]
-pub fn log_key_problem(state: &Path) -> Option<LogKeyProblem> {
+pub fn log_key_problem(state: &Path) -> Option<Trouble> {
     let known = known_key(state);
     let signed = known.is_some() || known_head(state).is_some();
     match read_key(state) {
@@ -722,54 +711,48 @@ pub fn log_key_problem(state: &Path) -> Option<LogKeyProblem> {
             Some(known) if known != key.public() => Some(other_key(state)),
             _ => None,
         },
-        KeyFile::Gone if signed => Some(LogKeyProblem {
-            says: format!(
-                "{} is missing, with which the log was signed",
-                state.join(KEY).display()
-            ),
-            fix: PUT_BACK,
-        }),
+        KeyFile::Gone if signed => {
+            Some(key_file(state, "is missing, with which the log was signed"))
+        }
         KeyFile::Gone => None,
-        KeyFile::Unusable(why) => Some(LogKeyProblem {
-            says: format!("{} cannot be used: {why}", state.join(KEY).display()),
-            fix: PUT_BACK,
-        }),
+        KeyFile::Unusable(why) => Some(key_file(state, &format!("cannot be used: {why}"))),
     }
 }
 
-fn other_key(state: &Path) -> LogKeyProblem {
-    let file = state.join(KEY);
-    let says = format!("{} holds another key than the one that signed the log", file.display());
-    LogKeyProblem { says, fix: PUT_BACK }
+fn other_key(state: &Path) -> Trouble {
+    key_file(state, "holds another key than the one that signed the log")
+}
+
+fn key_file(state: &Path, says: &str) -> Trouble {
+    let says = format!("{} {says}", state.join(KEY).display());
+    Trouble { says, fix: PUT_BACK.to_owned() }
 }
 
 /// What the file says while this key signs.
-fn file_problem(state: &Path, signs: &PublicKey) -> Option<LogKeyProblem> {
+fn file_problem(state: &Path, signs: &PublicKey) -> Option<Trouble> {
     match read_key(state) {
         KeyFile::Holds(key) if key.public() == *signs => None,
         KeyFile::Holds(_) => Some(other_key(state)),
-        KeyFile::Gone => Some(LogKeyProblem {
-            says: format!(
-                "{} is gone; the daemon signs with the key that it read at its start",
-                state.join(KEY).display()
-            ),
-            fix: PUT_BACK,
-        }),
+        KeyFile::Gone => {
+            let gone = "is gone; the daemon signs with the key that it read at its start";
+            Some(key_file(state, gone))
+        }
         KeyFile::Unusable(_) => log_key_problem(state),
     }
 }
 
 /// That the key changed and nobody said why.
-fn unexplained(was: &str, now: &PublicKey) -> LogKeyProblem {
+fn unexplained(was: &str, now: &PublicKey) -> Trouble {
     let short = |key: &str| key.chars().take(16).collect::<String>();
-    LogKeyProblem {
+    Trouble {
         says: format!(
             "the key of the log changed, and nobody rotated it: {}… signed before, {}… signs now",
             short(was),
             short(&now.to_string())
         ),
         fix: "put the earlier log.key back from a backup and start again, or, if you know why it \
-              changed: countersign log key --accept",
+              changed: countersign log key --accept"
+            .to_owned(),
     }
 }
 

@@ -216,8 +216,7 @@ pub(super) async fn sign(tx: &mut Tx, round: &mut Round) -> Result<(), StoreErro
          hash = excluded.hash, key = excluded.key, signature = excluded.signature \
          WHERE log_checkpoint.hash <> excluded.hash";
     let note = sqlx::query(note).bind(head.count).bind(at).bind(head.hash);
-    note.bind(key).bind(signature).execute(&mut **tx).await?;
-    Ok(())
+    tx.run(note.bind(key).bind(signature)).await.map(drop)
 }
 
 /// Goes to the end of the chain, which is what this daemon knows or what continues it.
@@ -226,7 +225,7 @@ pub(super) async fn resume(tx: &mut Tx, round: &mut Round) -> Result<(), StoreEr
     // An update locks the row, so that of several daemons one extends the chain at a time.
     let end = "UPDATE log_end SET id = 1 WHERE id = 1 \
          RETURNING count, hash, forgotten, forgotten_hash";
-    let end = sqlx::query(end).fetch_optional(&mut **tx).await?;
+    let end = tx.maybe(sqlx::query(end)).await?;
     let end = end.map(|row| log_end(&row, &round.known.store)).transpose()?;
     let Some(known) = round.known.head.clone() else { return adopt(tx, round, end).await };
     let is_known = |end: &LogEnd, round: &Round| end.head == round.head();
@@ -283,15 +282,14 @@ async fn take_back(tx: &mut Tx, head: &LogHead, begins: &LogHead) -> Result<(), 
         "DELETE FROM log_hash WHERE seq > $1",
         "DELETE FROM log_checkpoint WHERE seq > $1",
     ] {
-        sqlx::query(statement).bind(head.count).execute(&mut **tx).await?;
+        tx.run(sqlx::query(statement).bind(head.count)).await?;
     }
     let end = "INSERT INTO log_end (id, count, hash, forgotten, forgotten_hash) \
          VALUES (1, $1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET count = excluded.count, \
          hash = excluded.hash, forgotten = excluded.forgotten, \
          forgotten_hash = excluded.forgotten_hash";
     let end = sqlx::query(end).bind(head.count).bind(head.hash.clone());
-    end.bind(begins.count).bind(begins.hash.clone()).execute(&mut **tx).await?;
-    Ok(())
+    tx.run(end.bind(begins.count).bind(begins.hash.clone())).await.map(drop)
 }
 
 /// The first time that this daemon sees the log: it knows nothing that it could compare.
@@ -304,7 +302,7 @@ async fn adopt(tx: &mut Tx, round: &mut Round, end: Option<LogEnd>) -> Result<()
     };
     if end.head.count > 0 {
         let signed = "SELECT seq, at, hash, key, signature FROM log_checkpoint WHERE seq = $1";
-        let signed = sqlx::query(signed).bind(end.head.count).fetch_optional(&mut **tx).await?;
+        let signed = tx.maybe(sqlx::query(signed).bind(end.head.count)).await?;
         let signed = signed.as_ref().map(checkpoint).transpose()?;
         let signed = signed.filter(|signed| signed.head == end.head);
         match signed.and_then(|signed| signed.signer(&round.known.store)) {
@@ -328,13 +326,12 @@ async fn follow(tx: &mut Tx, round: &mut Round, end: &LogEnd) -> Result<(), Stor
     let rows = "SELECT event.seq, at, kind, ask, data, hash FROM event \
          JOIN log_hash ON log_hash.seq = event.seq \
          WHERE event.seq > $1 AND event.seq <= $2 ORDER BY event.seq LIMIT $3";
-    let rows = sqlx::query(rows).bind(from.count).bind(end.head.count).bind(i64::from(FOLLOWED));
-    let rows = rows.fetch_all(&mut **tx).await?;
+    let rows = sqlx::query(rows).bind(from.count).bind(end.head.count);
+    let rows = tx.all(rows.bind(i64::from(FOLLOWED))).await?;
     let signed = "SELECT seq, at, hash, key, signature FROM log_checkpoint \
          WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
-    let signed =
-        sqlx::query(signed).bind(from.count).bind(end.head.count).bind(i64::from(FOLLOWED));
-    let signed = signed.fetch_all(&mut **tx).await?;
+    let signed = sqlx::query(signed).bind(from.count).bind(end.head.count);
+    let signed = tx.all(signed.bind(i64::from(FOLLOWED))).await?;
     let signed = signed.iter().map(checkpoint).collect::<Result<Vec<_>, _>>()?;
     let mut signed = signed.into_iter().peekable();
     let (mut last, mut bad) = (from.clone(), None);
@@ -373,7 +370,7 @@ async fn follow(tx: &mut Tx, round: &mut Round, end: &LogEnd) -> Result<(), Stor
          JOIN log_hash h ON h.seq = c.seq AND h.hash = c.hash \
          WHERE c.seq > $1 AND c.seq <= $2 ORDER BY c.seq DESC LIMIT 50";
     let newest = sqlx::query(newest).bind(round.head().count).bind(end.head.count);
-    for row in &newest.fetch_all(&mut **tx).await? {
+    for row in &tx.all(newest).await? {
         let signed = checkpoint(row)?;
         if signed.signer(&round.known.store).is_some_and(|key| round.trusts(&key)) {
             let row = bad.unwrap_or(round.head().count + 1);
@@ -434,7 +431,7 @@ async fn next_events(tx: &mut Tx, round: &mut Round) -> Result<Vec<AnyRow>, Stor
     round.unsealed.get_or_insert_with(|| round.rows.unsealed());
     let new = "SELECT id, at, kind, ask, data, proof FROM event \
          WHERE seq IS NULL AND id > $1 ORDER BY id LIMIT $2";
-    let new = sqlx::query(new).bind(round.seen).bind(i64::from(BATCH)).fetch_all(&mut **tx).await?;
+    let new = tx.all(sqlx::query(new).bind(round.seen).bind(i64::from(BATCH))).await?;
     round.more = new.len() == BATCH as usize;
     if let Some(last) = new.last() {
         round.seen = last.try_get("id")?;
@@ -466,7 +463,7 @@ async fn extend(tx: &mut Tx, round: &mut Round, new: Vec<AnyRow>) -> Result<(), 
                 round.broke(seq, says);
                 // Out of the way: it never joins the chain.
                 let aside = sqlx::query("UPDATE event SET seq = -id WHERE id = $1").bind(id);
-                aside.execute(&mut **tx).await?;
+                tx.run(aside).await?;
                 continue;
             }
         }
@@ -540,7 +537,7 @@ async fn copies(
     for proof in proofs {
         query = query.bind(proof);
     }
-    let found = query.fetch_all(&mut **tx).await?;
+    let found = tx.all(query).await?;
     found.iter().map(|row| Ok(row.try_get("proof")?)).collect()
 }
 
@@ -565,11 +562,10 @@ async fn join(tx: &mut Tx, joined: &[(i64, LogHead)]) -> Result<(), StoreError> 
         hash = hash.bind(head.count).bind(head.hash.clone());
         number = number.bind(*id).bind(head.count);
     }
-    hash.execute(&mut **tx).await?;
-    number.execute(&mut **tx).await?;
+    tx.run(hash).await?;
+    tx.run(number).await?;
     let end = sqlx::query("UPDATE log_end SET count = $1, hash = $2 WHERE id = 1");
-    end.bind(last.count).bind(last.hash.clone()).execute(&mut **tx).await?;
-    Ok(())
+    tx.run(end.bind(last.count).bind(last.hash.clone())).await.map(drop)
 }
 
 /// Adds rows that say what is wrong. They join the chain with it or in the next round.
@@ -593,7 +589,7 @@ async fn seal_own(
     log::append(tx, clock::now_ms(), kind, None, data).await?;
     let own = "SELECT id, at, kind, ask, data, proof FROM event \
          WHERE seq IS NULL AND kind = $1 ORDER BY id DESC LIMIT 1";
-    let own = sqlx::query(own).bind(kind.to_owned()).fetch_all(&mut **tx).await?;
+    let own = tx.all(sqlx::query(own).bind(kind.to_owned())).await?;
     // What else is not sealed has its own round, in which rows are missed.
     round.more = true;
     extend(tx, round, own).await?;
@@ -717,10 +713,10 @@ pub(super) async fn forget_rows(
     let first = "SELECT event.seq, at, kind, ask, data, hash FROM event \
          JOIN log_hash ON log_hash.seq = event.seq WHERE event.seq > $1 \
          ORDER BY event.seq LIMIT $2";
-    let first = sqlx::query(first).bind(begin.count).bind(EVENTS).fetch_all(&mut **tx).await?;
+    let first = tx.all(sqlx::query(first).bind(begin.count).bind(EVENTS)).await?;
     let signed = "SELECT seq, at, hash, key, signature FROM log_checkpoint \
          WHERE seq > $1 ORDER BY seq LIMIT $2";
-    let signed = sqlx::query(signed).bind(begin.count).bind(EVENTS).fetch_all(&mut **tx).await?;
+    let signed = tx.all(sqlx::query(signed).bind(begin.count).bind(EVENTS)).await?;
     let signed = signed.iter().map(checkpoint).collect::<Result<Vec<_>, _>>()?;
     let signed: BTreeMap<_, _> = signed.iter().map(|it| (it.head.count, it)).collect();
     // Up to a checkpoint, because its signature says that the rows are as they were sealed.
@@ -755,15 +751,14 @@ pub(super) async fn forget_rows(
         return Ok(0);
     };
     let end = "UPDATE log_end SET forgotten = $1, forgotten_hash = $2 WHERE id = 1";
-    let end = sqlx::query(end).bind(last.count).bind(last.hash.clone());
-    end.execute(&mut **tx).await?;
+    tx.run(sqlx::query(end).bind(last.count).bind(last.hash.clone())).await?;
     for statement in
         ["DELETE FROM log_hash WHERE seq <= $1", "DELETE FROM log_checkpoint WHERE seq <= $1"]
     {
-        sqlx::query(statement).bind(last.count).execute(&mut **tx).await?;
+        tx.run(sqlx::query(statement).bind(last.count)).await?;
     }
     let gone = sqlx::query("DELETE FROM event WHERE seq <= $1 RETURNING id, kind");
-    let gone = gone.bind(last.count).fetch_all(&mut **tx).await?;
+    let gone = tx.all(gone.bind(last.count)).await?;
     let rows = last.count;
     round.known.forgotten = Some(last);
     let mut data = json!({"rows": rows, "newest": newest, "keep_ms": forgetting.keep_ms});
@@ -791,7 +786,7 @@ async fn count_forgotten(tx: &mut Tx, gone: &[AnyRow]) -> Result<(), StoreError>
              newest = CASE WHEN excluded.newest > forgotten.newest THEN excluded.newest \
              ELSE forgotten.newest END",
         );
-        count.bind(kind).bind(events).bind(newest).execute(&mut **tx).await?;
+        tx.run(count.bind(kind).bind(events).bind(newest)).await?;
     }
     Ok(())
 }

@@ -10,7 +10,6 @@ use super::{
 };
 use countersign_domain::{
     Answer, Ask, Body, By, Decision, GrantScope, Owner, Scope, State,
-    attached::AttachedDaemons,
     call::Call,
     question::{Progress, QuestionAnswer},
 };
@@ -19,27 +18,17 @@ use serde_json::json;
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
 
-pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
+pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> Ask {
     let call: Call = serde_json::from_value(json!({"agent": "a", "session": "s", "key": key,
         "tool": "shell_exec", "args": {"command": id}}))
     .unwrap();
-    NewAsk {
-        id: id.into(),
-        digest: call.digest(),
-        body: Body::new(call, "no rule"),
-        attended: false,
-        daemon: "me".into(),
-        attached: AttachedDaemons::default(),
-        created_at: 1,
-        deadline_at,
-        limited: None,
-    }
+    Ask { deadline_at, ..Ask::opened(id, call.digest(), Body::new(call, "no rule"), 1) }
 }
 
 /// An ask of this session.
-pub(super) fn new_ask_in(session: &str, id: &str) -> NewAsk {
+pub(super) fn new_ask_in(session: &str, id: &str) -> Ask {
     let call = Call::new("a", session, "t", json!({"x": id}));
-    NewAsk { digest: call.digest(), body: Body::new(call, "no rule"), ..new_ask(id, None, None) }
+    Ask { digest: call.digest(), body: Body::new(call, "no rule"), ..new_ask(id, None, None) }
 }
 
 async fn leading(store: &Store) -> Fence {
@@ -78,8 +67,8 @@ fn yes(at: i64) -> State {
     State::Answered(Answer { scope, ..answer(Decision::Approve, By::Timeout, at) })
 }
 
-async fn stored(store: &Store, new: &NewAsk, cards: &[NewCard]) -> Ask {
-    match store.insert_ask(new, cards).await.unwrap() {
+async fn stored(store: &Store, new: &Ask, cards: &[NewCard]) -> Ask {
+    match store.insert_ask(new, cards, None).await.unwrap() {
         Inserted::New(ask) => ask,
         other => panic!("it was known: {other:?}"),
     }
@@ -100,7 +89,7 @@ async fn an_ask_reads_back_as_it_was_stored() {
 async fn a_key_is_stored_once_and_is_free_again_after_a_cancellation() {
     on_both(async |store| {
         let first = stored(&store, &new_ask("one", Some("k"), None), &[]).await;
-        let again = store.insert_ask(&new_ask("two", Some("k"), None), &[]).await.unwrap();
+        let again = store.insert_ask(&new_ask("two", Some("k"), None), &[], None).await.unwrap();
         assert!(matches!(again, Inserted::Known(ask) if ask.id == "one"));
         let end = State::Cancelled(answer(Decision::Deny, By::Caller, 2));
         assert!(matches!(store.close_ask(&first, &end, &[]).await.unwrap(), Closed::Won(_)));
@@ -399,7 +388,7 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
     on_both(async |store| {
         let fence = leading(&store).await;
         for (id, created_at) in [("one", 1), ("two", 11_000), ("three", 22_000)] {
-            let new = NewAsk { created_at, ..new_ask(id, None, None) };
+            let new = Ask { created_at, ..new_ask(id, None, None) };
             stored(&store, &new, &[card(id, "here")]).await;
         }
         let one = store.ask("one").await.unwrap().unwrap();
@@ -421,7 +410,7 @@ async fn a_card_that_was_on_its_way_is_doubted_though_an_older_one_was_committed
     on_both(async |store| {
         let fence = leading(&store).await;
         for (id, created_at) in [("sent", 500), ("late", 100), ("same", 500), ("young", 20_000)] {
-            let new = NewAsk { created_at, ..new_ask(id, None, None) };
+            let new = Ask { created_at, ..new_ask(id, None, None) };
             stored(&store, &new, &[card(id, "here")]).await;
         }
         store.reconcile("chat", "here", true, Belongs::Everything).await.unwrap();
@@ -498,4 +487,16 @@ async fn an_answer_is_undone_with_exactly_its_own_grants_and_once() {
         assert_eq!(store.grants(10).await.unwrap().len(), 2, "its grants hold on");
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_failed_copy_tells_its_cause_once() {
+    let fresh = Fresh::sqlite();
+    Store::open(&fresh.database).await.unwrap().close().await;
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("missing/copy.db");
+    let error = back_up(&fresh.database, &copy).await.unwrap_err();
+    // Who tells an error with its causes would tell this one twice.
+    assert!(std::error::Error::source(&error).is_none(), "{error:?}");
+    assert!(error.to_string().ends_with("No such file or directory (os error 2)"), "{error}");
 }

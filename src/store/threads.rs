@@ -85,7 +85,7 @@ impl Store {
                 );
                 let new = new.bind(ids::nonce()).bind(&key.adapter).bind(&key.target);
                 let new = new.bind(&key.agent).bind(&key.session).bind(name).bind(now);
-                new.execute(&mut **tx).await?;
+                tx.run(new).await?;
                 let count = of_session(
                     "UPDATE thread SET refused = NULL, attempts = CASE WHEN place IS NULL \
                      THEN attempts + 1 ELSE 0 END WHERE adapter = $1 AND target = $2 \
@@ -93,7 +93,7 @@ impl Store {
                      attempts, refused, lost, closed",
                     &key,
                 );
-                let row = thread(&count.fetch_one(&mut **tx).await?)?;
+                let row = thread(&tx.one(count).await?)?;
                 let attempts = row.attempts.saturating_sub(i64::from(row.place.is_none()));
                 Ok(Some(ThreadRow { attempts, ..row }))
             })
@@ -137,32 +137,24 @@ impl Store {
     /// Notes that a thread is gone, and its messages with it: the cards of its open asks are due
     /// again, in a new one.
     pub async fn thread_lost(&self, key: &ThreadKey, why: &str) -> Result<(), StoreError> {
-        let (key, why) = (key.clone(), why.to_owned());
-        self.write(move |tx| {
-            Box::pin(async move {
-                let lost = of_session(
-                    "UPDATE thread SET id = $5, place = NULL, attempts = 0, closed = 0, \
-                     refused = CASE WHEN lost + 1 < $6 THEN refused ELSE $7 END, lost = lost + 1 \
-                     WHERE adapter = $1 AND target = $2 AND agent = $3 AND session = $4",
-                    &key,
-                );
-                let lost = lost.bind(ids::nonce()).bind(LOST).bind(why);
-                lost.execute(&mut **tx).await?;
-                for statement in [
-                    "UPDATE card SET message = NULL, shown = 0, attempts = 0 WHERE adapter = $1 \
-                     AND target = $2 AND gone IS NULL AND ask IN (SELECT id FROM ask \
-                     WHERE state = 'open' AND ask.agent = $3 AND ask.session = $4)",
-                    "UPDATE bundle SET message = NULL, attempts = 0 WHERE adapter = $1 \
-                     AND target = $2 AND gone IS NULL AND EXISTS (SELECT 1 FROM card JOIN ask \
-                     ON id = card.ask WHERE card.bundle = bundle.nonce AND state = 'open' \
-                     AND ask.agent = $3 AND ask.session = $4)",
-                ] {
-                    of_session(statement, &key).execute(&mut **tx).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        let lost = of_session(
+            "UPDATE thread SET id = $5, place = NULL, attempts = 0, closed = 0, \
+             refused = CASE WHEN lost + 1 < $6 THEN refused ELSE $7 END, lost = lost + 1 \
+             WHERE adapter = $1 AND target = $2 AND agent = $3 AND session = $4",
+            key,
+        );
+        let lost = lost.bind(ids::nonce()).bind(LOST).bind(why.to_owned());
+        let due = [
+            "UPDATE card SET message = NULL, shown = 0, attempts = 0 WHERE adapter = $1 \
+             AND target = $2 AND gone IS NULL AND ask IN (SELECT id FROM ask \
+             WHERE state = 'open' AND ask.agent = $3 AND ask.session = $4)",
+            "UPDATE bundle SET message = NULL, attempts = 0 WHERE adapter = $1 \
+             AND target = $2 AND gone IS NULL AND EXISTS (SELECT 1 FROM card JOIN ask \
+             ON id = card.ask WHERE card.bundle = bundle.nonce AND state = 'open' \
+             AND ask.agent = $3 AND ask.session = $4)",
+        ];
+        let [cards, bundles] = due.map(|due| of_session(due, key));
+        self.execute_all(vec![lost, cards, bundles]).await
     }
 
     /// Some open threads of sessions that ended, or that had no card since `before`, and ask
@@ -200,8 +192,7 @@ impl Store {
         place: &str,
     ) -> Result<Option<String>, StoreError> {
         let query = sqlx::query("SELECT target FROM thread WHERE adapter = $1 AND place = $2");
-        let row = self.maybe(query.bind(adapter).bind(place)).await?;
-        row.map(|row| Ok(row.try_get("target")?)).transpose()
+        self.value(query.bind(adapter).bind(place)).await
     }
 
     /// Why sessions have no thread that should have one and asked something since then, each reason
@@ -223,8 +214,7 @@ pub(super) async fn session_ended(
     session: &str,
 ) -> Result<(), StoreError> {
     let ended = sqlx::query("UPDATE thread SET used_at = 0 WHERE agent = $1 AND session = $2");
-    ended.bind(agent.to_owned()).bind(session.to_owned()).execute(&mut **tx).await?;
-    Ok(())
+    tx.run(ended.bind(agent).bind(session)).await.map(drop)
 }
 
 /// Deletes what is known of threads that nothing is in any more.
@@ -233,8 +223,7 @@ pub(super) async fn forget(tx: &mut Tx, before: i64) -> Result<(), StoreError> {
         "DELETE FROM thread WHERE used_at < $1 AND (closed = 1 OR place IS NULL) AND NOT EXISTS \
          (SELECT 1 FROM ask WHERE ask.agent = thread.agent AND ask.session = thread.session)",
     );
-    old.bind(before).execute(&mut **tx).await?;
-    Ok(())
+    tx.run(old.bind(before)).await.map(drop)
 }
 
 /// A statement about the session `$3`, `$4` at the target `$1`, `$2`.

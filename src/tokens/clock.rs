@@ -3,7 +3,7 @@
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use std::{
     sync::{PoisonError, RwLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// What the clock of a shared store said at an instant, where this process goes by it.
@@ -23,6 +23,12 @@ pub fn now_ms() -> i64 {
 #[must_use]
 pub fn machine_ms() -> i64 {
     now().as_millisecond()
+}
+
+/// How long it is until then; nothing where that is past.
+#[must_use]
+pub fn until(at_ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(at_ms.saturating_sub(now_ms())).unwrap_or_default())
 }
 
 /// From now on goes by a clock that said this at that instant. Between two readings the monotonic

@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_domain::wire::ErrorReply;
-use countersign_gate::{SubmitError, TooMuch};
+use countersign_gate::{ApproverError, SubmitError, TooMuch};
 use countersign_store::StoreError;
 
 /// `Retry-After` in seconds, when a service is unavailable.
@@ -84,6 +84,15 @@ impl ApiError {
     #[must_use]
     pub fn forbidden(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, sentence)
+    }
+}
+
+impl From<ApproverError> for ApiError {
+    fn from(error: ApproverError) -> Self {
+        match error {
+            ApproverError::NotAllowed(stranger) => Self::forbidden(stranger.0),
+            ApproverError::Store(error) => error.into(),
+        }
     }
 }
 

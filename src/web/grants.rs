@@ -69,7 +69,6 @@ pub(super) async fn revoke(
             Err(ApiError::conflict(format!("the rule is still in the rules file: {problem}")))
         }
         Revoked::Unknown => Err(ApiError::not_found(format!("there is no grant `{id}` in force"))),
-        Revoked::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }
 }
 

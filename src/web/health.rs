@@ -75,10 +75,7 @@ pub(super) async fn readyz(api: Api) -> Response {
         paused_agents,
         late,
         notes,
-        log_key: api
-            .log
-            .problem()
-            .map(|it| ReadyLogKey { problem: it.says, fix: it.fix.to_owned() }),
+        log_key: api.log.problem().map(|it| ReadyLogKey { problem: it.says, fix: it.fix }),
         log: log.into_iter().map(|it| ReadyLogKey { problem: it.says, fix: it.fix }).collect(),
         waiting,
         config: api.config.borrow().clone(),

@@ -12,10 +12,10 @@ use crate::{
 };
 use axum::{Json, extract::Path};
 use countersign_domain::wire::{
-    AnswerersReply, AnswerersRequest, PairingProgress, PairingReply, PairingRequest, PairingView,
-    PasskeyView, PasskeysPage, RemovedPasskeyReply, WaitQuery,
+    AnswerersReply, AnswerersRequest, PairingReply, PairingRequest, PairingView, PasskeyView,
+    PasskeysPage, RemovedPasskeyReply, WaitQuery,
 };
-use countersign_gate::{PairingState, PasskeyRemoval, call::Call};
+use countersign_gate::call::Call;
 use countersign_people::answerers::Answerers;
 use countersign_policy::Verdict;
 use countersign_port::{PAIRING_PREFIX, line};
@@ -91,13 +91,7 @@ pub(super) async fn pairing(
     may_pair(handle)?;
     let query = query.read()?;
     let none = || ApiError::not_found("there is no such pairing (any more); begin another");
-    let state = api.gate.pairings.wait(&id, longest(&query)).await.ok_or_else(none)?;
-    let (state, by) = match state {
-        PairingState::Waiting => (PairingProgress::Waiting, None),
-        PairingState::Expired => (PairingProgress::Expired, None),
-        PairingState::Claimed(by) => (PairingProgress::Knocked, Some(by)),
-    };
-    Ok(Json(PairingView { state, by }))
+    api.gate.pairings.wait(&id, longest(&query)).await.map(Json).ok_or_else(none)
 }
 
 /// Whether a handle may make and read pairings.
@@ -126,15 +120,9 @@ pub(super) async fn remove_passkey(
     Path(id): Path<String>,
     Answering(who): Answering,
 ) -> JsonReply<RemovedPasskeyReply> {
-    match api.gate.remove_passkey(&id, who).await? {
-        PasskeyRemoval::Done(passkey) => {
-            Ok(Json(RemovedPasskeyReply { removed: passkey_view(*passkey, false) }))
-        }
-        PasskeyRemoval::Unknown => {
-            Err(ApiError::not_found(format!("there is no passkey `{}`", line(&id))))
-        }
-        PasskeyRemoval::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
-    }
+    let none = || ApiError::not_found(format!("there is no passkey `{}`", line(&id)));
+    let removed = api.gate.remove_passkey(&id, who).await?.ok_or_else(none)?;
+    Ok(Json(RemovedPasskeyReply { removed: passkey_view(removed, false) }))
 }
 
 fn passkey_view(passkey: StoredPasskey, accepted: bool) -> PasskeyView {

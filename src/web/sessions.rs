@@ -98,19 +98,18 @@ async fn acting(api: &Api, handle: &Handle, agent: String, session: &str) -> Rep
 pub(super) async fn pause(api: Api, handle: Handle, body: Body) -> JsonReply<PauseReply> {
     let who = handle.answerer()?;
     let PauseRequest { mode } = body.json_or_default()?;
-    reply(api.gate.pause(mode, who).await?)
+    Ok(reply(api.gate.pause(mode, who).await?))
 }
 
 pub(super) async fn resume(api: Api, Answering(who): Answering) -> JsonReply<PauseReply> {
-    reply(api.gate.resume(who).await?)
+    Ok(reply(api.gate.resume(who).await?))
 }
 
-fn reply(outcome: PauseOutcome) -> JsonReply<PauseReply> {
-    match outcome {
-        PauseOutcome::Switched(message) => Ok(Json(PauseReply { switched: true, message })),
-        PauseOutcome::Unchanged(message) => Ok(Json(PauseReply { switched: false, message })),
-        PauseOutcome::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
-    }
+fn reply(outcome: PauseOutcome) -> Json<PauseReply> {
+    Json(match outcome {
+        PauseOutcome::Switched(message) => PauseReply { switched: true, message },
+        PauseOutcome::Unchanged(message) => PauseReply { switched: false, message },
+    })
 }
 
 /// A pause as the API shows it.

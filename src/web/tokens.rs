@@ -14,7 +14,7 @@ use countersign_domain::wire::{
 use countersign_gate::{AgentResumed, TokenOutcome};
 use countersign_port::line;
 use countersign_profiles::Profile;
-use countersign_store::{AgentLimits, AgentToken, Reads};
+use countersign_store::{AgentToken, Reads};
 use countersign_tokens::clock;
 use std::{str::FromStr, time::Duration};
 
@@ -35,8 +35,8 @@ pub(super) async fn add(api: Api, handle: Handle, body: Body) -> JsonReply<NewTo
     is_agent_name(&name)?;
     let reads = if sees_all { Reads::All } else { Reads::Own };
     let expires_at = expires_in_s.map(end).transpose()?;
-    let limits = agent_limits(limits)?;
-    let scope = token_scope(scope)?;
+    check_limits(limits)?;
+    check_scope(&scope)?;
     let gate = &api.gate;
     new_token(&name, gate.add_agent_token(&name, reads, expires_at, limits, scope, who).await?)
 }
@@ -78,7 +78,6 @@ pub(super) async fn resume(
             Err(ApiError::conflict(format!("the agent `{}` is not paused", line(&name))))
         }
         AgentResumed::Unknown => Err(unknown(&name)),
-        AgentResumed::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
         AgentResumed::StillPaused(why) => Err(ApiError::conflict(why)),
     }
 }
@@ -105,7 +104,6 @@ fn done(name: &str, outcome: TokenOutcome) -> Result<(TokenView, Option<String>)
             "the agent `{name}` has a token already; rotate it, or revoke it first"
         ))),
         TokenOutcome::Unfit(why) => Err(ApiError::bad_request(why)),
-        TokenOutcome::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }
 }
 
@@ -125,9 +123,8 @@ fn is_agent_name(name: &str) -> Result<(), ApiError> {
     }
 }
 
-/// The limits as they are stored.
 // FAIL-CLOSED: a limit of nothing is a mistake, not an agent without a limit.
-fn agent_limits(limits: TokenLimits) -> Result<AgentLimits, ApiError> {
+fn check_limits(limits: TokenLimits) -> Result<(), ApiError> {
     let TokenLimits { max_open, per_minute, per_task } = limits;
     let named = [("max_open", max_open), ("per_minute", per_minute), ("per_task", per_task)];
     if let Some((name, _)) = named.iter().find(|(_, limit)| *limit == Some(0)) {
@@ -135,18 +132,13 @@ fn agent_limits(limits: TokenLimits) -> Result<AgentLimits, ApiError> {
             "`limits.{name}` is 0; the smallest limit is 1. Leave it out for none"
         )));
     }
-    let [open, per_minute, per_task] = named.map(|(_, limit)| limit.map(i64::from));
-    Ok(AgentLimits { open, per_minute, per_task })
+    Ok(())
 }
 
-/// What a token is for, as it is stored.
-fn token_scope(scope: TokenScope) -> Result<countersign_store::AgentScope, ApiError> {
-    let TokenScope { profile, target } = scope;
-    if let Some(name) = &profile {
-        Profile::from_str(name)
-            .map_err(|why| ApiError::bad_request(format!("`scope.profile`: {}", line(&why))))?;
-    }
-    Ok(countersign_store::AgentScope { profile, target })
+fn check_scope(scope: &TokenScope) -> Result<(), ApiError> {
+    let Some(name) = &scope.profile else { return Ok(()) };
+    let known = Profile::from_str(name).map(drop);
+    known.map_err(|why| ApiError::bad_request(format!("`scope.profile`: {}", line(&why))))
 }
 
 /// The end of a time that begins now.
@@ -176,24 +168,12 @@ fn view(token: &AgentToken) -> TokenView {
         expires_at: token.expires_at.map(clock::rfc3339),
         last_used_at: token.used_at.map(clock::rfc3339),
         former_until: former.map(|(_, until)| clock::rfc3339(*until)),
-        limits: limits_view(token.limits),
-        scope: TokenScope {
-            profile: token.scope.profile.clone(),
-            target: token.scope.target.clone(),
-        },
+        limits: token.limits,
+        scope: token.scope.clone(),
         paused: token.pause.as_ref().map(|pause| AgentPauseView {
             since: clock::rfc3339(pause.since),
             why: pause.why.clone(),
             ask: pause.ask.clone(),
         }),
-    }
-}
-
-fn limits_view(limits: AgentLimits) -> TokenLimits {
-    let limit = |limit: Option<i64>| limit.and_then(|limit| u32::try_from(limit).ok());
-    TokenLimits {
-        max_open: limit(limits.open),
-        per_minute: limit(limits.per_minute),
-        per_task: limit(limits.per_task),
     }
 }

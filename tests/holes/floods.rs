@@ -6,8 +6,8 @@ use crate::{
     inbox_visitor::Visitor,
 };
 use countersign::{
-    ask::{Body, attached::AttachedDaemons, call::Call},
-    store::{Database, NewAsk, NewCard, Store},
+    ask::{Ask, Body, call::Call},
+    store::{Database, NewCard, Store},
 };
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -121,23 +121,15 @@ async fn leave_behind(daemon: &Daemon, count: usize) {
     for n in 0..count {
         let call: Call = serde_json::from_value(large(n, "earlier")).unwrap();
         let now = jiff::Timestamp::now().as_millisecond();
-        let new = NewAsk {
-            id: format!("old{n:05}"),
-            digest: call.digest(),
-            body: Body::new(call, "no rule"),
-            attended: false,
-            daemon: "earlier".to_owned(),
-            attached: AttachedDaemons::default(),
-            created_at: now,
-            deadline_at: Some(now + 604_800_000),
-            limited: None,
-        };
+        let (id, digest) = (format!("old{n:05}"), call.digest());
+        let opened = Ask::opened(id, digest, Body::new(call, "no rule"), now);
+        let new = Ask { deadline_at: Some(now + 604_800_000), ..opened };
         let card = NewCard {
             nonce: format!("nonce-of-{n:013}"),
             adapter: "inbox".to_owned(),
             target: "inbox".to_owned(),
         };
-        store.insert_ask(&new, &[card]).await.unwrap();
+        store.insert_ask(&new, &[card], None).await.unwrap();
     }
     store.close().await;
 }

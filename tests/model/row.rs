@@ -3,7 +3,6 @@
 
 use countersign::gate::{
     ask::{Answer, Ask, Body, By, Decision, Scope, State},
-    attached::AttachedDaemons,
     question::Progress,
 };
 use countersign::people::{
@@ -173,7 +172,7 @@ fn presser(n: usize) -> Approver {
 /// INVARIANT: the model's compare-and-set is the store's, on every small row, version and time.
 #[tokio::test]
 async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
-    use countersign::store::{Closed, Database, Inserted, NewAsk, Store};
+    use countersign::store::{Closed, Database, Inserted, Store};
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&Database::Sqlite(folder.path().join("model.db"))).await.unwrap();
     let ends = |at| {
@@ -197,18 +196,10 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
         let (template, row) = (Row::open(true).ask(), Row::open(true));
         let mut body = template.body.clone();
         body.call.key = None;
-        let new = NewAsk {
-            id: format!("ask{compared}"),
-            digest: body.call.digest(),
-            body,
-            attended: true,
-            daemon: "me".into(),
-            attached: AttachedDaemons::default(),
-            created_at: 0,
-            deadline_at: Some(DEADLINE),
-            limited: None,
-        };
-        let Inserted::New(seen) = store.insert_ask(&new, &[]).await.unwrap() else {
+        let (id, digest) = (format!("ask{compared}"), body.call.digest());
+        let opened = Ask::opened(id, digest, body, 0);
+        let new = Ask { attended: true, deadline_at: Some(DEADLINE), ..opened };
+        let Inserted::New(seen) = store.insert_ask(&new, &[], None).await.unwrap() else {
             panic!("known")
         };
         let mut row = row;

@@ -7,7 +7,7 @@ use crate::log::{
     export::{LogHeader, LogLine},
     key::PublicKey,
 };
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
 /// The most problems that are collected: the rest of a torn log says nothing new.
 const MOST: usize = 100;
@@ -15,36 +15,61 @@ const MOST: usize = 100;
 const LEAST_KEPT_MS: i64 = 3_600_000;
 
 /// What is wrong with a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogProblem {
     /// The first line is no header.
+    #[error("line 1 is not a header: this is not a log export")]
     NoHeader,
     /// The header does not fit the store's id.
+    #[error("the header was changed: it does not fit the store's id")]
     Origin,
     /// This line, counted from 1, is not as countersign writes it.
+    #[error("line {0} is not as countersign wrote it")]
     Line(usize),
     /// A row does not fit its hash and the row before it.
+    #[error("row {0} was changed: it does not fit its hash and the row before it")]
     Changed(i64),
     /// Rows are not there, from the first to the last.
+    #[error("{}", missing(*.0, *.1))]
     Missing(i64, i64),
     /// A row stands behind a later one, or twice.
+    #[error("row {0} stands behind a later row, or is there twice")]
     Misplaced(i64),
     /// The checkpoint with this number does not fit the row before it.
+    #[error("the checkpoint of row {0} does not fit the row before it")]
     Checkpoint(i64),
     /// The checkpoint with this number was not signed by the key that it names.
+    #[error("the checkpoint of row {0} was not signed by the key that it names")]
     Signature(i64),
     /// The checkpoint with this number was signed by a key that is not trusted.
+    #[error("the checkpoint of row {0} was signed by another key: {1}")]
     Signer(i64, String),
     /// The rows up to this one are gone, and no row says that they were forgotten.
+    #[error("the first {0} rows are gone, and no row says that they were forgotten")]
     Forgotten(i64),
     /// This row says that rows were forgotten which were younger than what is kept.
+    #[error("row {0} says that rows were forgotten which were not old enough")]
     ForgottenEarly(i64),
     /// This row says that a daemon found the log broken, and how.
+    #[error("row {0}: a daemon found the log broken: {1}")]
     Broken(i64, String),
     /// No checkpoint covers the rows behind this one.
+    #[error("no checkpoint covers the rows behind row {0}")]
     Unsigned(i64),
     /// The log does not contain the head that was expected.
+    #[error(
+        "the log does not have row {} with the hash {}: it was cut off or written anew",
+        .0.count, .0.hash
+    )]
     Head(LogHead),
+}
+
+fn missing(first: i64, last: i64) -> String {
+    if first == last {
+        format!("row {first} is missing")
+    } else {
+        format!("rows {first} to {last} are missing")
+    }
 }
 
 /// A log without a problem.
@@ -258,49 +283,6 @@ fn text(data: &str, name: &str) -> String {
     let data: Option<serde_json::Value> = serde_json::from_str(data).ok();
     let text = data.and_then(|data| Some(data.get(name)?.as_str()?.to_owned()));
     text.unwrap_or_default()
-}
-
-impl fmt::Display for LogProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoHeader => write!(f, "line 1 is not a header: this is not a log export"),
-            Self::Origin => write!(f, "the header was changed: it does not fit the store's id"),
-            Self::Line(line) => write!(f, "line {line} is not as countersign wrote it"),
-            Self::Changed(row) => {
-                write!(f, "row {row} was changed: it does not fit its hash and the row before it")
-            }
-            Self::Missing(first, last) if first == last => write!(f, "row {first} is missing"),
-            Self::Missing(first, last) => write!(f, "rows {first} to {last} are missing"),
-            Self::Misplaced(row) => {
-                write!(f, "row {row} stands behind a later row, or is there twice")
-            }
-            Self::Checkpoint(row) => {
-                write!(f, "the checkpoint of row {row} does not fit the row before it")
-            }
-            Self::Signature(row) => {
-                write!(f, "the checkpoint of row {row} was not signed by the key that it names")
-            }
-            Self::Signer(row, key) => {
-                write!(f, "the checkpoint of row {row} was signed by another key: {key}")
-            }
-            Self::Forgotten(rows) => write!(
-                f,
-                "the first {rows} rows are gone, and no row says that they were forgotten"
-            ),
-            Self::ForgottenEarly(row) => {
-                write!(f, "row {row} says that rows were forgotten which were not old enough")
-            }
-            Self::Broken(row, says) => {
-                write!(f, "row {row}: a daemon found the log broken: {says}")
-            }
-            Self::Unsigned(row) => write!(f, "no checkpoint covers the rows behind row {row}"),
-            Self::Head(head) => write!(
-                f,
-                "the log does not have row {} with the hash {}: it was cut off or written anew",
-                head.count, head.hash
-            ),
-        }
-    }
 }
 
 #[cfg(test)]

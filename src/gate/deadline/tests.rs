@@ -772,8 +772,8 @@ async fn what_was_approved_ahead_does_not_run_while_its_agent_is_paused() {
             reads: countersign_store::Reads::Own,
             by: By::Caller,
             expires_at: None,
-            limits: countersign_store::AgentLimits::default(),
-            scope: countersign_store::AgentScope::default(),
+            limits: Default::default(),
+            scope: Default::default(),
         };
         let token = store.add_agent_token(new, clock::now_ms()).await.unwrap().unwrap();
         let owner = Some(countersign_domain::Owner::by_token("t"));

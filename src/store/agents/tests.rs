@@ -8,36 +8,37 @@ use crate::{
 use countersign_domain::{Body, Decision, State};
 use countersign_tokens::ids;
 
-async fn limited(store: &Store, limits: AgentLimits) -> AgentToken {
+async fn limited(store: &Store, limits: TokenLimits) -> AgentToken {
     let hash = TokenHash::of("x");
     let (id, name, by) = ("t1".to_owned(), "bot".to_owned(), By::Timeout);
-    let (reads, expires_at, scope) = (Reads::Own, None, AgentScope::default());
+    let (reads, expires_at, scope) = (Reads::Own, None, TokenScope::default());
     let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits, scope };
     store.add_agent_token(new, 1).await.unwrap().unwrap()
 }
 
 /// An ask of the agent, at this time.
-fn of_bot(session: &str, created_at: i64) -> NewAsk {
+fn of_bot(session: &str, created_at: i64) -> Ask {
     let call = Call::new("bot", session, "t", json!({ "n": ids::nonce() }));
     let (digest, body) = (call.digest(), Body::new(call, "no rule"));
-    let limited = Some("t1".to_owned());
-    NewAsk { digest, body, limited, created_at, ..new_ask(&ids::ask_id(), None, None) }
+    Ask { digest, body, created_at, ..new_ask(&ids::ask_id(), None, None) }
 }
 
 /// The ask that resumes it.
-fn resumption() -> NewAsk {
+fn resumption() -> Ask {
     let new = of_bot("limits", 100);
     let body = Body { resumes: Some("t1".to_owned()), ..new.body };
-    NewAsk { limited: None, body, ..new }
+    Ask { body, ..new }
 }
 
 #[tokio::test]
 async fn of_many_asks_at_once_exactly_as_many_are_stored_as_may_be_open() {
     on_both(async |store| {
-        limited(&store, AgentLimits { open: Some(3), ..AgentLimits::default() }).await;
+        limited(&store, TokenLimits { max_open: Some(3), ..TokenLimits::default() }).await;
         let tries = (0..12).map(|_| {
             let store = store.clone();
-            tokio::spawn(async move { store.insert_ask(&of_bot("s", 10), &[]).await.unwrap() })
+            tokio::spawn(async move {
+                store.insert_ask(&of_bot("s", 10), &[], Some("t1")).await.unwrap()
+            })
         });
         let (mut stored, mut refused) = (0, 0);
         for tried in futures::future::join_all(tries).await {
@@ -55,10 +56,11 @@ async fn of_many_asks_at_once_exactly_as_many_are_stored_as_may_be_open() {
 #[tokio::test]
 async fn a_minute_and_a_task_are_counted_and_of_many_pauses_there_is_one() {
     on_both(async |store| {
-        let limits = AgentLimits { per_minute: Some(2), per_task: Some(3), open: None };
+        let limits = TokenLimits { per_minute: Some(2), per_task: Some(3), max_open: None };
         let token = limited(&store, limits).await;
-        let insert =
-            async |session: &str, at| store.insert_ask(&of_bot(session, at), &[]).await.unwrap();
+        let insert = async |session: &str, at| {
+            store.insert_ask(&of_bot(session, at), &[], Some("t1")).await.unwrap()
+        };
         for at in [10, 20, 60_015] {
             assert!(matches!(insert("s", at).await, Inserted::New(_)), "{at}");
         }
@@ -100,8 +102,8 @@ async fn a_minute_and_a_task_are_counted_and_of_many_pauses_there_is_one() {
 }
 
 async fn ask(store: &Store, id: &str, session: &str, created_at: i64) {
-    let new = NewAsk { created_at, ..new_ask_in(session, id) };
-    store.insert_ask(&new, &[]).await.unwrap();
+    let new = Ask { created_at, ..new_ask_in(session, id) };
+    store.insert_ask(&new, &[], None).await.unwrap();
 }
 
 fn known(session: &str, last_seen: i64) -> KnownSession {
@@ -152,7 +154,7 @@ async fn the_list_of_sessions_ends_with_the_latest_seen_and_says_that_there_are_
 #[tokio::test]
 async fn a_token_that_was_rotated_without_an_overlap_is_over_by_every_clock() {
     on_both(async |store| {
-        limited(&store, AgentLimits::default()).await;
+        limited(&store, TokenLimits::default()).await;
         for (next, until, early) in [("y", Some(50), Some("x")), ("z", None, None)] {
             let hash = TokenHash::of(next);
             let rotated = store.rotate_agent_token("bot", &hash, until, &By::Timeout, 10).await;

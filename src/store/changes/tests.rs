@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Inserted, NewAsk,
+    Inserted,
     testkit::engines::on_both,
     tests::{answered, new_ask},
 };
@@ -20,7 +20,7 @@ fn hold(since: i64) -> Pause {
 }
 
 async fn opened(store: &Store, id: &str, deadline_at: Option<i64>) -> Ask {
-    match store.insert_ask(&new_ask(id, None, deadline_at), &[]).await.unwrap() {
+    match store.insert_ask(&new_ask(id, None, deadline_at), &[], None).await.unwrap() {
         Inserted::New(ask) | Inserted::Known(ask) => ask,
         other @ Inserted::OverLimit(_) => panic!("{other:?}"),
     }
@@ -66,15 +66,15 @@ async fn while_paused_nothing_is_approved_and_deadlines_run_on_with_what_was_lef
     .await;
 }
 
-fn asked(id: &str, minutes: &[i64]) -> NewAsk {
+fn asked(id: &str, minutes: &[i64]) -> Ask {
     let step = |minute: &i64| AskStep { after_ms: minute * 60_000, action: StepAction::Remind };
     let new = new_ask(id, None, None);
     let steps = minutes.iter().map(step).collect();
-    NewAsk { created_at: 0, body: Body { steps, ..new.body }, ..new }
+    Ask { created_at: 0, body: Body { steps, ..new.body }, ..new }
 }
 
-async fn insert(store: &Store, new: &NewAsk) -> Ask {
-    match store.insert_ask(new, &[]).await.unwrap() {
+async fn insert(store: &Store, new: &Ask) -> Ask {
+    match store.insert_ask(new, &[], None).await.unwrap() {
         Inserted::New(ask) | Inserted::Known(ask) => ask,
         other @ Inserted::OverLimit(_) => panic!("{other:?}"),
     }
@@ -128,7 +128,8 @@ async fn no_step_is_due_while_everything_is_paused_and_its_time_goes_on_after_th
 async fn a_change_of_which_one_part_fails_leaves_the_ask_its_cards_and_the_log_as_they_were() {
     on_both(async |store| {
         let card = NewCard { nonce: "n".into(), adapter: "chat".into(), target: "7".into() };
-        let ask = match store.insert_ask(&new_ask("one", None, None), &[card]).await.unwrap() {
+        let ask = match store.insert_ask(&new_ask("one", None, None), &[card], None).await.unwrap()
+        {
             Inserted::New(ask) => ask,
             other => panic!("it was known: {other:?}"),
         };

@@ -112,7 +112,7 @@ async fn killed(asks: usize) -> (TempDir, Database) {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     for n in 0..asks {
-        store.insert_ask(&new_ask(&format!("ask{n}"), None, None), &[]).await.unwrap();
+        store.insert_ask(&new_ask(&format!("ask{n}"), None, None), &[], None).await.unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (fresh.database.file().unwrap(), folder.path().join("store.db"));

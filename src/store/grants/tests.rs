@@ -41,7 +41,8 @@ async fn uses_add_up_and_are_forgotten_with_their_grant() {
 }
 
 async fn granted(store: &Store, id: &str) -> Grant {
-    let crate::Inserted::New(ask) = store.insert_ask(&new_ask(id, None, None), &[]).await.unwrap()
+    let crate::Inserted::New(ask) =
+        store.insert_ask(&new_ask(id, None, None), &[], None).await.unwrap()
     else {
         panic!("known")
     };
@@ -102,7 +103,7 @@ async fn of_many_at_once_one_spends_a_grant_and_none_does_in_a_pause_or_after_it
 
 const MOST: OpenReviews = OpenReviews { of_agent: 2, of_all: 3 };
 
-fn review(id: &str, agent: &str, tightening: Tightening) -> NewAsk {
+fn review(id: &str, agent: &str, tightening: Tightening) -> Ask {
     let new = new_ask(id, None, Some(100));
     let review = CallReview {
         agent: agent.to_owned(),
@@ -114,7 +115,7 @@ fn review(id: &str, agent: &str, tightening: Tightening) -> NewAsk {
         through: "a rule".to_owned(),
         tightening,
     };
-    NewAsk { body: Body { review: Some(Box::new(review)), ..new.body }, ..new }
+    Ask { body: Body { review: Some(Box::new(review)), ..new.body }, ..new }
 }
 
 fn asks(pattern: &str) -> Tightening {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    Closed, Inserted, NewAsk,
+    Closed, Inserted,
     testkit::engines::on_both,
     tests::{answered, new_ask, new_ask_in},
 };
@@ -15,8 +15,8 @@ async fn every_ask_of_a_state_stands_on_one_page_however_many_are_of_the_same_ti
         let mut names: Vec<_> = (0..count).map(|n| format!("ask{n:04}")).collect();
         for (n, id) in names.iter().enumerate() {
             let created_at = i64::try_from(n / 70).unwrap();
-            let new = NewAsk { created_at, ..new_ask(id, None, None) };
-            assert!(matches!(store.insert_ask(&new, &[]).await.unwrap(), Inserted::New(_)));
+            let new = Ask { created_at, ..new_ask(id, None, None) };
+            assert!(matches!(store.insert_ask(&new, &[], None).await.unwrap(), Inserted::New(_)));
         }
         assert_eq!(listed(&store, "open").await, names);
         assert_eq!(store.count_open().await.unwrap(), i64::try_from(count).unwrap());
@@ -52,8 +52,8 @@ async fn a_page_of_large_asks_ends_before_it_is_too_large() {
             let call = Call::new("a", "s", "t", json!({"x": "y".repeat(large)}));
             let created_at = i64::try_from(n).unwrap();
             let (digest, body) = (call.digest(), Body::new(call, "no rule"));
-            let new = NewAsk { created_at, digest, body, ..new };
-            assert!(matches!(store.insert_ask(&new, &[]).await.unwrap(), Inserted::New(_)));
+            let new = Ask { created_at, digest, body, ..new };
+            assert!(matches!(store.insert_ask(&new, &[], None).await.unwrap(), Inserted::New(_)));
         }
         let (mut pages, mut from) = (Vec::new(), None);
         loop {
@@ -83,7 +83,7 @@ async fn listed(store: &Store, state: &str) -> Vec<String> {
 
 /// Stores an ask of a session that was closed at this time.
 async fn closed(store: &Store, id: &str, session: &str, at: i64) {
-    store.insert_ask(&new_ask_in(session, id), &[]).await.unwrap();
+    store.insert_ask(&new_ask_in(session, id), &[], None).await.unwrap();
     let ask = store.ask(id).await.unwrap().unwrap();
     let end = answered(Decision::Deny, at);
     assert!(matches!(store.close_ask(&ask, &end, &[]).await.unwrap(), Closed::Won(_)));
@@ -100,7 +100,7 @@ async fn pages_list_every_closed_ask_once_latest_first_however_many_close_at_one
         for (n, id) in names.iter().enumerate() {
             closed(&store, id, "s", i64::try_from(n / 5).unwrap()).await;
         }
-        store.insert_ask(&new_ask("open", None, None), &[]).await.unwrap();
+        store.insert_ask(&new_ask("open", None, None), &[], None).await.unwrap();
         names.reverse();
         let (mut range, mut listed) = (HistoryRange::default(), Vec::new());
         loop {

@@ -93,13 +93,13 @@ async fn hints_come_again_after_the_line_that_brought_them_went_silent() {
         while timeout(Duration::from_millis(100), heard.notified()).await.is_err() {
             n += 1;
             let id = ids::ask_id();
-            elsewhere.insert_ask(&new_ask(&id, None, None), &[]).await.unwrap();
+            elsewhere.insert_ask(&new_ask(&id, None, None), &[], None).await.unwrap();
         }
         n
     };
     assert!(timeout(LONG, hints()).await.unwrap() > 0, "every change is a hint");
     line.loses(Loses::Everything);
-    elsewhere.insert_ask(&new_ask("unheard", None, None), &[]).await.unwrap();
+    elsewhere.insert_ask(&new_ask("unheard", None, None), &[], None).await.unwrap();
     line.loses(Loses::Nothing);
     timeout(LONG, hints()).await.unwrap();
     stop.cancel();

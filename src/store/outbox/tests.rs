@@ -6,7 +6,7 @@
 )]
 use super::*;
 use crate::{
-    Closed, Inserted, NewAsk, NewCard,
+    Closed, Inserted, NewCard,
     testkit::engines::on_both,
     tests::{answered, new_ask},
 };
@@ -15,8 +15,8 @@ use std::{collections::HashMap, time::Duration};
 
 async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
     let (nonce, adapter, target) = (id.to_owned(), "chat".to_owned(), "here".to_owned());
-    let new = NewAsk { created_at, ..new_ask(id, None, None) };
-    match store.insert_ask(&new, &[NewCard { nonce, adapter, target }]).await.unwrap() {
+    let new = Ask { created_at, ..new_ask(id, None, None) };
+    match store.insert_ask(&new, &[NewCard { nonce, adapter, target }], None).await.unwrap() {
         Inserted::New(ask) => ask,
         other => panic!("it was known: {other:?}"),
     }
@@ -24,11 +24,11 @@ async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
 
 /// An ask of this session of this agent, with a card of the same name.
 async fn asked_by(store: &Store, who: (&str, &str), id: &str, at: i64, critical: bool) {
-    let mut new = NewAsk { created_at: at, ..new_ask(id, None, None) };
+    let mut new = Ask { created_at: at, ..new_ask(id, None, None) };
     (new.body.call.agent, new.body.call.session) = (who.0.to_owned(), who.1.to_owned());
     (new.digest, new.body.critical) = (new.body.call.digest(), critical);
     let (nonce, adapter, target) = (id.to_owned(), "chat".to_owned(), "here".to_owned());
-    store.insert_ask(&new, &[NewCard { nonce, adapter, target }]).await.unwrap();
+    store.insert_ask(&new, &[NewCard { nonce, adapter, target }], None).await.unwrap();
 }
 
 /// The cards that are sent one after the other, each as the first of a page of its own.

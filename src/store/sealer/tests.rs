@@ -124,7 +124,7 @@ async fn a_key_that_is_gone_or_another_is_noted_once_and_a_problem_until_it_is_a
         fs::remove_file(&file).unwrap();
         let second = started(&store, state.path()).await;
         let problem = second.problem().unwrap();
-        assert!(problem.says.contains("nobody rotated it"), "{problem}");
+        assert!(problem.says.contains("nobody rotated it"), "{problem:?}");
         let noted = [("unexplained".to_owned(), true)];
         assert_eq!(told(&store, &second.public()).await, noted);
         // Signed with the new key by now, and still a problem at the next start.
@@ -194,12 +194,12 @@ async fn a_file_that_changes_while_the_daemon_runs_is_noticed_at_a_reload_and_no
         fs::remove_file(&file).unwrap();
         for _ in 0..2 {
             let problem = sealer.look_again().await.unwrap();
-            assert!(problem.says.contains("is gone"), "{problem}");
+            assert!(problem.says.contains("is gone"), "{problem:?}");
         }
         assert_eq!(told(&store, &sealer.public()).await, [("file".to_owned(), true)]);
         make_key(&file).unwrap();
         let problem = sealer.look_again().await.unwrap();
-        assert!(problem.says.contains("holds another key"), "{problem}");
+        assert!(problem.says.contains("holds another key"), "{problem:?}");
         fs::write(&file, "nonsense").unwrap();
         assert!(sealer.look_again().await.unwrap().says.contains("cannot be used"));
         fs::write(&file, &kept).unwrap();

@@ -70,7 +70,7 @@ async fn a_thread_is_idle_once_its_session_asks_nothing_or_has_ended() {
         };
         assert_eq!(idle(100).await, [""; 0]);
         assert_eq!(idle(101).await, std::slice::from_ref(&row.id));
-        store.insert_ask(&new_ask_in("s", "open1"), &[]).await.unwrap();
+        store.insert_ask(&new_ask_in("s", "open1"), &[], None).await.unwrap();
         assert_eq!(idle(101).await, [""; 0], "it waits for a person");
         let ask = store.ask("open1").await.unwrap().unwrap();
         let over = answered(Decision::Deny, 1);
@@ -90,7 +90,7 @@ async fn a_thread_that_is_gone_takes_its_open_cards_along_and_the_third_is_the_l
         let (key, fence) = (key(), fence(&store, "one").await);
         let (adapter, target) = ("chat".to_owned(), "room".to_owned());
         let card = NewCard { nonce: "n1".to_owned(), adapter, target };
-        store.insert_ask(&new_ask_in("s", "open1"), &[card]).await.unwrap();
+        store.insert_ask(&new_ask_in("s", "open1"), &[card], None).await.unwrap();
         let mut ids = Vec::new();
         for at in 0..3 {
             let row = store.opening_thread(&key, "n", &fence, at).await.unwrap().unwrap();

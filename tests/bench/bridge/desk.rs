@@ -6,7 +6,7 @@ use countersign::{
     bridge::{PressHandler, Term, deliver},
     gate::{
         Audience, Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome,
-        ask::{Body, State},
+        ask::{Ask, Body, State},
         call::Call,
     },
     ids,
@@ -15,7 +15,7 @@ use countersign::{
         routes::Routes,
     },
     policy::Guardrail,
-    store::{Closed, Database, Inserted, NewAsk, NewCard, Store},
+    store::{Closed, Database, Inserted, NewCard, Store},
 };
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Outcome, Posting, Press, Presser,
@@ -154,7 +154,7 @@ async fn own(store: &Store) -> Vec<Duration> {
         let answer = json!({"decision": "approve", "by": {"kind": "timeout"}, "at": 2});
         let end = State::Answered(serde_json::from_value(answer).unwrap());
         let began = Instant::now();
-        let Inserted::New(ask) = store.insert_ask(&new, &[card]).await.unwrap() else {
+        let Inserted::New(ask) = store.insert_ask(&new, &[card], None).await.unwrap() else {
             panic!("it was known")
         };
         let closed = store.close_ask(&ask, &end, &[]).await.unwrap();
@@ -298,20 +298,11 @@ fn pair(times: &[Duration]) -> String {
 }
 
 /// An ask as the gate opens it, with its card in the inbox; times in Unix milliseconds.
-pub fn ask(n: usize, created_at: i64, deadline_at: Option<i64>) -> (NewAsk, NewCard) {
+pub fn ask(n: usize, created_at: i64, deadline_at: Option<i64>) -> (Ask, NewCard) {
     let body = serde_json::from_value(json!({"call": call(n), "why": "no rule"}));
     let body: Body = body.unwrap();
-    let new = NewAsk {
-        id: ids::ask_id(),
-        digest: body.call.digest(),
-        body,
-        attended: false,
-        daemon: "bench".into(),
-        attached: ["bench"].into_iter().collect(),
-        created_at,
-        deadline_at,
-        limited: None,
-    };
+    let opened = Ask::opened(ids::ask_id(), body.call.digest(), body, created_at);
+    let new = Ask { attached: ["bench"].into_iter().collect(), deadline_at, ..opened };
     let card =
         NewCard { nonce: ids::nonce(), adapter: "inbox".to_owned(), target: "inbox".to_owned() };
     (new, card)

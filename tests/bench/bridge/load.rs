@@ -74,7 +74,7 @@ async fn fill(store: &Store) {
     let insert = |n| async move {
         let at = now + i64::try_from(n).unwrap();
         let (new, card) = ask(n, at, Some(now + 86_400_000));
-        store.insert_ask(&new, std::slice::from_ref(&card)).await.unwrap();
+        store.insert_ask(&new, std::slice::from_ref(&card), None).await.unwrap();
         // It stood when the last process ended.
         let nonce = card.nonce.clone();
         let (ask, message) = (new.id, card.nonce);

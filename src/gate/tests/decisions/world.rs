@@ -6,7 +6,12 @@ use super::{
     table::{Cell, Row},
 };
 use countersign_domain::{
-    Ask, By, GrantScope, Owner, Scope, call::Call, deadline::PauseMode, plan::PlannedTarget,
+    Ask, By, GrantScope, Owner, Scope,
+    call::Call,
+    deadline::PauseMode,
+    plan::PlannedTarget,
+    requirement::VoteCount,
+    wire::{TokenLimits, TokenScope},
 };
 use countersign_gate::{
     Audience, Choices, Gate, GateSettings, Limits, OnTimeout, PauseOutcome, Policy, Revoked,
@@ -16,13 +21,11 @@ use countersign_people::{
     answer::Action,
     approvers::{Approvers, NamedPerson, People, Who},
     routes::Routes,
-    rules::{AnswerRule, AskConditions, VoteUnit},
+    rules::{AnswerRule, AskConditions},
 };
 use countersign_policy::{Guardrail, Ours, Rule as PolicyRule, Verdict, tools::canonical};
 use countersign_profiles::Profile;
-use countersign_store::{
-    AgentLimits, AgentScope, AgentToken, Grant, Reads, Store, testkit::engines::Fresh,
-};
+use countersign_store::{AgentToken, Grant, Reads, Store, testkit::engines::Fresh};
 use countersign_tokens::clock;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
@@ -402,20 +405,20 @@ impl World {
     // --- tokens ---
 
     async fn make_tokens(&mut self) {
-        let none = AgentScope::default;
+        let none = TokenScope::default;
         self.add_token("named", None, None, none()).await;
         self.add_token("paused", None, Some(1), none()).await;
         self.add_token("revoked", None, None, none()).await;
         let soon = clock::now_ms() + 60_000;
         self.add_token("expired", Some(soon), None, none()).await;
-        let target = |name: &str| AgentScope { target: Some(name.to_owned()), ..none() };
+        let target = |name: &str| TokenScope { target: Some(name.to_owned()), ..none() };
         self.add_token("target", None, None, target("room")).await;
         let setup = policy(&self.folder, "setup", r#"{"*": "ask"}"#);
         self.gate.adopt(choices(setup, None, false, &["room", "gone"])).await;
         self.add_token("targetgone", None, None, target("gone")).await;
         let molf = Policy::open(Profile::Molf, None, None, Guardrail::default(), false).unwrap();
         self.gate.adopt(choices(Arc::new(molf), None, false, &["room"])).await;
-        let molf = AgentScope { profile: Some("molf".to_owned()), ..none() };
+        let molf = TokenScope { profile: Some("molf".to_owned()), ..none() };
         self.add_token("otherprofile", None, None, molf).await;
         self.adopt_as("setup", false, false).await;
     }
@@ -424,10 +427,10 @@ impl World {
         &mut self,
         name: &str,
         expires_at: Option<i64>,
-        open: Option<i64>,
-        scope: AgentScope,
+        max_open: Option<u32>,
+        scope: TokenScope,
     ) {
-        let limits = AgentLimits { open, ..AgentLimits::default() };
+        let limits = TokenLimits { max_open, ..TokenLimits::default() };
         let (gate, ana) = (&self.gate, who("Ana"));
         let added = gate.add_agent_token(name, Reads::Own, expires_at, limits, scope, ana).await;
         let TokenOutcome::Done(token, _) = added.unwrap() else { panic!("{name} has no token") };
@@ -444,7 +447,7 @@ impl World {
     /// An agent of which one ask less than it would take is open.
     async fn make_over_limit(&mut self, at: Combination, pause: Pause) {
         let name = agent_of(at, pause);
-        self.add_token(&name, None, Some(1), AgentScope::default()).await;
+        self.add_token(&name, None, Some(1), TokenScope::default()).await;
         self.open_one(&name).await;
     }
 
@@ -535,7 +538,7 @@ fn two_of_ops() -> AnswerRule {
         group: Some("ops".to_owned()),
         approvals: 2,
         deny: 1,
-        count: VoteUnit::Person,
+        count: VoteCount::People,
         exclude: None,
         needs_reason: false,
     }
