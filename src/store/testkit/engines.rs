@@ -28,14 +28,17 @@ impl Fresh {
         Self { database, folder: Some(folder), _seat: None }
     }
 
-    /// Creates a schema of its own; prints a note and returns `None` if no server is available.
+    /// Creates a schema of its own; prints a note and returns `None` if no server is available. One that was
+    /// named has to be.
     pub async fn postgres() -> Option<Self> {
         clock::follow_tokio();
-        let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
+        let named = std::env::var("COUNTERSIGN_TEST_POSTGRES").ok();
+        let server = named.clone().unwrap_or(SERVER.to_owned());
         let seat = Seat::take("postgres", SEATS).await;
         let mut connection = match PgConnection::connect(&server).await {
             Ok(connection) => connection,
             Err(error) => {
+                assert_eq!(named, None, "{error}");
                 eprintln!("not tried on PostgreSQL: {error}");
                 return None;
             }
