@@ -359,6 +359,8 @@ first_process() {
     fi
     mount -t tmpfs tmpfs "$root/run"
     mount --rbind /dev "$root/dev"
+    # The unit's RemoveIPC would take the shared memory of whoever has its user's number out here.
+    mount -t tmpfs tmpfs "$root/dev/shm"
     exec env -i container=countersign PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" \
         /lib/systemd/systemd --log-target=console --show-status=no
 }

@@ -374,9 +374,13 @@ fn denies_of_reading_hold_for_what_only_reads_and_for_a_view() {
         "git diff -- private/a",
         "git grep x -- private/a",
         "cd private && bash -c 'cat a'",
-        "cd private; cd /home/u/work < src/none; cat a",
+        "cd private; false && cd /home/u/work; cat a",
     ] {
         assert_eq!(ruled(&at(Call::shell(command)), text), Ask, "{command}");
+    }
+    for command in ["cat < private/a", "cd private; cat < a", "cd private; cd .. < none; cat src/a"]
+    {
+        assert_eq!(ruled(&at(Call::shell(command)), text), Deny, "{command}");
     }
     for command in ["cat src/a.rs", "grep -rn private src", "cd src && cat a.rs"] {
         assert_eq!(ruled(&at(Call::shell(command)), text), Allow, "{command}");
