@@ -17,7 +17,7 @@ use super::{
     to_the_end,
 };
 use countersign_policy::Verdict;
-use countersign_port::async_trait;
+use countersign_port::{async_trait, locked};
 use countersign_profiles::{GrantLifetime, OnDeny};
 use countersign_store::{Closed, StoreError, UNDO_MS};
 use countersign_tokens::clock;
@@ -26,7 +26,7 @@ use std::{
     collections::HashMap,
     fmt::Debug,
     ops::ControlFlow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -570,7 +570,7 @@ impl RecentDenials {
     // FAIL-CLOSED: only denials are remembered, and only those of people.
     pub(super) fn note(&self, ask: &Ask) {
         let Some(answer) = ask.answer().filter(|_| !ask.is_question()) else { return };
-        let mut denials = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut denials = locked(&self.0);
         match (answer.decision, &answer.by) {
             (Decision::Deny, By::Person { name, .. }) => {
                 if denials.len() >= MANY {
@@ -588,7 +588,7 @@ impl RecentDenials {
 
     /// What a call with this digest is told that a person denied a moment ago.
     pub(super) fn recall(&self, digest: &str) -> Option<String> {
-        let denials = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let denials = locked(&self.0);
         let denial = denials.get(digest).filter(|denial| denial.at.elapsed() < MOMENT)?;
         let reason = denial.reason.as_deref().filter(|reason| !reason.trim().is_empty());
         let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -671,7 +671,7 @@ mod tests {
         let denied = |n: usize| {
             let ask = Ask { digest: n.to_string(), ..ended(Decision::Deny, ana(), None) };
             denials.note(&ask);
-            denials.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+            locked(&denials.0).len()
         };
         assert_eq!(denied(0), 1);
         tokio::time::advance(MOMENT).await;

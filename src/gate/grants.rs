@@ -17,14 +17,14 @@ use countersign_policy::{
     tools::canonical,
     tools::{CATEGORY, may_be_granted},
 };
-use countersign_port::{brief, line};
+use countersign_port::{brief, line, locked};
 use countersign_profiles::{GrantLifetime, Grants, Prefix};
 use countersign_store::{Grant, GrantUse, Store, StoreError};
 use countersign_tokens::clock;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::sync::Notify;
@@ -109,7 +109,7 @@ impl GrantUses {
     }
 
     fn add(&self, rule: UsedRule, uses: GrantUse) {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = locked(&self.counted);
         if let Some(known) = counted.get_mut(&rule) {
             let used = known.used + uses.used;
             if uses.last_at >= known.last_at {
@@ -126,8 +126,7 @@ impl GrantUses {
     /// # Errors
     /// When the store fails; then it is written later.
     pub async fn write(&self) -> Result<(), StoreError> {
-        let counted =
-            std::mem::take(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner));
+        let counted = std::mem::take(&mut *locked(&self.counted));
         if counted.is_empty() {
             return Ok(());
         }

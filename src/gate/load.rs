@@ -8,14 +8,9 @@
 
 use super::{SubmitError, call::Call};
 use countersign_domain::Body;
+use countersign_port::locked;
 use countersign_store::{Store, StoreError};
-use std::{
-    collections::HashMap,
-    hash::Hash,
-    io,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, hash::Hash, io, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// How long a count is good enough to let something in.
@@ -147,7 +142,7 @@ impl Load {
             }
             sessions.insert((open.agent, open.session), open.asks);
         }
-        let mut counted = self.lock();
+        let mut counted = locked(&self.0);
         counted.at = Some(Instant::now());
         (counted.all, counted.agents, counted.sessions) = (all, agents, sessions);
         Ok(())
@@ -155,17 +150,17 @@ impl Load {
 
     /// Something changed that is not counted here.
     pub(super) fn is_outdated(&self) {
-        self.lock().at = None;
+        locked(&self.0).at = None;
     }
 
     /// An ask of this size is no longer open.
     pub(super) fn less(&self, call: &Call, bytes: u64) {
         let session = (call.agent.clone(), call.session.clone());
-        self.lock().less(&session, bytes);
+        locked(&self.0).less(&session, bytes);
     }
 
     fn is_counted_within(&self, time: Duration) -> bool {
-        self.lock().at.is_some_and(|at| at.elapsed() < time)
+        locked(&self.0).at.is_some_and(|at| at.elapsed() < time)
     }
 
     fn take(
@@ -174,7 +169,7 @@ impl Load {
         session: &SessionName,
         bytes: u64,
     ) -> Result<Reservation<'_>, TooMuch> {
-        let mut counted = self.lock();
+        let mut counted = locked(&self.0);
         counted.check(limits, session, bytes)?;
         counted.change(&session.0, |amount| {
             amount.asks += 1;
@@ -184,11 +179,6 @@ impl Load {
         counted.agent_rates.count(session.0.clone(), limits.asks_a_minute_per_agent);
         counted.session_rates.count(session.clone(), limits.asks_a_minute_per_session);
         Ok(Reservation { load: self, session: session.clone(), taken: Some((bytes, *limits)) })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Counted> {
-        // Nothing that is done under the lock can panic halfway.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -248,7 +238,7 @@ impl Reservation<'_> {
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let Some((bytes, limits)) = self.taken else { return };
-        let mut counted = self.load.lock();
+        let mut counted = locked(&self.load.0);
         counted.less(&self.session, bytes);
         counted.agent_rates.give_back(&self.session.0, limits.asks_a_minute_per_agent);
         counted.session_rates.give_back(&self.session, limits.asks_a_minute_per_session);

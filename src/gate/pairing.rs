@@ -8,15 +8,11 @@ use super::{
     choices::{ApproverError, INBOX},
 };
 use countersign_domain::wire::{PairingProgress, PairingSender, PairingView};
-use countersign_port::Presser;
+use countersign_port::{Presser, locked};
 use countersign_store::{PasskeyStored, PasskeyUse, StoreError, StoredPasskey};
 use countersign_tokens::{clock, secret::TokenHash};
 use serde_json::json;
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 use tokio::sync::watch;
 
 /// How long a code works.
@@ -53,7 +49,8 @@ impl PairingCodes {
     /// works (Unix milliseconds).
     pub fn begin(&self, platform: &str, id: &str, code: &str) -> i64 {
         let (id, code, until) = (id.to_owned(), TokenHash::of(code), clock::now_ms() + PAIRING_MS);
-        self.pairings().insert(platform.to_owned(), OnePairing { id, code, until, by: None });
+        locked(&self.pairings)
+            .insert(platform.to_owned(), OnePairing { id, code, until, by: None });
         // Those who wait for the previous one learn that it has ended.
         self.changes.send_replace(());
         until
@@ -64,7 +61,7 @@ impl PairingCodes {
     // person is told the same again, because a platform may deliver a message twice.
     #[must_use]
     pub fn take_code(&self, platform: &str, code: &str, by: PairingSender) -> CodeOutcome {
-        let mut pairings = self.pairings();
+        let mut pairings = locked(&self.pairings);
         let found = pairings.get_mut(platform).filter(|it| it.code.matches(code));
         let Some(pairing) = found else { return CodeOutcome::Refused };
         match &pairing.by {
@@ -89,7 +86,7 @@ impl PairingCodes {
     }
 
     fn look(&self, id: &str) -> Option<PairingView> {
-        let pairings = self.pairings();
+        let pairings = locked(&self.pairings);
         let pairing = pairings.values().find(|pairing| pairing.id == id)?;
         let state = match &pairing.by {
             Some(_) => PairingProgress::Knocked,
@@ -97,10 +94,6 @@ impl PairingCodes {
             None => PairingProgress::Waiting,
         };
         Some(PairingView { state, by: pairing.by.clone() })
-    }
-
-    fn pairings(&self) -> MutexGuard<'_, BTreeMap<String, OnePairing>> {
-        self.pairings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -133,7 +126,7 @@ pub enum ByPasskey {
 impl Gate {
     /// Takes back the codes of people who have left the config: they do not come back with them.
     pub(super) fn forget_sign_ins_of_nobody(&self) {
-        self.sign_in_codes().keep_people(|id| self.person_in_inbox(id).is_some());
+        locked(&self.sign_ins).keep_people(|id| self.person_in_inbox(id).is_some());
     }
 
     /// The person who is signed in to the inbox under this id, as the config has them now.
@@ -142,10 +135,6 @@ impl Gate {
         let choices = self.choices();
         let name = choices.approvers.people.find("inbox", id)?.name.clone();
         Some(Presser { id: id.to_owned(), name, roles: Vec::new() })
-    }
-
-    fn sign_in_codes(&self) -> MutexGuard<'_, SignInCodes> {
-        self.sign_ins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes this code let a person with a name into the inbox, once. Returns until when (Unix
@@ -157,7 +146,7 @@ impl Gate {
         let approver = self.admit(who).map_err(|stranger| NoSignIn(stranger.0))?;
         let name = approver.person().ok_or(NoSignIn(NAMELESS))?;
         let presser = presser(approver.who(), name);
-        Ok(self.sign_in_codes().begin(presser, code, clock::now_ms()))
+        Ok(locked(&self.sign_ins).begin(presser, code, clock::now_ms()))
     }
 
     /// The link that brings a sign-in code to the inbox.
@@ -170,13 +159,13 @@ impl Gate {
     /// Whom a sign-in code is for; it stays usable.
     #[must_use]
     pub fn sign_in_offered(&self, code: &str) -> Option<Presser> {
-        let offered = self.sign_in_codes().offered(code, clock::now_ms()).cloned();
+        let offered = locked(&self.sign_ins).offered(code, clock::now_ms()).cloned();
         self.person_in_inbox(&offered?.id)
     }
 
     /// Uses a sign-in code up, and notes in the log whom it lets in.
     pub async fn sign_in(&self, code: &str) -> Option<Presser> {
-        let taken = self.sign_in_codes().take(code, clock::now_ms());
+        let taken = locked(&self.sign_ins).take(code, clock::now_ms());
         let presser = self.person_in_inbox(&taken?.id)?;
         self.note_sign_in(presser).await
     }

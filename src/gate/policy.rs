@@ -7,6 +7,7 @@ use countersign_policy::{
     file::{self, FileError},
     tools::canonical,
 };
+use countersign_port::locked;
 use countersign_profiles::{EvaluationContext, Profile, System};
 use countersign_tokens::file::{Replacement, Rights, read};
 use std::{
@@ -15,7 +16,7 @@ use std::{
     ops::Deref,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -225,7 +226,7 @@ impl NativeFile {
     }
 
     fn current(&self) -> Arc<LastGood<Arc<dyn System>>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&self.last);
         if let Some(path) = &self.path {
             *last = last.now(path, false, |stamp| native(self.profile, self.compat, path, stamp));
         }
@@ -319,7 +320,7 @@ impl RulesFile {
     /// The rules in force now.
     #[must_use]
     pub fn current(&self) -> Arc<LastGood<Loaded>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&self.last);
         *last = last.now(&self.path, false, |stamp| {
             load(&self.path, self.home.as_deref(), stamp, self.guardrail.clone())
         });
@@ -495,7 +496,7 @@ impl Workers {
             writing: Mutex::default(),
         };
         let worker = workers.first(main, &[])?;
-        let mut last = workers.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&workers.last);
         last.put(main, Arc::new(worker), Instant::now());
         drop(last);
         Ok(workers)
@@ -513,7 +514,7 @@ impl Workers {
     /// What is wrong with any of the files at the moment.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = locked(&self.last);
         last.all().find_map(|worker| worker.problem.clone())
     }
 
@@ -560,7 +561,7 @@ impl Workers {
     // FAIL-CLOSED: a worker whose file never could be read has no rules, and its calls are refused
     // with the reason.
     fn current(&self, path: &Path, granted: &[Rule]) -> Result<Arc<LastGood<Worker>>, String> {
-        let mut all = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.last);
         let now = Instant::now();
         let worker = match all.get(path) {
             Some(last) => {
@@ -591,7 +592,7 @@ impl Workers {
     /// Takes the file of a forgotten worker away if it holds no more than it began with: names that
     /// somebody made up leave nothing behind.
     fn clear_away(&self, path: &Path) {
-        let _nobody_writes = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _nobody_writes = locked(&self.writing);
         if fs::read_to_string(path).is_ok_and(|text| text == self.seed) {
             // A folder that holds anything else stays.
             let folder = path.parent().unwrap_or(path);
@@ -619,7 +620,7 @@ impl Workers {
         path: &Path,
         change: impl FnOnce(&str) -> Result<String, String>,
     ) -> Result<(), String> {
-        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = locked(&self.writing);
         let text = read(path).map_err(|error| cannot_read(path, &error))?;
         let text = text.unwrap_or_else(|| self.seed.to_owned());
         let changed = change(&text)?;

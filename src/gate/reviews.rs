@@ -22,12 +22,10 @@ use countersign_domain::{GrantScope, wire::TokenScope};
 use countersign_policy::{
     self as policy, Decision, Matcher, Rule, RuleFit, Verdict, effects, tools::may_be_granted,
 };
+use countersign_port::locked;
 use countersign_store::{Grant, OpenReviews, StoreError};
 use countersign_tokens::{clock, ids};
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::VecDeque, sync::Mutex};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -59,7 +57,7 @@ impl Gate {
             return;
         }
         let is_large = bytes(call) >= LARGE_BYTES;
-        let mut waiting = self.reviews.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = locked(&self.reviews.waiting);
         let large = waiting.iter().filter(|it| it.is_large).count();
         if waiting.len() >= WAITING || (is_large && large >= LARGE) {
             tracing::info!(agent = %call.agent, tool = %call.tool, digest,
@@ -220,7 +218,7 @@ pub(super) struct ReviewQueue {
 
 impl ReviewQueue {
     fn next(&self) -> Option<RanCall> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        locked(&self.waiting).pop_front()
     }
 }
 

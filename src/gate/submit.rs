@@ -18,13 +18,13 @@ use super::{
 };
 use countersign_domain::wire::TokenLimits;
 use countersign_policy::{Decision, Verdict, effects};
-use countersign_port::line;
+use countersign_port::{line, locked};
 use countersign_profiles::{OnDeny, OnDisconnect, PromptChoice};
 use countersign_store::{AgentToken, Inserted, NewEvent, Store, StoreError};
 use countersign_tokens::{clock, ids};
 use serde_json::{Value, json};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::{sync::Notify, time::Instant};
@@ -579,7 +579,7 @@ impl AllowedCalls {
         let data = noted(call, decision, digest);
         let event = NewEvent { at: clock::now_ms(), kind: "allowed".to_owned(), ask: None, data };
         let waiting = {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = locked(&self.waiting);
             waiting.push(event);
             waiting.len()
         };
@@ -595,8 +595,7 @@ impl AllowedCalls {
     /// # Errors
     /// When the store fails; then it is written later.
     async fn write(&self) -> Result<(), StoreError> {
-        let taken =
-            || std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let taken = || std::mem::take(&mut *locked(&self.waiting));
         let events = taken();
         if events.is_empty() {
             return Ok(());
@@ -606,7 +605,7 @@ impl AllowedCalls {
         if let Err(error) = &written
             && !matches!(error, StoreError::Uncertain(_))
         {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = locked(&self.waiting);
             let since = std::mem::replace(&mut *waiting, events);
             waiting.extend(since);
         }

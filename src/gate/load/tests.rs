@@ -63,8 +63,8 @@ fn room_that_was_not_filled_is_given_back() {
     let room = load.take(&LIMITS, &b, 40).unwrap();
     assert!(load.take(&LIMITS, &c, 1).is_err());
     drop(room);
-    load.lock().less(&a, 60);
-    let counted = load.lock();
+    locked(&load.0).less(&a, 60);
+    let counted = locked(&load.0);
     assert_eq!((counted.all, counted.agents.len()), (Amount::default(), 0));
     assert_eq!(counted.sessions.len(), 0);
 }
