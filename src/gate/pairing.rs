@@ -66,12 +66,16 @@ impl PairingCodes {
         let Some(pairing) = found else { return CodeOutcome::Refused };
         match &pairing.by {
             Some(first) if first.id == by.id => CodeOutcome::Bound,
-            None if clock::now_ms() < pairing.until => {
-                pairing.by = Some(by);
+            Some(_) => CodeOutcome::Refused,
+            None => {
+                // Who waits learns that somebody sent it, or that this was too late.
                 self.changes.send_replace(());
+                if clock::now_ms() >= pairing.until {
+                    return CodeOutcome::Refused;
+                }
+                pairing.by = Some(by);
                 CodeOutcome::Bound
             }
-            Some(_) | None => CodeOutcome::Refused,
         }
     }
 
@@ -406,6 +410,20 @@ mod tests {
         after(PAIRING_MS).await;
         assert_eq!(codes.wait("p1", Duration::ZERO).await, unclaimed(PairingProgress::Expired));
         assert_eq!(codes.take_code("chat", "pair-a", ana()), CodeOutcome::Refused);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_learns_at_once_that_the_code_came_too_late() {
+        let codes = begun();
+        let began = tokio::time::Instant::now();
+        let sent = async {
+            after(PAIRING_MS).await;
+            codes.take_code("chat", "pair-a", ana())
+        };
+        let longest = Duration::from_secs(3_600);
+        let (state, outcome) = tokio::join!(codes.wait("p1", longest), sent);
+        assert_eq!((state, outcome), (unclaimed(PairingProgress::Expired), CodeOutcome::Refused));
+        assert_eq!(began.elapsed().as_millis(), u128::from(PAIRING_MS.unsigned_abs()));
     }
 
     fn by(id: &str) -> PairingSender {

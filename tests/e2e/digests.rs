@@ -257,7 +257,7 @@ async fn a_digest_that_was_due_while_no_daemon_ran_is_sent_once_to_each_of_its_t
     let there = team.discord.until(|it| it.text.starts_with("Digest of 24 hours: 1 ")).await;
     assert_eq!(there.reply_to, None);
     // A kill before that is noted repeats it. A target that has to wait is tried again.
-    team.daemon.says_so_often("tried=Over", 3).await;
+    team.daemon.says_so_often("tried=Over", 4).await;
     team.daemon.kill().await;
     team.daemon.run().await;
     team.answered("make again", "Approve").await;
