@@ -16,7 +16,7 @@ use crate::facts::programs::known::databases::destroys_as_input;
 use crate::facts::programs::known::listing;
 use crate::facts::programs::sensitive::{self, NOWHERE, secret_word};
 use crate::facts::programs::{self, FETCHED, LEAKS, REMOTE};
-use crate::facts::working_directory::{WorkingDirectory, after_cd, possible, written_out};
+use crate::facts::working_directory::{known, written_out};
 use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, behind, unwrap};
 use crate::shell::{Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, scan_as};
 
@@ -185,14 +185,10 @@ fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'st
 
 /// Checks a command behind a `cd` to a known directory, with its relative paths made absolute.
 fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'static str> {
-    let last = after_cd(&scan.commands, command);
-    last.into_iter().chain(possible(scan, command)).find_map(|place| match place {
-        // A relative directory does not tell whether the file is a critical one.
-        WorkingDirectory::To(directory) if directory.starts_with(['/', '~']) => {
-            at(&directory, command, depth)
-        }
-        _ => None,
-    })
+    let places = known(scan, command).into_iter();
+    // A relative directory does not tell whether the file is a critical one.
+    let mut rooted = places.filter(|place| place.starts_with(['/', '~']));
+    rooted.find_map(|place| at(&place, command, depth))
 }
 
 /// Checks a command as it would run in a directory.

@@ -16,10 +16,7 @@ const MAX_STEPS: usize = 16;
 
 /// Returns the directory of `command`, one of `commands`; `None` for the directory in which the
 /// text starts.
-pub(crate) fn after_cd(
-    commands: &[Command<'_>],
-    command: &Command<'_>,
-) -> Option<WorkingDirectory> {
+fn after_cd(commands: &[Command<'_>], command: &Command<'_>) -> Option<WorkingDirectory> {
     let mut steps: Vec<&str> = Vec::new();
     let mut before = Some(command.moved_by?);
     while let Some(cd) = before.and_then(|at| commands.get(at)) {
@@ -46,9 +43,13 @@ pub(crate) fn possible(scan: &Scan<'_>, command: &Command<'_>) -> Vec<WorkingDir
         scan.moves().collect()
     } else {
         let before = |command: &Command<'_>| scan.commands.get(command.moved_by?);
-        // In a command taken out of its text, the index leads to the command itself.
-        std::iter::successors(before(command), |cd| before(cd)).take(MAX_STEPS).collect()
+        std::iter::successors(before(command), |cd| before(cd)).take(MAX_STEPS + 1).collect()
     };
+    // FAIL-CLOSED: a step too far back to be followed counts too. In a command taken out of its text, the
+    // index leads to the command itself, and there is no end.
+    if steps.len() > MAX_STEPS {
+        return vec![WorkingDirectory::Unknown];
+    }
     let mut all = Vec::new();
     for cd in steps.iter().rev() {
         // In a loop, the same step may be taken any number of times.
@@ -63,14 +64,31 @@ pub(crate) fn possible(scan: &Scan<'_>, command: &Command<'_>) -> Vec<WorkingDir
     all.into_iter().map(WorkingDirectory::To).collect()
 }
 
+/// Returns the directories of known names in which a command of a text may run: first the one to which
+/// every step leads in turn, then all [`possible`] ones.
+pub(crate) fn known(scan: &Scan<'_>, command: &Command<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    for place in after_cd(&scan.commands, command).into_iter().chain(possible(scan, command)) {
+        match place {
+            WorkingDirectory::To(place) if !all.contains(&place) => all.push(place),
+            WorkingDirectory::To(_) | WorkingDirectory::Unknown => {}
+        }
+    }
+    all
+}
+
 /// Adds the directories to which a step leads from these and from the start.
 fn step_to(all: &mut Vec<String>, step: &str) {
     let mut there = vec![step.to_owned()];
-    if !step.starts_with(['/', '~']) {
-        there.extend(all.iter().map(|from| [from, "/", step].concat()));
-    }
+    there.extend(from_each(all, step));
     there.retain(|to| !all.contains(to));
     all.extend(there);
+}
+
+/// Returns where a step leads from each of these; nowhere else than from the start if it is absolute.
+fn from_each(all: &[String], step: &str) -> impl Iterator<Item = String> {
+    let relative = !step.starts_with(['/', '~']);
+    all.iter().filter(move |_| relative).map(move |from| [from, "/", step].concat())
 }
 
 /// Returns the directories of a text that runs in one of the `outer` ones, for a command that runs
@@ -86,15 +104,14 @@ pub(crate) fn below(
     let (mut from, mut all) = (Vec::new(), Vec::new());
     for place in outer {
         let To(place) = place else { return vec![Unknown] };
-        from.push(place);
+        from.push(place.clone());
     }
     for place in inner {
         let To(place) = place else { return vec![Unknown] };
-        let rooted = place.starts_with(['/', '~']);
-        all.extend(from.iter().filter(|_| !rooted).map(|from| [from, "/", &place].concat()));
+        all.extend(from_each(&from, &place));
         all.push(place);
     }
-    all.extend(from.into_iter().cloned());
+    all.extend(from);
     if all.len() > MOST {
         return vec![Unknown];
     }
@@ -140,7 +157,7 @@ fn target<'w>(argv: &'w [Word<'_>]) -> Option<&'w str> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::facts::working_directory::{WorkingDirectory, after_cd, below, possible};
+    use crate::facts::working_directory::{WorkingDirectory, after_cd, below, known, possible};
     use crate::shell::{Scan, scan};
 
     /// Returns the directory of a text's last command.
@@ -193,6 +210,21 @@ mod tests {
             assert_eq!(all_of(text), all, "{text}");
         }
         assert_eq!(all_of("cd a; cd b; cd c; cd d; cd e; x"), ["?"]);
+        // Where nothing lies in the way of `cd /h`, none of them says where the text is.
+        let far = |steps| ["cd a; ", &"cd /h < none; ".repeat(steps), "x"].concat();
+        assert_eq!(all_of(&far(15)), ["a", "/h"]);
+        assert_eq!(all_of(&far(16)), ["?"]);
+    }
+
+    #[test]
+    fn of_known_names_the_last_comes_first_and_each_once() {
+        let of = |text: &str| {
+            let scan = scan(text);
+            known(&scan, scan.commands.last().unwrap())
+        };
+        assert_eq!(of("cd a; cd b; x"), ["a/b", "a", "b"]);
+        assert_eq!(of("while y; do cd /h; cd a; x; done"), ["/h/a"]);
+        assert_eq!(of("x"), Vec::<String>::new());
     }
 
     #[test]
@@ -234,7 +266,16 @@ mod tests {
 
     #[test]
     fn what_only_the_shell_knows_is_unknown() {
-        for text in ["cd \"$x\"; y", "cd -; y", "popd; y", "cd a b; y", "cd */; y", "pushd; y"] {
+        for text in [
+            "cd \"$x\"; y",
+            "cd -; y",
+            "popd; y",
+            "cd a b; y",
+            "cd */; y",
+            "pushd; y",
+            "command -p cd a; y",
+            "command -- cd a; y",
+        ] {
             assert_eq!(of(text), Some(WorkingDirectory::Unknown), "{text}");
         }
     }

@@ -391,19 +391,22 @@ fn is_program_in_zsh(raw: &str) -> bool {
     raw.strip_prefix('=').is_some_and(|name| !name.is_empty() && !name.starts_with('='))
 }
 
-/// Returns true for `cd`, `pushd` and `popd`, also behind `command` and `builtin`.
+/// Returns true for `cd`, `pushd` and `popd`, also behind `command -p` and `builtin`.
 pub(super) fn changes_directory(argv: &[Word<'_>]) -> bool {
-    let mut names = argv.iter().map(|word| &*word.text);
-    let name = names.find(|name| !matches!(*name, "command" | "builtin"));
-    matches!(name, Some("cd" | "pushd" | "popd"))
+    matches!(builtin(argv).next(), Some("cd" | "pushd" | "popd"))
 }
 
 /// Returns true for `set -x` and `set -o xtrace`.
 fn traces(argv: &[Word<'_>]) -> bool {
-    let mut words = argv.iter().map(|word| &*word.text);
-    let name = words.find(|name| !matches!(*name, "command" | "builtin"));
+    let mut words = builtin(argv);
     let option = |text: &str| text == "xtrace" || text.starts_with('-') && text.contains('x');
-    name == Some("set") && words.any(option)
+    words.next() == Some("set") && words.any(option)
+}
+
+/// Iterates over the words of a builtin, without a `command -p` or `builtin` before it.
+fn builtin<'w>(argv: &'w [Word<'_>]) -> impl Iterator<Item = &'w str> {
+    let before = |word: &&str| matches!(*word, "command" | "builtin") || word.starts_with('-');
+    argv.iter().map(|word| &*word.text).skip_while(before)
 }
 
 /// Returns true for `[ -n "$x" ]`, `[ -z "$x" ]` and the same with `test`, which only tell whether

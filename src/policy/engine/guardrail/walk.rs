@@ -20,7 +20,7 @@ use crate::facts::programs::input::{
 use crate::facts::programs::{self, listed};
 use crate::facts::tools::Kind;
 use crate::facts::values::paths_of;
-use crate::facts::working_directory::{WorkingDirectory, after_cd, possible};
+use crate::facts::working_directory::known;
 use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Via, Word, WordKind};
 
@@ -172,14 +172,10 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             if self.sink.is_done() {
                 return;
             }
-            let places = after_cd(&scan.commands, command).into_iter();
-            let sure =
-                places.chain(possible(scan, command)).fold(bases.sure.clone(), |all, place| {
-                    match place {
-                        WorkingDirectory::To(directory) => self.gone(bases, &directory, all),
-                        WorkingDirectory::Unknown => all,
-                    }
-                });
+            let mut sure = bases.sure.clone();
+            for directory in known(scan, command) {
+                self.gone(bases, &directory, &mut sure);
+            }
             let bases = Bases { cwd: bases.cwd, sure, is_loose: moves, is_lost: lost };
             self.command(command, &bases, depth);
         }
@@ -225,12 +221,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     }
 
     /// Adds the directories that the text may be in.
-    fn gone<'b>(
-        &self,
-        bases: &Bases<'b>,
-        directory: &str,
-        mut all: Vec<Cow<'b, str>>,
-    ) -> Vec<Cow<'b, str>> {
+    fn gone(&self, bases: &Bases<'_>, directory: &str, all: &mut Vec<Cow<'_, str>>) {
         let directory = match (directory.strip_prefix('~'), self.dirs.home) {
             (Some(rest), Some(home)) => [home, rest].concat(),
             _ => directory.to_owned(),
@@ -243,7 +234,6 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
         // Beyond the limit, `is_loose` still covers every folder above ours.
         all.truncate(MOST_BASES);
-        all
     }
 
     fn command(&mut self, command: &Command<'_>, bases: &Bases<'_>, depth: u32) {
