@@ -13,7 +13,8 @@ mod parse;
 
 use std::sync::OnceLock;
 
-use crate::glob::machine::Machine;
+use crate::facts::paths::UNKNOWN;
+use crate::glob::machine::{ANY, Machine};
 
 /// Returns the pattern that matches `text` and nothing else.
 #[must_use]
@@ -26,6 +27,34 @@ pub fn escape(text: &str) -> String {
         pattern.push(char);
     }
     pattern
+}
+
+/// Returns a pattern of a shell as [`Glob::may_reach`] reads it, which rather reads more into it.
+pub(crate) fn opened(pattern: &str) -> String {
+    let mut text = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['*', '?', '[']) {
+        let (before, from) = rest.split_at(at);
+        text.push_str(before);
+        let (open, after) = if let Some(list) = from.strip_prefix('[') {
+            bracket(list).map_or((UNKNOWN, ""), |(_, after)| (ANY, after))
+        } else {
+            let open = if from.starts_with('*') { UNKNOWN } else { ANY };
+            (open, from.get(1..).unwrap_or_default())
+        };
+        text.push(open);
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Splits what follows a `[` into the list in the brackets and what stands behind it, where all
+/// shells and tools read it alike.
+pub(crate) fn bracket(rest: &str) -> Option<(&str, &str)> {
+    let (list, after) = rest.split_once(']')?;
+    let is_plain = !matches!(list, "" | "!" | "^") && !list.contains(['[', '\\', '\'', '"', '/']);
+    is_plain.then_some((list, after))
 }
 
 /// A pattern. Its automata are built on first use, because most rules never need them.
@@ -119,6 +148,24 @@ impl Glob {
         let Machines { negated, strict, wide } = self.machines();
         if *negated { !strict.runs(value) } else { wide.runs(value) }
     }
+
+    /// Returns true when [`Glob::reaches`] may hold for what a text becomes, in which `UNKNOWN`
+    /// stands for any text and `ANY` for a character.
+    pub(crate) fn may_reach(&self, text: &str) -> bool {
+        self.may_run(text, false)
+    }
+
+    /// Returns true where the text says so itself: `pr*te.rs` may be what `*private*` names, and so
+    /// may `*.rs`, but of that only the star knows.
+    pub(crate) fn may_mean(&self, text: &str) -> bool {
+        text.contains([UNKNOWN, ANY]) && self.may_run(text, true)
+    }
+
+    fn may_run(&self, text: &str, meant: bool) -> bool {
+        let Machines { negated, wide, .. } = self.machines();
+        // What a negated pattern leaves out is never all that an unknown text may be.
+        *negated || !self.source.is_empty() && wide.may_run(text, meant)
+    }
 }
 
 /// The reason why a pattern cannot be used.
@@ -173,7 +220,7 @@ fn refuse_extglob(pattern: &str) -> Result<(), GlobError> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-    use crate::glob::Glob;
+    use crate::glob::{Glob, opened};
 
     fn glob(pattern: &str) -> Glob {
         Glob::parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"))
@@ -192,6 +239,51 @@ mod tests {
             assert!(glob("rm *").reaches(value), "{value}");
         }
         assert!(!glob("rm *").reaches("rmdir x"));
+    }
+
+    #[test]
+    fn an_open_text_may_reach_what_it_may_become() {
+        for (pattern, text) in [
+            ("/srv/prod/**", "/srv/pro*"),
+            ("/srv/prod/**", "/srv/\0"),
+            ("/srv/prod/*.conf", "/srv/*/a.*"),
+            ("**/*.env", "src/*"),
+            ("git push *", "git \0"),
+            ("git {push,pull} *", "git p?sh -x"),
+            ("make deploy*", "make \0"),
+            ("/a/[xy]/*", "/a/?/b"),
+            ("!x", "\0"),
+            ("a?c", "[ab]?c"),
+            ("*prod*", "deploy pr[o]d"),
+            ("*prod*", "deploy pr[[:alpha:]]d"),
+            ("*prod*", "deploy pr[]o]d"),
+            ("*prod*", "deploy pr[x\\]o]d"),
+            ("deploy pr[[:alpha:]]d", "deploy pr?d"),
+        ] {
+            assert!(glob(pattern).may_reach(&opened(text)), "{pattern} {text}");
+        }
+        for (pattern, text) in [
+            ("/srv/prod/**", "/srv/test/*"),
+            ("**/*.env", "src/*.rs"),
+            ("git push *", "git status \0"),
+            ("make deploy*", "make test-\0"),
+            ("abc", "ab"),
+            ("", "a"),
+            ("*prod*", "deploy te[s]t"),
+            ("*--force*", "deploy pr?d"),
+        ] {
+            assert!(!glob(pattern).may_reach(&opened(text)), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn an_open_text_means_what_it_names_a_part_of() {
+        for text in ["pr?vate.txt", "pr[i]vate", "pr*te.rs", "a/*vate.rs", "p*", "*e"] {
+            assert!(glob("*private*").may_mean(&opened(text)), "{text}");
+        }
+        for text in ["src/*.rs", "*", "private", "public.*", "te?t.rs", "tests/*"] {
+            assert!(!glob("*private*").may_mean(&opened(text)), "{text}");
+        }
     }
 
     #[test]

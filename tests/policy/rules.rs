@@ -375,6 +375,11 @@ fn denies_of_reading_hold_for_what_only_reads_and_for_a_view() {
         "git grep x -- private/a",
         "cd private && bash -c 'cat a'",
         "cd private; false && cd /home/u/work; cat a",
+        "cat pr?vate/a.rs",
+        "cat pr[i]vate/a.rs",
+        "cat priv*/*.rs",
+        "grep x src/../p*/a.rs",
+        "cd p?ivate; cat a.rs",
     ] {
         assert_eq!(ruled(&at(Call::shell(command)), text), Ask, "{command}");
     }
@@ -382,7 +387,13 @@ fn denies_of_reading_hold_for_what_only_reads_and_for_a_view() {
     {
         assert_eq!(ruled(&at(Call::shell(command)), text), Deny, "{command}");
     }
-    for command in ["cat src/a.rs", "grep -rn private src", "cd src && cat a.rs"] {
+    for command in [
+        "cat src/a.rs",
+        "cat src/*.rs",
+        "cat s?c/[ab].rs",
+        "grep -rn private src",
+        "cd src && cat a.rs",
+    ] {
         assert_eq!(ruled(&at(Call::shell(command)), text), Allow, "{command}");
     }
     let view = |path: &str| {

@@ -19,6 +19,7 @@ use crate::facts::working_directory::{
 };
 use crate::facts::wrappers::{self, Effort, Inner, Passage, Unwrapped, base, unwrap};
 use crate::facts::{obeyed, options, programs, reads, shorten};
+use crate::glob::opened;
 use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 use crate::shell::{
@@ -440,22 +441,31 @@ impl<'r> Judge<'r, '_> {
         if !self.files.may_deny(true) {
             return None;
         }
-        let read = access::of_command(argv).into_iter().filter(|(access, word)| {
-            *access == Access::Read && matches!(word.kind, WordKind::Literal | WordKind::Glob)
+        let read = access::of_command(argv).into_iter().filter_map(|(access, word)| {
+            let text = match word.kind {
+                WordKind::Literal => word.text.to_string(),
+                WordKind::Glob => opened(&word.text),
+                WordKind::Dynamic | WordKind::Home => return None,
+            };
+            (access == Access::Read).then(|| (word.text.to_string(), text))
         });
-        let read = read.map(|(_, word)| word.text.to_string());
-        read.chain(reads::shown(argv)).find_map(|file| {
+        let shown = reads::shown(argv).into_iter().map(|file| (file.clone(), file));
+        read.chain(shown).find_map(|(file, open)| {
             let there = places.iter().filter_map(|place| match place {
-                WorkingDirectory::To(place) => Some([place, "/", &file].concat()),
+                WorkingDirectory::To(place) => Some([place, "/", &open].concat()),
                 WorkingDirectory::Unknown => None,
             });
-            let entry = there.chain([file.clone()]).find_map(|text| {
+            let entry = there.chain([open.clone()]).find_map(|text| {
                 let value = Value { text, is_path: true, is_leaf: false, access: None };
                 let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
-                rule.entry.filter(|it| rule.verdict == Verdict::Deny && !it.pattern.is_all())
+                // Of several files one may be denied where a later rule asks for others.
+                let is_denied =
+                    rule.verdict == Verdict::Deny || file != open && rule.verdict == Verdict::Ask;
+                rule.entry.filter(|it| is_denied && !it.pattern.is_all())
             })?;
+            let says = if file == open { " denies reading " } else { " may name " };
             let file = shorten(&file, 60);
-            Some(self.ask(|| ["The rule ", &entry.label, " denies reading ", &file, "."].concat()))
+            Some(self.ask(|| ["The rule ", &entry.label, says, &file, "."].concat()))
         })
     }
 

@@ -29,7 +29,7 @@ use crate::facts::tools::{Kind, canonical, known_names};
 use crate::facts::values::Value;
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
 use crate::facts::{access, arguments, options};
-use crate::glob::Glob;
+use crate::glob::{self, Glob, opened};
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, Rule, Rules};
 use crate::shell::{self, Command, Word, WordKind, environment};
@@ -125,7 +125,11 @@ impl<'c> Matcher<'c> {
     #[must_use]
     pub fn path(&self, patterns: &[String]) -> RuleFit {
         // The words of a command are no paths as they stand; those that are were collected.
-        match self.rules("*", patterns, |_| false) {
+        let fit = match self.call.kind() {
+            Kind::Shell if !patterns.is_empty() => RuleFit::No,
+            _ => self.rules("*", patterns, |_| false),
+        };
+        match fit {
             RuleFit::No if self.seen.unread || self.seen.anywhere => RuleFit::Maybe,
             RuleFit::No if patterns.iter().any(|it| self.touches(it)) => RuleFit::Maybe,
             fit => fit,
@@ -207,14 +211,7 @@ impl<'c> Matcher<'c> {
             || commands.iter().any(|argv| {
                 let text = CommandText::new(argv, None, dirs);
                 let hit = stack.command(argv, &text);
-                let is_exact = argv.iter().all(|word| word.kind == WordKind::Literal);
-                // A pattern that is compared as text does not see that a word may be any other.
-                let may_be = |pattern: &Cow<'_, str>| {
-                    text.variants().iter().any(|text| overlap(pattern, text))
-                };
-                hit.verdict == Verdict::Deny
-                    || hit.maybe.is_some()
-                    || !is_exact && patterns.iter().any(may_be)
+                hit.verdict == Verdict::Deny || hit.maybe.is_some()
             })
     }
 
@@ -227,15 +224,17 @@ impl<'c> Matcher<'c> {
             Some(rest.to_owned())
         };
         let rooted = cwd.as_ref().filter(|_| !pattern.starts_with(['/', '*', '~', '!']));
-        let rooted = rooted.map(|cwd| [cwd, "/", &pattern].concat());
-        let Ok(glob) = Glob::parse(&pattern) else { return true };
+        let rooted = rooted
+            .map(|cwd| Glob::parse(&[&glob::escape(cwd), "/", &pattern].concat()))
+            .transpose();
+        let (Ok(glob), Ok(rooted)) = (Glob::parse(&pattern), rooted) else { return true };
         self.seen.paths.iter().any(|NamedPath { text, is_open, is_above }| {
             // Else a name such as `*.rs` would be any absolute path, too.
             let below = if pattern.starts_with('/') { None } else { below(text) };
             let forms = [Some(text.clone()), below];
             forms.into_iter().flatten().any(|form| {
-                let patterns = || [Some(&*pattern), rooted.as_deref()].into_iter().flatten();
-                let overlaps = |text: &str| patterns().any(|it| overlap(it, text));
+                let globs = || std::iter::once(&glob).chain(&rooted);
+                let overlaps = |text: &str| globs().any(|it| it.may_reach(&opened(text)));
                 glob.reaches(&form)
                     || *is_open && overlaps(&form)
                     || *is_above && overlaps(&[form.trim_end_matches('/'), "/\0"].concat())
@@ -847,78 +846,6 @@ const COMMANDS: Words = "\
     status stripspace submodule switch symbolic-ref tag unpack-file unpack-objects update-index \
     update-ref update-server-info upload-archive upload-pack var verify-commit verify-pack \
     verify-tag version whatchanged worktree write-tree";
-
-// Compares two patterns: whether some text fits both.
-
-/// A part of a pattern.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Piece {
-    /// This character.
-    One(char),
-    /// Any one character.
-    Any,
-    /// Any text, slashes included.
-    Text,
-}
-
-/// Returns true when a text may fit both the pattern of a rule and a text with wildcards, of which
-/// `UNKNOWN` stands for any text. It fits more than any shell: brackets stand for any character.
-fn overlap(pattern: &str, text: &str) -> bool {
-    // What a negated pattern leaves out is never all that an unknown text may be.
-    if pattern.starts_with('!') {
-        return true;
-    }
-    let text = pieces(text);
-    let expansions = Expansions { home: None, variables: false };
-    expansions.of(pattern).iter().any(|pattern| fits(&pieces(&pattern.text), &text))
-}
-
-fn pieces(text: &str) -> Vec<Piece> {
-    let mut all = Vec::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(char) = chars.next() {
-        let rest = chars.as_str();
-        let piece = match char {
-            '*' | UNKNOWN => Piece::Text,
-            '?' => Piece::Any,
-            // From the second character on, as the first may be a `]`.
-            '[' if rest.char_indices().skip(1).any(|(_, char)| char == ']') => {
-                let end = rest.char_indices().skip(1).find(|(_, char)| *char == ']');
-                chars = rest.get(end.map_or(0, |(at, _)| at + 1)..).unwrap_or_default().chars();
-                Piece::Any
-            }
-            char => Piece::One(char),
-        };
-        if piece != Piece::Text || all.last() != Some(&Piece::Text) {
-            all.push(piece);
-        }
-    }
-    all
-}
-
-/// Returns true when some text fits both. `now` holds, for each length of `other`, whether that
-/// much of it fits the pieces of `one` so far.
-fn fits(one: &[Piece], other: &[Piece]) -> bool {
-    let mut now = vec![true];
-    for piece in other {
-        now.push(*piece == Piece::Text && now.last() == Some(&true));
-    }
-    for mine in one {
-        let mut next = vec![*mine == Piece::Text && now.first() == Some(&true)];
-        for (at, theirs) in other.iter().enumerate() {
-            let was = |at: usize| now.get(at).copied().unwrap_or(false);
-            let fits = match (mine, theirs) {
-                (Piece::Text, _) => was(at + 1) || next.last() == Some(&true),
-                (_, Piece::Text) => was(at + 1) || was(at) || next.last() == Some(&true),
-                (Piece::One(mine), Piece::One(theirs)) => mine == theirs && was(at),
-                (Piece::Any, _) | (_, Piece::Any) => was(at),
-            };
-            next.push(fits);
-        }
-        now = next;
-    }
-    now.last() == Some(&true)
-}
 
 #[cfg(test)]
 mod tests;

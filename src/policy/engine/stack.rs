@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use crate::facts::paths::{self, Directories};
+use crate::facts::paths::{self, Directories, UNKNOWN};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
 use crate::facts::programs::{self, listed};
@@ -11,6 +11,7 @@ use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::base;
 use crate::facts::{obeyed, reads};
+use crate::glob;
 use crate::rules::pattern::{Coverage, Head};
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, RuleEntry, Rules};
@@ -122,7 +123,9 @@ impl<'r> Stack<'r> {
                 Coverage::of(reads::command(argv, false, spelling.dirs) || own())
             }
             Verdict::Allow => Coverage::of(entry.pattern.covers(argv, || spelling.words())),
-            Verdict::Ask | Verdict::Deny => entry.pattern.strikes(argv, || spelling.variants()),
+            Verdict::Ask | Verdict::Deny => {
+                entry.pattern.strikes(argv, || spelling.variants(), || spelling.open())
+            }
         })
     }
 
@@ -214,6 +217,7 @@ pub(crate) struct CommandText<'w, 'a> {
     dirs: Directories<'w>,
     words: OnceCell<String>,
     variants: OnceCell<Vec<String>>,
+    open: OnceCell<Vec<String>>,
 }
 
 impl<'w, 'a> CommandText<'w, 'a> {
@@ -223,7 +227,8 @@ impl<'w, 'a> CommandText<'w, 'a> {
         source: Option<(&'w str, &'w Command<'a>)>,
         dirs: Directories<'w>,
     ) -> Self {
-        Self { argv, source, dirs, words: OnceCell::new(), variants: OnceCell::new() }
+        let (words, variants, open) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { argv, source, dirs, words, variants, open }
     }
 
     /// Returns the words joined by blanks; blanks within a word are replaced.
@@ -265,6 +270,30 @@ impl<'w, 'a> CommandText<'w, 'a> {
             all
         })
     }
+
+    /// Returns the same with `UNKNOWN` in place of what is only known when it runs; nothing where
+    /// all is known.
+    fn open(&self) -> &[String] {
+        self.open.get_or_init(|| {
+            let is_known =
+                |word: &Word<'_>| matches!(word.kind, WordKind::Literal | WordKind::Home);
+            if self.argv.iter().all(is_known) {
+                return Vec::new();
+            }
+            let argv: Vec<Word<'a>> = self.argv.iter().map(opened).collect();
+            CommandText::new(&argv, None, self.dirs).variants().to_vec()
+        })
+    }
+}
+
+/// Returns a word with `UNKNOWN` in place of what is only known when it runs.
+fn opened<'a>(word: &Word<'a>) -> Word<'a> {
+    let text = match word.kind {
+        WordKind::Dynamic => UNKNOWN.to_string().into(),
+        WordKind::Glob => glob::opened(&word.text).into(),
+        WordKind::Literal | WordKind::Home => word.text.clone(),
+    };
+    Word { text, ..word.clone() }
 }
 
 /// Stands for a blank inside a word; the scanner refuses it in a text.

@@ -1,6 +1,10 @@
 //! Runs a pattern over a value in time linear in the value, whatever the pattern.
 
+use crate::facts::paths::UNKNOWN;
 use crate::glob::parse::{Class, Look, Node};
+
+/// Stands for any one character in an open text.
+pub(super) const ANY: char = '\u{2}';
 
 /// The characters that a regex `.` does not match.
 pub(super) const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
@@ -75,35 +79,96 @@ impl Machine {
     fn run(&self, len: usize, unit: impl Fn(usize) -> Option<u16>) -> bool {
         let mut now = States::new(self.steps.len());
         let mut next = States::new(self.steps.len());
-        let mut stack = Vec::new();
-        self.follow(0, 0, &unit, &mut now, &mut stack);
+        self.follow(0, &|look| look.holds(0, &unit), &mut now);
         for at in 0..len {
             let Some(read) = unit(at) else { return false };
+            let holds = |look: Look| look.holds(at + 1, &unit);
             next.clear();
-            for &state in &now.list {
-                if let Some(Op::Take(test)) = self.steps.get(state)
-                    && test.accepts(read, at, &unit)
-                {
-                    self.follow(state + 1, at + 1, &unit, &mut next, &mut stack);
-                }
-            }
+            self.step(&now, |test| test.accepts(read, at, &unit), &holds, &mut next);
             std::mem::swap(&mut now, &mut next);
             if now.list.is_empty() {
                 return false;
             }
         }
-        now.list.iter().any(|&state| matches!(self.steps.get(state), Some(Op::Done)))
+        self.is_done(&now)
+    }
+
+    /// Returns true when `value` may become a text that matches; [`UNKNOWN`] stands for any text, and
+    /// [`ANY`] for any character. Looks hold everywhere, because what is around them is not known.
+    /// With `meant`, a character that `value` names has to be one that the pattern names.
+    pub(super) fn may_run(&self, value: &str, meant: bool) -> bool {
+        let states = || States::new(self.steps.len());
+        // Where nothing that the pattern names was read so far, and where something was.
+        let (mut before, mut after, mut next) = (states(), states(), states());
+        self.follow(0, &|_| true, &mut before);
+        for read in value.chars() {
+            let longest = match read {
+                UNKNOWN => usize::MAX,
+                // One character is at most two units.
+                ANY => 2,
+                read => {
+                    for unit in read.encode_utf16(&mut [0; 2]) {
+                        let accepts = |test: &Test| test.accepts(*unit, 0, &|_| None);
+                        let names = |test: &Test| matches!(test, Test::Unit(it) if it == unit);
+                        next.clear();
+                        self.step(&after, accepts, &|_| true, &mut next);
+                        self.step(&before, names, &|_| true, &mut next);
+                        std::mem::swap(&mut after, &mut next);
+                        next.clear();
+                        self.step(&before, |it| accepts(it) && !names(it), &|_| true, &mut next);
+                        std::mem::swap(&mut before, &mut next);
+                    }
+                    continue;
+                }
+            };
+            self.spread(&mut before, longest);
+            self.spread(&mut after, longest);
+        }
+        self.is_done(&after) || !meant && self.is_done(&before)
+    }
+
+    /// Reads one unit, and adds where that leads to.
+    fn step(
+        &self,
+        now: &States,
+        accepts: impl Fn(&Test) -> bool,
+        holds: &impl Fn(Look) -> bool,
+        next: &mut States,
+    ) {
+        for &state in &now.list {
+            if let Some(Op::Take(test)) = self.steps.get(state)
+                && accepts(test)
+            {
+                self.follow(state + 1, holds, next);
+            }
+        }
+    }
+
+    /// Adds every state that a text of at most so many units leads to.
+    fn spread(&self, states: &mut States, longest: usize) {
+        let mut begin = 0;
+        for _ in 0..longest {
+            let end = states.list.len();
+            if begin == end {
+                return;
+            }
+            for at in begin..end {
+                let state = states.list.get(at).copied().unwrap_or_default();
+                if let Some(Op::Take(_)) = self.steps.get(state) {
+                    self.follow(state + 1, &|_| true, states);
+                }
+            }
+            begin = end;
+        }
+    }
+
+    fn is_done(&self, states: &States) -> bool {
+        states.list.iter().any(|&state| matches!(self.steps.get(state), Some(Op::Done)))
     }
 
     /// Adds `state` and everything it leads to without reading a unit.
-    fn follow(
-        &self,
-        state: usize,
-        at: usize,
-        unit: &impl Fn(usize) -> Option<u16>,
-        states: &mut States,
-        stack: &mut Vec<usize>,
-    ) {
+    fn follow(&self, state: usize, holds: &impl Fn(Look) -> bool, states: &mut States) {
+        let mut stack = std::mem::take(&mut states.stack);
         stack.push(state);
         while let Some(state) = stack.pop() {
             // A state enters a set only once, which bounds the work per character.
@@ -113,10 +178,11 @@ impl Machine {
             match self.steps.get(state) {
                 Some(Op::Goto(to)) => stack.push(*to),
                 Some(Op::Fork(one, other)) => stack.extend([*one, *other]),
-                Some(Op::Look(look)) if look.holds(at, unit) => stack.push(state + 1),
+                Some(Op::Look(look)) if holds(*look) => stack.push(state + 1),
                 _ => {}
             }
         }
+        states.stack = stack;
     }
 }
 
@@ -124,11 +190,13 @@ impl Machine {
 struct States {
     list: Vec<usize>,
     seen: Vec<bool>,
+    /// Where `follow` still has to go; kept for its memory.
+    stack: Vec<usize>,
 }
 
 impl States {
     fn new(len: usize) -> Self {
-        Self { list: Vec::with_capacity(len), seen: vec![false; len] }
+        Self { list: Vec::with_capacity(len), seen: vec![false; len], stack: Vec::new() }
     }
 
     fn clear(&mut self) {

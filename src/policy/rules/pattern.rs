@@ -1,5 +1,6 @@
 //! A compiled pattern for every kind of value that it may meet.
 
+use crate::engine::guardrail::fits_name;
 use crate::facts::paths::expand_home;
 use crate::facts::wrappers::base;
 use crate::facts::{host, reads};
@@ -167,7 +168,7 @@ impl Pattern {
             }
             // FAIL-CLOSED: a URL whose host cannot be determined may have any host.
             (Some(_), None) => true,
-            (None, _) => self.is_all() || self.glob.reaches(value),
+            (None, _) => self.is_all() || self.glob.reaches(value) || self.glob.may_mean(value),
         }
     }
 
@@ -189,11 +190,13 @@ impl Pattern {
     }
 
     /// Matches a command as deny and ask rules do: the program's directory and options before the
-    /// words do not matter, and `x *` includes `x`. `texts` returns the spellings of the command.
+    /// words do not matter, and `x *` includes `x`. `texts` returns the spellings of the command, and
+    /// `open` those in which `UNKNOWN` stands for words that are only known when it runs.
     pub(crate) fn strikes<'t>(
         &self,
         argv: &[Word<'_>],
         texts: impl FnOnce() -> &'t [String],
+        open: impl FnOnce() -> &'t [String],
     ) -> Coverage {
         // Globs alone are not enough: picomatch denied 18 of 62 test cases of deny rules such as
         // `rm *`.
@@ -203,12 +206,19 @@ impl Pattern {
             Shape::Exact(words) => walk(argv, words, true),
             Shape::Prefix(words) => walk(argv, words, false),
             Shape::Glob { head: Some(head) }
-                if argv.first().is_none_or(|first| base(&first.text) != base(head)) =>
+                if argv
+                    .first()
+                    .and_then(Word::literal)
+                    .is_some_and(|it| base(it) != base(head)) =>
             {
                 Coverage::No
             }
             Shape::Glob { .. } if texts().iter().any(|text| self.glob.reaches(text)) => {
                 Coverage::Yes
+            }
+            // FAIL-CLOSED: a word that is only known when it runs may be what the rule names.
+            Shape::Glob { .. } if open().iter().any(|text| self.glob.may_reach(text)) => {
+                Coverage::Maybe
             }
             Shape::Glob { .. } => Coverage::No,
         }
@@ -309,9 +319,12 @@ fn step(args: &[Word<'_>], words: &[Box<str>], exact: bool) -> Coverage {
             return Coverage::Yes;
         }
         // This word may become the next one of the pattern.
-        if word.kind == WordKind::Dynamic && now & (done - 1) != 0 {
-            maybe = true;
-        }
+        let may_be = |wanted: &str| match word.kind {
+            WordKind::Dynamic => true,
+            WordKind::Glob => !wanted.is_ascii() || fits_name(&word.text, wanted),
+            WordKind::Literal | WordKind::Home => false,
+        };
+        maybe |= words.iter().enumerate().any(|(at, it)| now & (1 << at) != 0 && may_be(it));
         let mut next = after;
         after = 0;
         for (at, wanted) in words.iter().enumerate() {

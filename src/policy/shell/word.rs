@@ -5,6 +5,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::str::Chars;
 
+use crate::glob::bracket;
 use crate::shell::cursor::{CharClass, Read, Scanner, Stop, class};
 use crate::shell::{Doubt, Word, WordKind};
 
@@ -418,6 +419,10 @@ fn kind(marks: &WordMarks, expanded: bool, purpose: Purpose, raw: &str, quoted: 
         return WordKind::Dynamic;
     }
     let glob = marks.glob && purpose == Purpose::Argument;
+    // FAIL-CLOSED: what a bracket stands for is read only where all shells read it alike.
+    if glob && marks.bracket && !raw.split('[').skip(1).all(|rest| bracket(rest).is_some()) {
+        return WordKind::Dynamic;
+    }
     if let Some(rest) = raw.strip_prefix('~') {
         // `~user` and `~+` are dynamic: the text does not tell where they lead.
         let home = !glob && (rest.starts_with('/') || (rest.is_empty() && !quoted));

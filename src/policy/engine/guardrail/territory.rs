@@ -323,13 +323,13 @@ fn bracket(pattern: &[u8], at: usize) -> Option<usize> {
     // A bracket contains at least one character.
     let mut end = at + 2 + usize::from(negated);
     while let Some(byte) = pattern.get(end) {
-        match (byte, pattern.get(end - 1), pattern.get(end + 1)) {
-            // A class inside the bracket: `[:alpha:]`.
-            (b':', Some(b'['), _) => {
+        match (byte, pattern.get(end - 1)) {
+            // A class inside the bracket: `[:alpha:]`, `[=a=]`, `[.a.]`.
+            (kind @ (b':' | b'=' | b'.'), Some(b'[')) => {
                 let rest = pattern.get(end + 1..)?;
-                end += 2 + rest.windows(2).position(|pair| pair == b":]")?;
+                end += 2 + rest.windows(2).position(|pair| pair == [*kind, b']'])?;
             }
-            (b']', ..) => return Some(end),
+            (b']', _) => return Some(end),
             _ => {}
         }
         end += 1;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use crate::facts::paths::readings::{UNKNOWN, braces};
 use crate::facts::paths::{Directories, clean, folded};
+use crate::glob::bracket;
 
 /// Names of files; `*` stands for any text, and case does not matter.
 const NAMES: &[&str] = &[
@@ -288,11 +289,8 @@ fn meets(pattern: &[u8], rule: &[u8]) -> bool {
 fn alternatives(pattern: &str) -> Vec<Cow<'_, str>> {
     const MOST: usize = 32;
     let Some((before, rest)) = pattern.split_once('[') else { return vec![pattern.into()] };
-    // A class that holds a bracket, or none that ends, may be anything.
-    let (class, after) = match rest.split_once(']') {
-        Some((class, after)) if !class.is_empty() => (class, after),
-        _ => return vec!["*".into()],
-    };
+    // A class that not all read alike may be anything.
+    let Some((class, after)) = bracket(rest) else { return vec!["*".into()] };
     let listed = class.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
     let all = alternatives(after);
     let parts: Vec<String> = if listed && class.len() * all.len() <= MOST {
