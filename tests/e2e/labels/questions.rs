@@ -173,7 +173,7 @@ impl Surface {
 
     async fn press_token(&self, message: &OpenMessage, token: &str) {
         match self {
-            Self::Chat(chat) => drop(chat.press(&message.place, token).await),
+            Self::Chat(chat) => chat.turn(&message.place, token).await,
             Self::Inbox(page) => drop(page.0.press(&message.place, token, None).await),
         }
     }

@@ -35,8 +35,6 @@ pub enum Told {
     Publicly(String),
     /// A modal that asks for text, with its title.
     Asked(String),
-    /// The message was redrawn, or nothing visible happened.
-    Nothing,
     /// "This interaction failed."
     Failed,
 }
@@ -46,7 +44,7 @@ impl Told {
     pub fn words(self) -> Option<String> {
         match self {
             Self::Privately(words) | Self::Publicly(words) | Self::Asked(words) => Some(words),
-            Self::Nothing | Self::Failed => None,
+            Self::Failed => None,
         }
     }
 }
@@ -71,30 +69,50 @@ impl FakeDiscord {
     /// Presses the button with this label on the message `channel/id` once the bot is online, and
     /// returns what the person sees.
     pub async fn press(&self, reference: &str, label: &str, person: &Person) -> Told {
-        let message = self.message(reference).expect("the message stands");
-        if let Some((_, value)) = message.options.iter().find(|(it, _)| is_labelled(it, label)) {
-            return self.choose(reference, value, person).await;
-        }
-        let at = message.buttons.iter().position(|it| is_labelled(it, label));
-        let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
-        self.press_token(reference, &message.tokens[at], person).await
-    }
-
-    /// Chooses an option of a select on a message, and returns what the person sees.
-    async fn choose(&self, reference: &str, value: &str, person: &Person) -> Told {
-        self.until_online().await;
-        let data = json!({"component_type": 3, "custom_id": "more", "id": 3, "values": [value]});
-        let id = self.interact(3, reference, data, person);
-        self.outcome(&id).await
+        self.act(reference, self.labelled(reference, label), person).await
     }
 
     /// The same with a button's token, whether the button still exists or not.
     pub async fn press_token(&self, reference: &str, token: &str, person: &Person) -> Told {
+        self.act(reference, button(token), person).await
+    }
+
+    /// Presses what need not be answered in words, such as a menu: the message is redrawn.
+    pub async fn turn(&self, reference: &str, label: &str, person: &Person) {
+        self.act_out(reference, self.labelled(reference, label), person).await;
+    }
+
+    /// The same with a button's token.
+    pub async fn turn_token(&self, reference: &str, token: &str, person: &Person) {
+        self.act_out(reference, button(token), person).await;
+    }
+
+    /// The button with this label, or the option of a select.
+    fn labelled(&self, reference: &str, label: &str) -> Value {
+        let message = self.message(reference).expect("the message stands");
+        if let Some((_, value)) = message.options.iter().find(|(it, _)| is_labelled(it, label)) {
+            return json!({"component_type": 3, "custom_id": "more", "id": 3, "values": [value]});
+        }
+        let at = message.buttons.iter().position(|it| is_labelled(it, label));
+        let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
+        button(&message.tokens[at])
+    }
+
+    async fn act(&self, reference: &str, data: Value, person: &Person) -> Told {
         // A press while the bot is offline would be lost, as with the real Discord.
         self.until_online().await;
-        let data = json!({"component_type": 2, "custom_id": token, "id": 2});
         let id = self.interact(3, reference, data, person);
         self.outcome(&id).await
+    }
+
+    async fn act_out(&self, reference: &str, data: Value, person: &Person) {
+        self.until_online().await;
+        let edits = || self.message(reference).map(|it| it.edits);
+        let before = edits();
+        let id = self.interact(3, reference, data, person);
+        let told = || self.seen(&id, |it| it.answered.filter(|_| !it.told.is_empty()));
+        let seen = || (edits() > before || told().is_some()).then_some(());
+        self.wait("a redrawn message", seen).await;
     }
 
     /// Runs a command with these values, and returns what the person sees.
@@ -267,20 +285,13 @@ impl FakeDiscord {
         self.wait("another reply", || (replies() > before).then_some(())).await;
     }
 
-    /// Waits for the first reply, and for a message if that reply was an edit.
+    /// Waits for the first reply, and for the words, which follow where that is none of its own.
     async fn outcome(&self, id: &str) -> Told {
         let answered = self.wait("an answer", || self.seen(id, |it| it.answered));
-        let Ok(kind) = tokio::time::timeout(DEADLINE, answered).await else {
+        if tokio::time::timeout(DEADLINE, answered).await.is_err() {
             return Told::Failed;
-        };
-        let words = self.wait("words", || self.seen(id, |it| it.told.first().cloned()));
-        let patience = match kind {
-            // A deferred reply: a message may follow later.
-            5 | 6 => Duration::from_secs(4),
-            7 => Duration::from_secs(2),
-            _ => DEADLINE,
-        };
-        tokio::time::timeout(patience, words).await.unwrap_or(Told::Nothing)
+        }
+        self.wait("words", || self.seen(id, |it| it.told.first().cloned())).await
     }
 
     fn seen<T>(&self, id: &str, look: impl Fn(&Interaction) -> Option<T>) -> Option<T> {
@@ -295,6 +306,10 @@ impl Interaction {
         let told = if private { Told::Privately(words) } else { Told::Publicly(words) };
         self.told.push(told);
     }
+}
+
+fn button(token: &str) -> Value {
+    json!({"component_type": 2, "custom_id": token, "id": 2})
 }
 
 pub(super) fn user(person: &Person) -> Value {

@@ -1,7 +1,7 @@
 //! The people in the workspace, and what they see.
 
 use super::world::{Message, State, manifest};
-use super::{BOT, CHANNEL, FakeSlack, TEAM, blocks};
+use super::{BOT, CHANNEL, FakeSlack, SOON, TEAM, blocks};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -61,8 +61,6 @@ pub enum Told {
     Privately(String),
     /// A window that asks for text, with its label.
     Asked(String),
-    /// The message was redrawn, or nothing visible happened.
-    Nothing,
     /// Slack's own warning: nobody acknowledged it in time.
     Failed,
 }
@@ -72,7 +70,7 @@ impl Told {
     pub fn words(self) -> Option<String> {
         match self {
             Self::Privately(words) | Self::Asked(words) => Some(words),
-            Self::Nothing | Self::Failed => None,
+            Self::Failed => None,
         }
     }
 }
@@ -126,24 +124,39 @@ impl FakeSlack {
     /// Presses the button with this label, or chooses the option behind *More…*, once the bot is
     /// online; returns what the person sees.
     pub async fn press(&self, reference: &str, label: &str, person: &Person) -> Told {
-        let message = self.message(reference).expect("the message stands");
-        let options = message.options.iter().find(|(it, _)| is_labelled(it, label));
-        if let Some((_, value)) = options {
-            let option = json!({"value": value});
-            let action = json!({"type": "overflow", "selected_option": option});
-            return self.act(reference, action, person).await;
-        }
-        let at = message.buttons.iter().position(|it| is_labelled(it, label));
-        let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
-        self.press_token(reference, &message.tokens[at], person).await
+        self.act(reference, self.labelled(reference, label), person).await
     }
 
     /// The same with a button's token, whether the button still exists or not.
     pub async fn press_token(&self, reference: &str, token: &str, person: &Person) -> Told {
+        self.act(reference, self.button(reference, token), person).await
+    }
+
+    /// Presses what need not be answered in words, such as a menu: the message is redrawn.
+    pub async fn turn(&self, reference: &str, label: &str, person: &Person) {
+        self.act_out(reference, self.labelled(reference, label), person).await;
+    }
+
+    /// The same with a button's token.
+    pub async fn turn_token(&self, reference: &str, token: &str, person: &Person) {
+        self.act_out(reference, self.button(reference, token), person).await;
+    }
+
+    fn labelled(&self, reference: &str, label: &str) -> Value {
+        let message = self.message(reference).expect("the message stands");
+        let options = message.options.iter().find(|(it, _)| is_labelled(it, label));
+        if let Some((_, value)) = options {
+            return json!({"type": "overflow", "selected_option": {"value": value}});
+        }
+        let at = message.buttons.iter().position(|it| is_labelled(it, label));
+        let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
+        self.button(reference, &message.tokens[at])
+    }
+
+    fn button(&self, reference: &str, token: &str) -> Value {
         let blocks = self.change(|it| it.message_mut(reference).unwrap().blocks.clone());
         let id = blocks::action_id(&blocks, token).unwrap_or_else(|| token.to_owned());
-        let action = json!({"type": "button", "action_id": id, "value": token});
-        self.act(reference, action, person).await
+        json!({"type": "button", "action_id": id, "value": token})
     }
 
     /// Ticks the box with this label, or takes the tick away. Only this person sees that.
@@ -206,6 +219,22 @@ impl FakeSlack {
     async fn act(&self, reference: &str, action: Value, person: &Person) -> Told {
         self.until_online().await;
         self.act_now(reference, action, person).await
+    }
+
+    async fn act_out(&self, reference: &str, action: Value, person: &Person) {
+        self.until_online().await;
+        let payload = self.pressed(reference, action, person);
+        let at = self.send("interactive", payload, person, Some(reference));
+        let seen = || {
+            let mut state = self.lock();
+            let (edits, told) = {
+                let it = &state.interactions[at];
+                (it.edits, !it.told.is_empty() || it.modal.is_some())
+            };
+            let redrawn = state.message_mut(reference).is_some_and(|it| it.edits > edits);
+            (told || redrawn).then_some(())
+        };
+        self.wait("a redrawn message", seen).await;
     }
 
     async fn act_now(&self, reference: &str, action: Value, person: &Person) -> Told {
@@ -381,11 +410,9 @@ impl FakeSlack {
 
     /// What became of something that somebody did.
     async fn outcome(&self, at: usize) -> Told {
-        let began = Instant::now();
-        let mut redrawn = None;
         loop {
             {
-                let mut state = self.lock();
+                let state = self.lock();
                 let it = &state.interactions[at];
                 if it.acked.is_none() && it.sent.elapsed() >= DEADLINE {
                     return Told::Failed;
@@ -397,16 +424,7 @@ impl FakeSlack {
                     let label = &modal["blocks"][0]["label"]["text"];
                     return Told::Asked(label.as_str().unwrap().to_owned());
                 }
-                let (edits, message) = (it.edits, it.message.clone());
-                let now = message.and_then(|it| state.message_mut(&it).map(|it| it.edits));
-                if now.is_some_and(|now| now > edits) {
-                    redrawn.get_or_insert(Instant::now());
-                }
-            }
-            // Words come at about the same time as the redrawn message.
-            let seen = redrawn.is_some_and(|at: Instant| at.elapsed() > Duration::from_secs(1));
-            if seen || began.elapsed() > Duration::from_secs(8) {
-                return Told::Nothing;
+                assert!(it.sent.elapsed() < SOON, "nothing is told about {}", it.payload);
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
