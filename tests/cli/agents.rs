@@ -163,9 +163,11 @@ async fn a_denial_that_stops_ends_the_turn_where_the_agent_can() {
 
 #[tokio::test]
 async fn without_a_daemon_or_an_answer_the_agents_own_prompt_decides_or_the_call_is_blocked() {
-    let mut daemon = Daemon::start("[policy]\ntimeout = \"2s\"\n").await;
+    let mut daemon = Daemon::start("").await;
     for recorded in RECORDED.iter().filter(|recorded| recorded.agent != "copilot") {
-        let (hook, _) = recorded.asking(&daemon).await;
+        let (hook, id) = recorded.asking(&daemon).await;
+        daemon.deadline_passes(&id).await;
+        daemon.ask_reaches(&id, "expired").await;
         recorded.undecided(&hook.ends().await);
     }
     daemon.stop().await;
@@ -181,15 +183,16 @@ async fn without_a_daemon_or_an_answer_the_agents_own_prompt_decides_or_the_call
 
 #[tokio::test]
 async fn copilot_is_denied_what_nobody_answers_because_a_model_of_its_own_would_decide_then() {
-    let daemon = Daemon::start("[policy]\ntimeout = \"2s\"\n").await;
+    let daemon = Daemon::start("").await;
     let [copilot, ..] = RECORDED;
     let denied = |why: &str| {
         let message = format!("countersign asked a person, and {why}, so this call is denied.");
         (copilot.deny)(&message)
     };
     let (hook, id) = copilot.asking(&daemon).await;
+    daemon.deadline_passes(&id).await;
+    daemon.ask_reaches(&id, "expired").await;
     assert_eq!(printed(&hook.ends().await), denied("nobody answered in time"));
-    assert_eq!(daemon.read(&id).await["state"], "expired");
     // The same at a limit of its own, which ends before the deadline.
     let words = ["hook", "copilot", "--limit", "1"];
     let hook = start(&daemon, &words).input(&copilot.stdin()).await;

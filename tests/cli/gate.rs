@@ -74,8 +74,10 @@ async fn a_person_allows_or_denies_what_the_rules_ask_about() {
 
 #[tokio::test]
 async fn without_a_decision_the_call_is_blocked_whatever_is_wrong() {
-    let mut daemon = Daemon::start("[policy]\ntimeout = \"2s\"\n").await;
-    let (hook, _) = asking(&daemon, "make deploy").await;
+    let mut daemon = Daemon::start("").await;
+    let (hook, id) = asking(&daemon, "make deploy").await;
+    daemon.deadline_passes(&id).await;
+    daemon.ask_reaches(&id, "expired").await;
     blocked(&hook.ends().await, "nobody answered");
     let (hook, _) = asking(&daemon, "make other").await;
     hook.signal("TERM");

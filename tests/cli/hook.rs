@@ -159,9 +159,11 @@ async fn what_a_person_said_is_no_reason_of_the_agent() {
 
 #[tokio::test]
 async fn nobody_answering_says_nothing_so_that_claudes_own_prompt_stays() {
-    let daemon = Daemon::start("[policy]\ntimeout = \"2s\"").await;
+    let daemon = Daemon::start("").await;
     let golden = golden("06_hook_no_decision");
-    let (hook, _) = asking(&daemon, &stdin(&golden)).await;
+    let (hook, id) = asking(&daemon, &stdin(&golden)).await;
+    daemon.deadline_passes(&id).await;
+    daemon.ask_reaches(&id, "expired").await;
     silent(&hook.ends().await);
 }
 

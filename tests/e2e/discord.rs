@@ -83,10 +83,9 @@ async fn deny_and_always_do_what_they_say() {
 #[tokio::test]
 async fn nobody_pressing_ends_the_card_as_expired() {
     let (discord, daemon) = start().await;
-    let mut call = shell("git push");
-    call["expires_in_s"] = json!(1);
-    let id = daemon.ask(&call).await;
+    let id = daemon.ask(&shell("git push")).await;
     let card = card(&discord).await;
+    daemon.deadline_passes(&id).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&discord, &card.reference).await;
     assert!(after.text.contains("Timed out after"), "{}", after.text);
@@ -194,9 +193,9 @@ async fn questions_are_answered_by_buttons_and_by_a_window() {
              "options": [{"label": "Lint"}, {"label": "Docs"}, {"label": "Tests"}]},
             {"question": "Which name?", "options": [{"label": "a"}, {"label": "b"}]}]}}));
     let card = card(&discord).await;
-    discord.press(&card.reference, "Lint", &ana()).await;
-    discord.press(&card.reference, "Tests", &ana()).await;
-    discord.press(&card.reference, "Submit", &ana()).await;
+    discord.turn(&card.reference, "Lint", &ana()).await;
+    discord.turn(&card.reference, "Tests", &ana()).await;
+    discord.turn(&card.reference, "Submit", &ana()).await;
     discord.until(|message| message.text.contains("Which name?")).await;
     let asked = discord.press(&card.reference, "Other…", &ana()).await;
     assert!(matches!(asked, Told::Asked(_)), "{asked:?}");

@@ -197,10 +197,9 @@ async fn always_and_silence_in_the_inbox_do_what_they_do_in_the_chats() {
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
     assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
 
-    let mut call = shell("cargo publish");
-    call["expires_in_s"] = json!(1);
-    let id = daemon.ask(&call).await;
+    let id = daemon.ask(&shell("cargo publish")).await;
     let card = board.card(|card| open(card) && card.to_string().contains("cargo publish")).await;
+    daemon.deadline_passes(&id).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     board.card(|card| card["card"]["tone"] == "expired").await;
     let late = visitor.press_label(&card, "Approve", None).await;

@@ -22,9 +22,7 @@ async fn a_restored_backup_keeps_what_waits_and_gives_back_nothing_that_was_take
     daemon.answer(&granting, &json!({"decision": "approve", "scope": "session"})).await;
     let (waits, denied) =
         (daemon.ask(&shell("git push one")).await, daemon.ask(&shell("git push two")).await);
-    let mut short = shell("git push late");
-    short["expires_in_s"] = json!(1);
-    let late = daemon.ask(&short).await;
+    let late = daemon.ask(&shell("git push late")).await;
     let copy = daemon.dir.path().join("copy.db").display().to_string();
     assert!(run(&daemon, &["backup", &copy]).await.0);
 
@@ -35,6 +33,7 @@ async fn a_restored_backup_keeps_what_waits_and_gives_back_nothing_that_was_take
     let (revoked, said) = run(&daemon, &["grants", "revoke", &grant]).await;
     assert!(revoked, "{said}");
     let newer = daemon.ask(&shell("git push three")).await;
+    daemon.deadline_passes(&late).await;
     daemon.ask_reaches(&late, "expired").await;
 
     let (done, said) = run(&daemon, &["restore", &copy]).await;

@@ -5,7 +5,6 @@ use crate::{
     telegram_server::{ANA, EVE, Fault, GROUP, Message, TOKEN, Telegram},
 };
 use serde_json::{Value, json};
-use std::time::Duration;
 
 fn config(telegram: &Telegram) -> String {
     format!(
@@ -88,11 +87,10 @@ async fn always_stores_what_the_card_said_and_the_next_call_does_not_ask() {
 #[tokio::test]
 async fn nobody_pressing_ends_the_card_as_expired_and_a_late_press_is_told_so() {
     let (telegram, daemon) = start().await;
-    let mut call = shell("git push");
-    call["expires_in_s"] = json!(1);
-    let id = daemon.ask(&call).await;
+    let id = daemon.ask(&shell("git push")).await;
     let card = card(&telegram).await;
     let approve = telegram.button(GROUP, card.id, "Approve");
+    daemon.deadline_passes(&id).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&telegram, card.id).await;
     assert!(after.text.contains("Timed out after"), "{}", after.text);
@@ -178,13 +176,11 @@ async fn an_old_card_still_answers_after_the_daemon_was_killed() {
 #[tokio::test]
 async fn a_card_whose_ask_ended_while_the_daemon_was_down_tells_the_truth_after_the_start() {
     let (telegram, mut daemon) = start().await;
-    let mut call = shell("git push");
-    call["expires_in_s"] = json!(1);
-    daemon.ask(&call).await;
+    let id = daemon.ask(&shell("git push")).await;
     let card = card(&telegram).await;
     daemon.says("a card stands adapter=\"telegram\"").await;
     daemon.kill().await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await; // the deadline itself
+    daemon.deadline_passes(&id).await;
     daemon.run().await;
     assert!(closed(&telegram, card.id).await.text.contains("Timed out after"));
 }
@@ -263,10 +259,9 @@ async fn a_second_program_on_the_same_bot_is_said_and_presses_still_arrive_once(
 async fn a_chat_that_is_gone_is_said_and_the_ask_is_denied_with_that_reason() {
     let (telegram, mut daemon) = start().await;
     telegram.lose_chat(GROUP, 403, "Forbidden: bot was kicked from the supergroup chat");
-    let mut call = shell("git push");
-    call["expires_in_s"] = json!(2);
-    let id = daemon.ask(&call).await;
+    let id = daemon.ask(&shell("git push")).await;
     daemon.says("a card cannot be delivered for now").await;
+    daemon.deadline_passes(&id).await;
     let ask = daemon.closed(&id).await;
     assert_eq!(ask["answer"]["by"], json!({"kind": "no_approver"}));
     let reason = ask["reason"].as_str().unwrap();

@@ -140,10 +140,16 @@ async fn silence_approves_what_the_operator_names_and_the_card_said_so() {
 
 #[tokio::test]
 async fn silence_denies_what_the_operator_does_not_name() {
-    let world = start(1, "on_timeout = \"approve\"\napprove_on_timeout = [\"write_file\"]").await;
-    let approvals = world.approvals(1);
-    let deploy = deploy();
-    let (outcome, card) = tokio::join!(approvals.decide(&deploy, Channel::Remote), world.card());
+    let world = start(60, "on_timeout = \"approve\"\napprove_on_timeout = [\"write_file\"]").await;
+    let (approvals, deploy) = (world.approvals(60), deploy());
+    let silence = async {
+        let card = world.card().await;
+        let id = world.daemon.open().await[0]["id"].as_str().unwrap().to_owned();
+        world.daemon.deadline_passes(&id).await;
+        world.daemon.ask_reaches(&id, "expired").await;
+        card
+    };
+    let (outcome, card) = tokio::join!(approvals.decide(&deploy, Channel::Remote), silence);
     assert!(!card.text.contains("If nobody answers"), "{}", card.text);
     let told = "Tool 'shell' approval timed out and was not executed.";
     assert_eq!(outcome, CallOutcome::Skip(told.into()));

@@ -1,6 +1,7 @@
 //! The real binary in end-to-end tests: starts, kills and restarts it, and calls it over HTTP.
 
 use serde_json::{Value, json};
+use sqlx::{Connection, SqliteConnection};
 use std::{
     path::{Path, PathBuf},
     process::Stdio,
@@ -313,6 +314,18 @@ impl Daemon {
         let response = request.json(body).send().await.unwrap();
         let status = response.status().as_u16();
         (status, response.json().await.unwrap_or(Value::Null))
+    }
+
+    /// Lets the deadline of an open ask pass. A short deadline would race what a test awaits first.
+    #[allow(dead_code, reason = "not every test program has need of it")]
+    pub async fn deadline_passes(&self, id: &str) {
+        let file = self.dir.path().join(self.folder).join("state/countersign.db");
+        let mut store =
+            SqliteConnection::connect(&format!("sqlite:{}", file.display())).await.unwrap();
+        let past = "UPDATE ask SET deadline_at = created_at WHERE id = $1 AND state = 'open'";
+        let passed = sqlx::query(past).bind(id).execute(&mut store).await.unwrap();
+        assert_eq!(passed.rows_affected(), 1, "{id} has a deadline to pass");
+        store.close().await.unwrap();
     }
 
     /// Waits until the ask is closed, and asserts its state.

@@ -114,10 +114,9 @@ async fn a_double_press_and_one_that_comes_too_late_are_told_the_truth_in_slack(
     assert_eq!(verdict, counted, "{told:?}");
     closed(&slack, &first.reference).await;
 
-    let mut call = shell("git push origin late");
-    call["expires_in_s"] = json!(1);
-    let id = daemon.ask(&call).await;
+    let id = daemon.ask(&shell("git push origin late")).await;
     let second = slack.until(|it| it.text.contains("origin late")).await;
+    daemon.deadline_passes(&id).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&slack, &second.reference).await;
     assert!(after.text.contains("Timed out after"), "{}", after.text);

@@ -99,12 +99,10 @@ async fn a_press_while_the_daemon_is_dead_changes_nothing_and_the_next_one_count
 #[tokio::test]
 async fn a_card_in_slack_whose_ask_ended_while_the_daemon_was_dead_tells_so_after_the_start() {
     let (slack, mut daemon) = start().await;
-    let mut call = shell("git push");
-    call["expires_in_s"] = serde_json::json!(1);
-    daemon.ask(&call).await;
+    let id = daemon.ask(&shell("git push")).await;
     let card = noted_card(&slack, &mut daemon).await;
     daemon.kill().await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await; // the deadline itself
+    daemon.deadline_passes(&id).await;
     daemon.run().await;
     let after = closed(&slack, &card.reference).await;
     assert!(after.text.contains("Timed out after"), "{}", after.text);
