@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// How long a connection that is to be replaced is kept.
+/// How long a connection is kept that was replaced.
 const KEPT: Duration = Duration::from_millis(500);
 
 pub async fn connect(
@@ -58,6 +58,9 @@ async fn serve(fake: FakeSlack, mut stream: WebSocket) {
                     let _ = stream.send(Message::Text(frame.to_string().into())).await;
                     let later = fake.clone();
                     tokio::spawn(async move {
+                        if reason == "warning" {
+                            later.until_connected(number + 1).await;
+                        }
                         tokio::time::sleep(KEPT).await;
                         later.change(|state| {
                             let it = state.sockets.iter().find(|it| it.number == number);
