@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::{mpsc, watch};
 
 /// How long it waits for an acknowledgement; after that a press is shown as failed.
-const PATIENCE: Duration = Duration::from_millis(1000);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 static SERVICES: LazyLock<Mutex<HashMap<String, Arc<Service>>>> = LazyLock::new(Mutex::default);
 
