@@ -319,7 +319,7 @@ async fn a_rotated_token_is_over_at_once_or_after_its_overlap_and_an_ended_one_a
     let (status, refused) =
         daemon.post("/v1/tokens/bot/rotate", APPROVER, &json!({"overlap_s": 3601})).await;
     assert_eq!(status, 400, "{refused}");
-    let short = token(&daemon, "short", json!({"expires_in_s": 1})).await;
+    let short = token(&daemon, "short", json!({"expires_in_s": 3})).await;
     let id = ask(&daemon, &short, "git push origin short").await;
     let closed = daemon.closed(&id).await;
     assert_eq!(

@@ -9,6 +9,7 @@ mod embedded;
 #[path = "samples/markdown.rs"]
 mod markdown;
 
+use crate::daemon::LONG;
 use bridge::{Bridge, Ending, each};
 use markdown::{block, line};
 use std::{
@@ -21,7 +22,9 @@ use tokio::process::Command;
 
 /// How long a sample has before it counts as one that waits; it waits for ever where nobody
 /// answers.
-const PATIENCE: Duration = Duration::from_secs(6);
+fn patience(ending: Ending) -> Duration {
+    if ending == Ending::Allowed { LONG } else { Duration::from_secs(6) }
+}
 
 /// A folder with programs in the place of what a sample gates: each of them leaves a mark.
 struct Gated {
@@ -73,15 +76,26 @@ impl Gated {
         command
     }
 
+    async fn has_run(&self) {
+        while !self.mark().exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Runs a sample, answers as the bridge is to answer, and tells whether what it gates has run.
     async fn try_out(&self, mut command: Command, bridge: &Bridge) -> (Ran, String) {
         let child = command.spawn().unwrap();
-        let ended = tokio::time::timeout(PATIENCE, child.wait_with_output());
-        let (ended, ()) = tokio::join!(ended, bridge.answer());
-        let said = match ended {
-            Ok(output) => String::from_utf8_lossy(&output.unwrap().stderr).into_owned(),
-            Err(_) => "it still waits".to_owned(),
+        let ended = async {
+            tokio::select! {
+                output = child.wait_with_output() => {
+                    String::from_utf8_lossy(&output.unwrap().stderr).into_owned()
+                }
+                () = self.has_run() => "it has run".to_owned(),
+            }
         };
+        let ended = tokio::time::timeout(patience(bridge.ending), ended);
+        let (ended, ()) = tokio::join!(ended, bridge.answer());
+        let said = ended.unwrap_or_else(|_| "it still waits".to_owned());
         (if self.mark().exists() { Ran::Yes } else { Ran::No }, said)
     }
 }

@@ -57,8 +57,8 @@ const GARBAGE: &[&str] = &[
 pub struct Bridge {
     pub url: String,
     pub token: String,
+    pub ending: Ending,
     daemon: Option<Daemon>,
-    ending: Ending,
 }
 
 /// Tries all endings, some at a time. `config` is that of the real daemon.

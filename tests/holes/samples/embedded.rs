@@ -4,9 +4,8 @@ use super::{
     Ran,
     bridge::{Bridge, each},
     markdown::block,
-    wanted,
+    patience, wanted,
 };
-use std::time::Duration;
 
 /// What the page's sample is surrounded by in an agent.
 struct Config {
@@ -60,7 +59,7 @@ async fn row_13a_the_librarys_sample_runs_the_tool_on_an_explicit_allow_only() {
         let ran = std::sync::Mutex::new(Ran::No);
         let server = countersign_zeptoclaw::Server::Http(bridge.url.parse().unwrap());
         let secret = Some(countersign_zeptoclaw::Secret::new(&bridge.token));
-        let trying = tokio::time::timeout(Duration::from_secs(6), sample(server, secret, &ran));
+        let trying = tokio::time::timeout(patience(ending), sample(server, secret, &ran));
         let (tried, ()) = tokio::join!(trying, bridge.answer());
         assert_eq!(*ran.lock().unwrap(), wanted(ending), "{ending:?}: {tried:?}");
     })
