@@ -6,7 +6,7 @@ use crate::{
     process::{Ended, Process, hearing, run},
 };
 use serde_json::{Value, json};
-use std::{fs, path::Path, time::Duration};
+use std::{fs, io::Write as _, path::Path, time::Duration};
 use tokio::time::{sleep, timeout};
 
 /// A gate: its command, and a call as its agent writes it.
@@ -241,8 +241,8 @@ async fn row_18_no_variable_makes_a_gate_print_something_else() {
 
 /// Notes this in an agent's journal.
 fn note(journal: &Path, line: &Value) {
-    let text = fs::read_to_string(journal).unwrap_or_default();
-    fs::write(journal, format!("{text}{line}\n")).unwrap();
+    let mut journal = fs::OpenOptions::new().create(true).append(true).open(journal).unwrap();
+    journal.write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 #[tokio::test]

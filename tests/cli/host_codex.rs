@@ -185,10 +185,10 @@ async fn a_daemon_that_is_away_denies_and_one_that_is_killed_meanwhile_loses_not
 
 #[tokio::test]
 async fn the_asks_of_a_codex_that_dies_resolves_or_is_stopped_are_taken_back() {
-    let died = format!("{}sleep 1\nkill -9 $$\n", command(0, "make a"));
+    let script = "until [ -e go ]; do sleep 0.1; done\n";
+    let died = format!("{}{script}kill -9 $$\n", command(0, "make a"));
     let resolved = json!({"method": "serverRequest/resolved",
         "params": {"threadId": THREAD, "requestId": 0}});
-    let script = "until [ -e go ]; do sleep 0.1; done\n";
     let resolves = format!("{}{script}{}", command(0, "make a"), say(&resolved));
     for (script, code) in [(died, Some(1)), (resolves, Some(130))] {
         let host = Hosted::start(Daemon::start("").await, &[], &script);

@@ -209,7 +209,7 @@ async fn a_key_that_is_gone_is_told_by_the_daemon_by_doctor_and_in_the_log_until
     daemon.run().await;
     let second = key(run(&daemon, &["log", "key"]).await);
     assert_ne!(first, second);
-    assert!(daemon.said().contains("the key of the log changed, and nobody rotated it"));
+    daemon.says("the key of the log changed, and nobody rotated it").await;
     let told = run(&daemon, &["doctor"]).await;
     assert_eq!(told.code, Some(1), "{told:?}");
     assert!(told.stdout.contains("countersign log key --accept"), "{told:?}");

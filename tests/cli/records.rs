@@ -85,8 +85,11 @@ async fn history_of_one_ask_shows_its_card_who_answered_and_where_it_was_shown()
     let daemon = Daemon::start("").await;
     let id = daemon.ask(&shell("cargo test")).await;
     let path = format!("/v1/history/{id}");
-    daemon.until(&path, |record| record["deliveries"][0]["shown"] == true).await;
+    let shown = |record: &Value| record["deliveries"][0]["shown"] == true;
+    daemon.until(&path, shown).await;
     daemon.answer(&id, &json!({"decision": "approve", "scope": "always"})).await;
+    // Its card is due again with the answer.
+    daemon.until(&path, shown).await;
     let shown = run(&daemon, &["history", &id[..3]]).await;
     assert_eq!(shown.code, Some(0), "{shown:?}");
     for part in [

@@ -64,7 +64,11 @@ async fn round(fixture: Arc<Fixture>, daemon: Arc<Daemon>, n: u64, mut rng: StdR
         tokio::join!(
             board.card(open),
             fixture.telegram.until("a card", || {
-                fixture.telegram.open_cards(GROUP).into_iter().find(|card| here(&card.text))
+                let card =
+                    fixture.telegram.open_cards(GROUP).into_iter().find(|it| here(&it.text))?;
+                // The phone still shows them when the deadline has taken them away.
+                let button = |label| fixture.telegram.button(GROUP, card.id, label);
+                Some((card.id, ["Approve", "Deny"].map(button)))
             }),
             stands_in_discord(&fixture, here),
         )
@@ -74,20 +78,11 @@ async fn round(fixture: Arc<Fixture>, daemon: Arc<Daemon>, n: u64, mut rng: StdR
         // A slow machine: there is nothing left to race for.
         _ = daemon.closed(&id) => return "expired unseen".to_owned(),
     };
-    // The phone still shows them when the deadline has taken them away.
-    let buttons = ["Approve", "Deny"].map(|label| fixture.telegram.button(GROUP, chat.id, label));
     if has_deadline {
         aim_at_the_deadline(&daemon, &id, &mut rng).await;
     }
-    let said = press_everywhere(
-        &fixture,
-        &daemon,
-        (&visitor, &page),
-        (chat.id, buttons),
-        &channel,
-        &id,
-        &mut rng,
-    );
+    let said =
+        press_everywhere(&fixture, &daemon, (&visitor, &page), chat, &channel, &id, &mut rng);
     let said = tokio::time::timeout(LONG, said).await.expect("everybody is told something");
     let end = end(&daemon.closed(&id).await);
     for (by, approves, told) in &said {

@@ -123,6 +123,9 @@ async fn row_12_one_event_of_the_stream_is_one_event() {
     assert!(!metrics.text().await.unwrap().contains("forged"));
 }
 
+/// Begins with a write, so that the daemon seals nothing in between.
+const BEGIN: &str = "BEGIN; UPDATE log_end SET count = count";
+
 /// A daemon and the database of its store, as somebody has it who has no key.
 struct Victim {
     daemon: Daemon,
@@ -159,7 +162,9 @@ impl Victim {
 
     async fn execute(&self, sql: &str) {
         let mut database = self.database().await;
+        sqlx::raw_sql(BEGIN).execute(&mut database).await.unwrap();
         sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut database).await.unwrap();
+        sqlx::raw_sql("COMMIT").execute(&mut database).await.unwrap();
         database.close().await.unwrap();
     }
 
@@ -178,6 +183,7 @@ impl Victim {
     /// Writes the chain anew from a row on, and takes the newest checkpoints away.
     async fn rehash(&self, from: i64) {
         let mut database = self.database().await;
+        sqlx::raw_sql(BEGIN).execute(&mut database).await.unwrap();
         let store = "SELECT value FROM meta WHERE name = 'store_id'";
         let store: String = sqlx::query(store).fetch_one(&mut database).await.unwrap().get(0);
         let mut last = hash(&["countersign log 1", &store]);
@@ -200,6 +206,7 @@ impl Victim {
         end.bind(count).bind(last).execute(&mut database).await.unwrap();
         let cut = sqlx::query("DELETE FROM log_checkpoint WHERE seq >= $1");
         cut.bind(from).execute(&mut database).await.unwrap();
+        sqlx::raw_sql("COMMIT").execute(&mut database).await.unwrap();
         database.close().await.unwrap();
     }
 

@@ -88,13 +88,8 @@ async fn row_6_no_option_of_a_question_is_ever_an_approval() {
 }
 
 async fn loop_for_open(daemon: &Daemon) -> String {
-    for _ in 0..400 {
-        if let Some(ask) = daemon.open().await.first() {
-            return ask["id"].as_str().unwrap().to_owned();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
-    }
-    panic!("nothing was asked");
+    let page = daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
+    page["asks"][0]["id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
