@@ -142,7 +142,8 @@ async fn a_caller_that_is_told_of_an_outage_comes_back_to_its_ask() {
     let daemon = team.daemon().await;
     let mut call = shell("git push origin main");
     call["key"] = json!("k");
-    let url = format!("{}/v1/calls?wait=1", daemon.url);
+    // It looks again when its wait is over; the server has stopped by then.
+    let url = format!("{}/v1/calls?wait=5", daemon.url);
     let waiting = daemon.http.post(url).bearer_auth(AGENT).json(&call).send();
     let (told, id) = tokio::join!(waiting, async {
         let id = loop_for_open(&daemon).await;
