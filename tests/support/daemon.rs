@@ -106,6 +106,8 @@ impl Daemon {
         // A developer's own variables must not change the config under test.
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.dir.path()).env("RUST_LOG", "countersign=info");
+        // What a test expects of a time is told in its own zone.
+        command.envs(std::env::var_os("TZ").map(|zone| ("TZ", zone)));
         command
     }
 
