@@ -83,6 +83,12 @@ impl Requirement {
         same_people && excluded && counted && self.approvals <= other.approvals
     }
 
+    /// The first of these that none of the others meets.
+    #[must_use]
+    pub fn unmet<'r>(required: &'r [Self], made: &[Self]) -> Option<&'r Self> {
+        required.iter().find(|it| !made.iter().any(|made| it.is_met_by(made)))
+    }
+
     /// How many denials deny.
     #[must_use]
     pub fn denials(&self) -> usize {

@@ -7,6 +7,7 @@ use super::{
     ask::{
         Answer, Ask, By, Decision, Scope, State,
         edit::{ProposedEdit, edited, edited_text},
+        requirement::Requirement,
     },
     budgets,
     call::Call,
@@ -17,7 +18,7 @@ use super::{
     to_the_end,
 };
 use countersign_policy::Verdict;
-use countersign_port::{async_trait, locked};
+use countersign_port::{async_trait, line, locked};
 use countersign_profiles::{GrantLifetime, OnDeny};
 use countersign_store::{Closed, StoreError, UNDO_MS};
 use countersign_tokens::clock;
@@ -437,14 +438,27 @@ impl Gate {
         if let Err(malformed) = call.check() {
             return Ok(Err(malformed.0));
         }
-        let judged = async { self.judge(&call, &self.given(&call).await?).await };
-        let decision = match judged.await {
-            Ok(decision) => decision,
+        let judged = async {
+            let given = self.given(&call).await?;
+            let decision = self.judge(&call, &given).await?;
+            let required = self.handling(&call, &given.facts, &decision).await.requirements;
+            Ok((decision, required))
+        };
+        let (decision, required) = match judged.await {
+            Ok(judged) => judged,
             Err(SubmitError::Store(error)) => return Err(error),
             Err(error) => return Ok(Err(format!("The change cannot be judged: {error}"))),
         };
         if decision.verdict == Verdict::Deny {
             return Ok(Err(format!("The rules deny that change: {}", decision.reason)));
+        }
+        // SECURITY: else who may answer a harmless call could make one of it that needs others.
+        if let Some(unmet) = Requirement::unmet(&required, &ask.body.requirements) {
+            return Ok(Err(format!(
+                "The answer rule {} needs more for that change: deny this, and say what should \
+                 run instead.",
+                line(&unmet.rule)
+            )));
         }
         let Action::Words { .. } = action else { return Ok(Ok(action.clone())) };
         Ok(Ok(Action::Propose(Box::new(ProposedEdit {

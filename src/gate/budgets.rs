@@ -138,10 +138,9 @@ fn is_released(ask: &Ask) -> bool {
 // SECURITY: machine and mode are not in the digest, and both say what a call may do.
 fn covers(budget: &Ask, call: &Call, required: &[Requirement]) -> bool {
     let asked = &budget.body.call;
-    let made = &budget.body.requirements;
     asked.host == call.host
         && asked.agent_mode == call.agent_mode
-        && required.iter().all(|it| made.iter().any(|made| it.is_met_by(made)))
+        && Requirement::unmet(required, &budget.body.requirements).is_none()
 }
 
 /// The grant of a late yes, and of an appeal that a person allowed: the next try of exactly this

@@ -435,7 +435,7 @@ impl Gate {
     async fn suffices(&self, grant: &Grant, required: &[Requirement]) -> Result<bool, StoreError> {
         let ask = self.ask_of(grant).await?;
         let made: Vec<Requirement> = ask.map(|ask: Ask| ask.body.requirements).unwrap_or_default();
-        Ok(required.iter().all(|it| made.iter().any(|made| it.is_met_by(made))))
+        Ok(Requirement::unmet(required, &made).is_none())
     }
 
     /// What the config says of an ask, shown only where the token of its agent is for.

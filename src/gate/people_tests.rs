@@ -3,8 +3,8 @@
 //! by their roles, and what a call has to say before anybody is asked.
 
 use crate::{
-    ApproverError, Gate, PauseOutcome, Revoked, RoleSource, RuleSaved, SubmitError, SubmitOutcome,
-    Told,
+    ApproverError, Gate, PauseOutcome, Reply, Revoked, RoleSource, RuleSaved, SubmitError,
+    SubmitOutcome, Told,
     answer::{Action, EditStep, TextPurpose},
     approvers::Who,
     ask::{Ask, By, GrantScope, Scope, Silence, deadline::PauseMode, requirement::VoteCount},
@@ -283,6 +283,43 @@ async fn a_change_is_judged_again_when_it_is_approved() {
         std::fs::write(folder.path().join("rules.jsonc"), RULES).unwrap();
         let approve = Action::Edit { nth: 1, step: EditStep::Approve };
         assert_eq!(press(approve).await.0, Told::Applied);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_makes_a_call_that_needs_other_people_of_one_that_they_may_answer() {
+    on_both(async |store| {
+        let of = |name: &str, command: &str| AnswerRule {
+            name: name.to_owned(),
+            when: AskConditions { command: vec![command.to_owned()], ..AskConditions::default() },
+            approvals: 1,
+            deny: 1,
+            ..AnswerRule::default()
+        };
+        let pushes = AnswerRule { group: Some("ops".to_owned()), ..of("pushes", "git push *") };
+        let wipes = AnswerRule { approvals: 2, ..of("wipes", "rm *") };
+        let (gate, _kept) = gate(&store, Profile::Standard, vec![pushes, wipes]);
+        let propose = async |call: &str, text: &str, who: Who| {
+            let ask = asked(&gate, command(call)).await;
+            let text = Some(text.to_owned());
+            let reply = gate.answer(ask, who, Action::Words { wanted: TextPurpose::Edit, text });
+            let Reply { told, sentence, .. } = reply.await;
+            (told, sentence)
+        };
+        let nameless = || who("chat", "2", &[]);
+        let needs = |rule: &str| {
+            let why = "needs more for that change: deny this, and say what should run instead.";
+            (Told::Unfit, format!("The answer rule {rule} {why}"))
+        };
+        assert_eq!(propose("make a", "git push origin", nameless()).await, needs("pushes"));
+        assert_eq!(propose("make b", "rm -rf b", ana()).await, needs("wipes"));
+        assert_eq!(propose("git push b", "git push b && rm b", ana()).await, needs("wipes"));
+        for (call, text) in
+            [("make c", "make d"), ("git push a", "git push b"), ("git push c", "make c")]
+        {
+            assert_eq!(propose(call, text, ana()).await.0, Told::Noted, "{call}");
+        }
     })
     .await;
 }
