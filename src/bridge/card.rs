@@ -92,7 +92,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         blocks: blocks(ask, sheet, details),
         buttons: buttons.rows,
         more: buttons.more,
-        deadline: ask.deadline_at.filter(|_| ask.is_open() && ask.body.silence == Silence::Deny),
+        deadline: ask.deadline_at.filter(|_| ask.is_open() && ask.silence() == Silence::Deny),
     }
 }
 
@@ -214,7 +214,7 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
         sheet.note(format!("{PAUSED} Deadline paused{left}."));
     }
     if let Some(at) = ask.deadline_at.filter(|_| ask.is_open()).map(clock::short) {
-        if body.silence == Silence::Approve {
+        if ask.silence() == Silence::Approve {
             sheet.note(format!("If nobody answers, it is approved at {at}."));
         }
         if body.call.meta.as_ref().and_then(|meta| meta.get(DIALOG_WAITS)) == Some(&true.into()) {

@@ -134,6 +134,13 @@ impl Ask {
         unanswered && plain && !self.is_question()
     }
 
+    /// What it comes to as it is now, when nobody answers.
+    // FAIL-CLOSED: who has proposed a change of a call does not want it as it was submitted.
+    #[must_use]
+    pub fn silence(&self) -> Silence {
+        if self.progress.edit.is_some() { Silence::Deny } else { self.body.silence }
+    }
+
     /// Its answer, once it has one.
     #[must_use]
     pub fn answer(&self) -> Option<&Answer> {

@@ -196,7 +196,7 @@ impl Gate {
     // FAIL-CLOSED: silence approves what the card said, and only while the operator still says so.
     fn silence_approves(&self, ask: &Ask) -> bool {
         let silence = self.silence(&ask.body.call, ask.body.critical);
-        ask.body.silence == Silence::Approve && silence == Silence::Approve
+        ask.silence() == Silence::Approve && silence == Silence::Approve
     }
 
     async fn unanswered(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {

@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     Choices, Gate, GateSettings, Policy, SubmitOutcome, Take, Told,
-    answer::Action,
+    answer::{Action, EditStep, TextPurpose},
     approvers::{Approvers, Local, Who},
     testkit,
 };
@@ -195,6 +195,31 @@ async fn where_no_clock_jumps_silence_approves_at_the_deadline_and_nothing_is_mo
         assert_eq!(ask.answer().unwrap().decision, Decision::Approve);
         assert_eq!(kinds(&store).await, ["asked", "expired"]);
         assert!(gate.monotonic.is_empty(), "nothing is kept of what is closed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn while_a_change_is_proposed_silence_does_not_approve_what_was_submitted() {
+    on_both(async |store| {
+        for (drops, decision) in [(false, Decision::Deny), (true, Decision::Approve)] {
+            let gate = gate(&store, "one", 400);
+            let call = Call::new("a", "s", "notify", json!({"content": "hi", "drops": drops}));
+            let submitted = gate.submit(call, false).await.unwrap();
+            let SubmitOutcome::Asked(ask, _) = submitted else { panic!("{submitted:?}") };
+            let who = Who { platform: "api", id: "api".into(), name: "Ben".into(), roles: vec![] };
+            let text = Some("bye".to_owned());
+            let change = Action::Words { wanted: TextPurpose::Edit, text };
+            let reply = gate.answer(*ask.clone(), who.clone(), change).await;
+            assert_eq!(reply.told, Told::Noted, "{reply:?}");
+            if drops {
+                let drop = Action::Edit { nth: 1, step: EditStep::Drop };
+                assert_eq!(gate.answer(reply.ask.unwrap(), who, drop).await.told, Told::Noted);
+            }
+            let ask = gate.wait(&ask.id, LONG).await.unwrap().unwrap();
+            let answer = ask.answer().unwrap();
+            assert_eq!((ask.state.name(), answer.decision), ("expired", decision));
+        }
     })
     .await;
 }
