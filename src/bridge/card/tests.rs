@@ -43,6 +43,30 @@ fn push() -> Ask {
         "args": {"command": "git push --force origin main", "timeout": 5}}))
 }
 
+#[test]
+fn a_first_line_that_leaves_anything_of_a_command_out_is_not_all_that_is_shown() {
+    let shows = |command: &str, code: Option<&str>| {
+        let card = draw(
+            &ask(
+                json!({"agent": "a", "session": "s", "tool": "Bash", "args": {"command": command}}),
+            ),
+            CARD,
+        );
+        let found = card.blocks.iter().find_map(|block| match block {
+            Block::Code { label, text, .. } if label.is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!((found, card.whole), (code, code.is_none()), "{command:?}");
+    };
+    for bare in ["rm -rf build", " \n rm -rf build\t\n"] {
+        shows(bare, None);
+    }
+    shows("rm -rf build\u{a0}", Some("rm -rf build\\u{a0}"));
+    shows("\u{3000}rm -rf build", Some("\\u{3000}rm -rf build"));
+    shows("rm -rf build\r", Some("rm -rf build\\u{d}"));
+    shows("rm -rf build\\ ", Some("rm -rf build\\ "));
+}
+
 fn block_text(block: &Block) -> String {
     match block {
         Block::Code { label, text: code, .. } => format!("[{label}] {code}\n"),

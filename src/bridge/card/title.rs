@@ -140,12 +140,14 @@ const TELLING: &[&str] = &["title", "subject", "query", "name", "path", "id"];
 
 /// A text on one line, cut between words where it is long.
 fn shown(before: &str, text: &str) -> FirstLine {
-    let text = text.trim();
-    let whole = line(&folded(&visible(text)));
-    if whole == text && whole.chars().count() <= MOST {
+    // A shell passes over these blanks alone, and not over one that is escaped.
+    let bare = text.trim_matches([' ', '\t', '\n']);
+    let is_bare = bare == text || !bare.ends_with('\\');
+    let whole = line(&folded(&visible(bare)));
+    if is_bare && whole == bare && whole.chars().count() <= MOST {
         return FirstLine { whole: true, text: format!("{before}{whole}") };
     }
-    let mut lines = text.lines();
+    let mut lines = bare.lines();
     let first = lines.by_ref().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let first = brief(&line(&folded(&visible(first))), CUT);
     let more = match lines.count() {
