@@ -27,7 +27,7 @@ const ROWS: usize = 4;
 pub(super) fn draw(bundle: &Bundle, store: &str) -> Card {
     let shown: Vec<_> = bundle.members.iter().filter(|member| member.joined > 0).collect();
     match shown.as_slice() {
-        [first, rest @ ..] if rest.iter().all(|it| it.ask.digest == first.ask.digest) => {
+        [first, rest @ ..] if rest.iter().all(|it| is_same(&it.ask, &first.ask)) => {
             same(bundle, &shown, store)
         }
         shown => overview(bundle, shown, store),
@@ -75,23 +75,42 @@ pub(super) fn shown_by(bundle: &Bundle, revision: usize) -> Vec<&Member> {
 }
 
 /// Whether these asks may be approved together: they are one call, or one line says all of each.
-// SECURITY: a critical call is never approved among others.
+// SECURITY: what is critical, or blocked by a machine, is never approved among others; nor what runs
+// elsewhere than the message says.
 pub(super) fn are_one(members: &[&Member]) -> bool {
     let asks: Vec<_> = members.iter().map(|member| &member.ask).collect();
-    let plain =
-        asks.iter().all(|ask| !ask.body.critical && !ask.is_question() && !ask.body.is_no_call());
-    let same = asks.windows(2).all(|two| matches!(two, [a, b] if a.digest == b.digest));
-    plain && (same || matches!(lines(&asks).as_slice(), [RequestLine { whole: true, .. }]))
+    let plain = asks.iter().all(|ask| {
+        let body = &ask.body;
+        !body.critical && !ask.is_question() && !body.is_no_call() && body.call.appeal.is_none()
+    });
+    let all = |alike: fn(&Ask, &Ask) -> bool| {
+        asks.windows(2).all(|two| matches!(two, [one, other] if alike(one, other)))
+    };
+    let one_line = || matches!(lines(&asks).as_slice(), [RequestLine { whole: true, .. }]);
+    plain && all(runs_alike) && (all(is_same) || one_line())
+}
+
+/// Whether two asks are for one call, so that one card says all of both.
+fn is_same(one: &Ask, other: &Ask) -> bool {
+    one.digest == other.digest && runs_alike(one, other)
+}
+
+/// Whether two calls run on the same machine and in the same mode, which no digest says.
+fn runs_alike(one: &Ask, other: &Ask) -> bool {
+    let (one, other) = (&one.body.call, &other.body.call);
+    (&one.host, &one.agent_mode) == (&other.host, &other.agent_mode)
 }
 
 /// The same request several times: its own card, which says how often.
 fn same(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
     let open: Vec<_> = shown.iter().filter(|member| member.ask.is_open()).collect();
-    let lead = open.first().copied().or(shown.first());
+    let edited = open.iter().find(|member| member.ask.progress.edit.is_some());
+    let lead = edited.or(open.first()).copied().or(shown.first());
     let Some(member) = lead else { return overview(bundle, shown, store) };
     let ask = &member.ask;
-    // Undo belongs to the one ask whose answer stored something.
-    let nonce = if ask.is_open() { &bundle.row.nonce } else { &member.card };
+    // Undo belongs to the one ask whose answer stored something, a change to the one that it is of.
+    let is_of_all = ask.is_open() && edited.is_none();
+    let nonce = if is_of_all { &bundle.row.nonce } else { &member.card };
     let mut card = card::draw(ask, Origin { nonce, store });
     (card.id, card.revision) = (bundle.row.nonce.clone(), revision(bundle));
     let step = usize::try_from(bundle.row.revision).unwrap_or_default();
@@ -100,14 +119,15 @@ fn same(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
             .and_then(|token| ButtonToken { step, ..token }.write());
         button.token = token.unwrap_or_default();
     };
-    card.buttons.iter_mut().flatten().chain(&mut card.more).for_each(all);
+    let buttons = card.buttons.iter_mut().flatten().chain(&mut card.more);
+    buttons.filter(|_| is_of_all).for_each(all);
     card.buttons.iter_mut().for_each(|row| row.retain(|button| !button.token.is_empty()));
     let count = if open.is_empty() { shown.len() } else { open.len() };
     card.more.retain(|button| !button.token.is_empty());
     if count > 1 {
         card.title = format!("{} ×{count}", card.title);
     }
-    if open.len() > 1 {
+    if open.len() > 1 && is_of_all {
         let text = format!("Asked {count} times; one press answers all {count}.");
         card.blocks.push(Block::Note { text });
     }
@@ -143,12 +163,19 @@ fn overview(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
         title: title(&lines),
         whole: false,
         worst,
-        origin: asks.first().map(|ask| card::origin(&ask.body.call)).unwrap_or_default(),
+        origin: origins(&asks),
         blocks,
         buttons: if open.is_empty() { Vec::new() } else { buttons(bundle, &open, store) },
         more: Vec::new(),
         deadline: deadline(shown),
     }
+}
+
+/// Where they come from.
+fn origins(asks: &[&Ask]) -> String {
+    let mut origins: Vec<_> = asks.iter().map(|ask| card::origin(&ask.body.call)).collect();
+    origins.dedup();
+    origins.join("; ")
 }
 
 /// What it holds: its largest family, and how many others there are.
@@ -416,7 +443,11 @@ fn spans(values: &[String]) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_domain::{Answer, Body, By, StoppedClock, call::Call};
+    use countersign_domain::{
+        Answer, Body, By, StoppedClock,
+        call::{Accepts, Appeal, Call},
+        edit::ProposedEdit,
+    };
     use countersign_store::BundleRow;
     use proptest::prelude::*;
     use serde_json::json;
@@ -566,6 +597,56 @@ mod tests {
         assert!(tokens.iter().all(|it| it.step == 3 && it.nonce == twice.row.nonce), "{tokens:?}");
         deny(&mut twice.members[0]);
         assert!(!draw(&twice, "storeid0").title.contains('×'));
+    }
+
+    #[test]
+    fn what_runs_elsewhere_or_was_blocked_by_a_machine_is_not_approved_with_others() {
+        type Change = fn(&mut Call);
+        let elsewhere: Change = |call| call.host = Some("prod".to_owned());
+        let planned: Change = |call| call.agent_mode = Some("plan".to_owned());
+        let blocked: Change = |call| {
+            let against = "Claude Code's auto mode".to_owned();
+            call.appeal = Some(Appeal { against, reason: String::new() });
+        };
+        for (change, of_one) in [(elsewhere, "Deny all 2"), (planned, "Deny all 2")] {
+            for second in ["make a1", "make a2"] {
+                let mut bundle = bundle(1, &[(1, "make a1"), (1, second)]);
+                change(&mut bundle.members[1].ask.body.call);
+                assert_eq!(labels(&draw(&bundle, "storeid0")), ["Review", of_one], "{second}");
+                assert!(!are_one(&bundle.members.iter().collect::<Vec<_>>()));
+            }
+        }
+        let mut bundle = bundle(1, &[(1, "make a"), (1, "make a")]);
+        elsewhere(&mut bundle.members[1].ask.body.call);
+        let places = "claude-code · shop; claude-code · shop on prod";
+        assert_eq!(draw(&bundle, "storeid0").origin, places);
+        elsewhere(&mut bundle.members[0].ask.body.call);
+        assert!(are_one(&bundle.members.iter().collect::<Vec<_>>()));
+        bundle.members.iter_mut().for_each(|member| blocked(&mut member.ask.body.call));
+        assert!(!are_one(&bundle.members.iter().collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn a_change_of_one_of_the_same_calls_is_answered_for_that_one_alone() {
+        let mut twice = bundle(3, &[(1, "make"), (3, "make")]);
+        let member = &mut twice.members[1];
+        member.ask.body.call.accepts = vec![Accepts::UpdatedInput];
+        member.ask.progress.edit = Some(ProposedEdit {
+            nth: 1,
+            args: json!({"command": "make -n"}),
+            digest: "0123".to_owned(),
+            by: "Ana".to_owned(),
+            effects: Vec::new(),
+            critical: false,
+            reviewed: false,
+        });
+        let card = draw(&twice, "storeid0");
+        assert_eq!(labels(&card), ["Approve as changed", "Deny", "Drop the change"]);
+        let tokens = card.buttons.iter().flatten().map(|it| ButtonToken::read(&it.token).unwrap());
+        let steps: Vec<_> = tokens.map(|it| (it.nonce, it.step)).collect();
+        let own = twice.members[1].card.clone();
+        assert_eq!(steps, [1, 0, 1].map(|step| (own.clone(), step)));
+        assert!(!text(&card).contains("one press answers"), "{}", text(&card));
     }
 
     #[test]

@@ -206,12 +206,12 @@ const LARGEST: usize = 8 * 1024;
 /// for ever, beside the shared one.
 fn may_share(due: &Due) -> bool {
     let Ok(ask) = &due.ask else { return false };
-    let call = &ask.body.call;
-    // A bundle shows no votes.
-    let needs_people = !ask.body.requirements.is_empty() || ask.body.is_no_call();
+    let (body, call) = (&ask.body, &ask.body.call);
+    // A bundle shows no votes, and not that a machine has blocked a call.
+    let is_special = !body.requirements.is_empty() || body.is_no_call() || call.appeal.is_some();
     let large = || call.args.to_string().len() > LARGEST;
     let new = due.card.message.is_none() && !due.card.shown && due.card.attempts == 0;
-    new && ask.is_open() && !ask.body.critical && !ask.is_question() && !needs_people && !large()
+    new && ask.is_open() && !body.critical && !ask.is_question() && !is_special && !large()
 }
 
 impl OutboxWorker {

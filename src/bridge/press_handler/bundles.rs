@@ -13,7 +13,7 @@ use countersign_people::answer::{Action, TextPurpose};
 use countersign_port::{Card, MessageRef, Outcome, Presser, Receipt};
 use countersign_store::{Bundle, BundleKey, StoreError};
 use countersign_tokens::clock;
-use futures::{StreamExt, future::ready, stream};
+use futures::{StreamExt, stream};
 
 /// So many answers are on their way to the store at once: they share its commits.
 const AT_ONCE: usize = 16;
@@ -59,7 +59,7 @@ impl PressHandler {
         };
         let of = chosen.len();
         let others = rest.iter().map(|member| member.ask.clone()).collect();
-        let (reply, applied) =
+        let (reply, applied, waits) =
             self.answer_all(first.ask.clone(), others, &input.presser, action).await;
         if !is_over(reply.told) {
             if reply.told == Told::TextWanted {
@@ -77,10 +77,11 @@ impl PressHandler {
         }
         let did = if approves { "Approved" } else { "Denied" };
         let plain = matches!(token.pressed, Pressed::Approve(Scope::Once) | Pressed::Deny);
-        let sentence = match of - applied {
-            0 if plain => format!("{did} {applied} requests."),
-            0 => format!("{did} {applied} requests. {}", reply.sentence),
-            other => format!("{did} {applied} requests; {other} had ended before."),
+        let sentence = match (waits, of - applied - waits) {
+            (0, 0) if plain => format!("{did} {applied} requests."),
+            (0, 0) => format!("{did} {applied} requests. {}", reply.sentence),
+            (0, other) => format!("{did} {applied} requests; {other} had ended before."),
+            (waits, _) => format!("{did} {applied} requests; {waits} did not take it: Review."),
         };
         let outcome = if applied > 0 { Outcome::Applied } else { Outcome::AlreadyAnswered };
         Ok(Receipt { card, ..receipt(outcome, &sentence) })
@@ -112,32 +113,36 @@ impl PressHandler {
         let action = Action::Deny { reason: Some(text), then: None };
         let others: Vec<_> = asks.collect();
         let alone = others.is_empty();
-        let (reply, applied) = self.answer_all(first, others, presser, action).await;
+        let (reply, applied, waits) = self.answer_all(first, others, presser, action).await;
         if !is_over(reply.told) || alone {
             return Ok(receipt_of(reply, Origin::default()));
         }
         let outcome = if applied > 0 { Outcome::Applied } else { Outcome::AlreadyAnswered };
-        Ok(receipt(outcome, &format!("Denied {applied} requests with your words.")))
+        let but = if waits > 0 { format!(" {waits} still wait.") } else { String::new() };
+        Ok(receipt(outcome, &format!("Denied {applied} requests with your words.{but}")))
     }
 
     /// Answers these asks alike: first one alone, which says whether its presser may, then the
-    /// rest. The reply to it, and to how many the answer applied.
+    /// rest. The reply to it, to how many the answer applied, and how many did not take it and have
+    /// not ended.
     async fn answer_all(
         &self,
         first: Ask,
         others: Vec<Ask>,
         presser: &Presser,
         action: Action,
-    ) -> (Reply, usize) {
+    ) -> (Reply, usize, usize) {
         let who = self.who(presser);
         let reply = self.gate.answer(first, who.clone(), action.clone()).await;
-        let mut applied = usize::from(reply.told == Told::Applied);
+        let mut told = vec![reply.told];
         if is_over(reply.told) {
             let answer = |ask| self.gate.answer(ask, who.clone(), once(&action));
             let replies = stream::iter(others).map(answer).buffer_unordered(AT_ONCE);
-            applied += replies.filter(|it| ready(it.told == Told::Applied)).count().await;
+            told.extend(replies.map(|it| it.told).collect::<Vec<_>>().await);
         }
-        (reply, applied)
+        let applied = told.iter().filter(|told| **told == Told::Applied).count();
+        let waits = told.iter().filter(|told| !is_over(**told)).count();
+        (reply, applied, waits)
     }
 
     /// The bundle that a token belongs to.
