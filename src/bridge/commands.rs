@@ -37,6 +37,9 @@ const SHORT: usize = 60;
 /// What is told to words that are no command.
 const NO_COMMAND: &str = "I understand buttons, replies to cards, and commands: /pending \
                           lists open requests, /help lists all.";
+/// What is told to an approval that says more.
+const MORE_WORDS: &str = "Nothing is approved: /approve takes no words besides the id, and none where \
+                          it replies to a card.";
 /// What is told in a chat that shows no cards.
 const ELSEWHERE: &str =
     "Commands work where cards are shown, and in a private chat with me. Not here.";
@@ -144,6 +147,10 @@ impl CommandRun<'_> {
             {
                 return Ok(critical(&ask, call));
             }
+            // FAIL-CLOSED: whoever writes more means another ask, or less than a yes.
+            "approve" if !(rest.is_empty() || rest.eq_ignore_ascii_case("yes")) => {
+                return Ok(CommandReply::words(Outcome::Noted, MORE_WORDS));
+            }
             "approve" => Action::Approve { scope: Scope::Once },
             "edit" => Action::Words { wanted: TextPurpose::Edit, text: Some(rest) },
             "undo" => Action::Undo,
@@ -162,7 +169,12 @@ impl CommandRun<'_> {
         if let Some(message) = &call.message
             && let Some((_, ask)) = self.store.ask_at(self.who.platform, &message.0).await?
         {
-            return Ok(Ok((ask, call.rest.trim().to_owned())));
+            let rest = match first_word(&call.rest) {
+                (id, rest) if id.eq_ignore_ascii_case(&ask.id) => rest,
+                _ => call.rest.trim(),
+            };
+            let rest = rest.to_owned();
+            return Ok(Ok((ask, rest)));
         }
         let (id, rest) = first_word(&call.rest);
         if id.len() < 3 {

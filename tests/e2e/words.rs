@@ -165,6 +165,19 @@ async fn commands_in_telegram_list_approve_and_deny() {
     assert_eq!(daemon.read(&pull).await["answer"]["reason"], REASON);
     assert!(ask(&format!("/approve {pull}")).await.starts_with("Already denied by Ana"));
     assert!(ask("/approve zzzz").await.starts_with("There is no ask `zzzz`"));
+    let one = daemon.ask(&shell("git tag a")).await;
+    let said = ask(&format!("/approve {one} only after lunch")).await;
+    assert!(said.starts_with("Nothing is approved: "), "{said}");
+    let of_it = || telegram.open_cards(GROUP).into_iter().find(|it| it.text.contains("git tag a"));
+    let card = telegram.until("its card", of_it).await.id;
+    let reply = async |text: &str| {
+        let message = telegram.reply(GROUP, card, text, ANA);
+        telegram.answer_to(GROUP, message).await
+    };
+    let said = reply(&format!("/approve {push}")).await;
+    assert!(said.starts_with("Nothing is approved: "), "{said}");
+    assert_eq!(daemon.read(&one).await["state"], "open");
+    assert_eq!(reply(&format!("/approve {one}")).await, "Approved once.");
     assert!(ask("/status").await.starts_with("Nothing waits."), "it says how it is");
     assert_eq!(telegram.violations(), Vec::<String>::new());
 }
