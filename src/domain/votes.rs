@@ -95,7 +95,11 @@ impl Requirement {
     /// Whose vote it is; `None` where it does not count.
     fn voter<'v>(&self, vote: &'v Vote) -> Option<Voter<'v>> {
         self.admits(vote.person.as_deref(), &vote.groups).ok()?;
-        let (platform, id) = vote.account()?;
+        let (platform, id) = match vote.account()? {
+            // SECURITY: who signed in to the inbox with an account answers there with that account.
+            ("inbox", signed_in) => signed_in.split_once(':').unwrap_or(("inbox", signed_in)),
+            account => account,
+        };
         Some(match (self.count, vote.person.as_deref()) {
             (VoteCount::People, Some(person)) => Voter::Person(person),
             _ => Voter::Account(platform, id),

@@ -182,3 +182,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_account_counts_once_though_it_votes_in_its_chat_and_signed_in_to_the_inbox_too() {
+    let accounts = [Requirement { count: VoteCount::Accounts, ..requirement(2, 1) }];
+    let ends = |votes: &[Vote]| result(&accounts, &all(votes));
+    let (chat, inbox) = (yes("telegram", "1"), yes("inbox", "telegram:1"));
+    assert_eq!(ends(&[chat.clone(), inbox.clone()]), VoteResult::Open);
+    assert_eq!(ends(&[chat, yes("inbox", "oidc:1")]), VoteResult::Approved);
+    assert_eq!(ends(&[inbox.clone(), yes("telegram", "2")]), VoteResult::Approved);
+    assert_eq!(ends(&[inbox, no("telegram", "1")]), VoteResult::Denied);
+}
