@@ -196,7 +196,7 @@ fn read_event(stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
     let whole: Value = match exact_json::from_slice(stdin) {
         Ok(whole) => whole,
         // Unreadable JSON has no event name to check, so the name is searched for in the text.
-        Err(_) if String::from_utf8_lossy(stdin).contains(GATE) => {
+        Err(_) if !mode.is_gate() && String::from_utf8_lossy(stdin).contains(GATE) => {
             return Ok(misplaced(GATE, mode));
         }
         Err(error) => return Err(unreadable(error)),
@@ -396,6 +396,11 @@ mod tests {
             let event = Codex.decode(&stdin, mode);
             assert!(matches!(event, Ok(HookEvent::Misplaced { .. })), "{event:?}");
         }
+        // A gate blocks whatever it cannot read, and then says what that is.
+        let long =
+            br#"{"hook_event_name": "PreToolUse", "tool_input": {"n": 123456789012345678901}}"#;
+        let event_of_long = Codex.decode(long, HookMode::EveryCall);
+        assert!(matches!(&event_of_long, Err(why) if why.contains("digits")), "{event_of_long:?}");
         let told = Codex.decode(&event("PostToolUse"), HookMode::Prompts);
         assert!(matches!(told, Ok(HookEvent::Notice)), "{told:?}");
     }
