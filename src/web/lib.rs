@@ -42,6 +42,7 @@ pub use turns::LargeReplies;
 use axum::{
     Extension, Router,
     extract::DefaultBodyLimit,
+    http::{Method, StatusCode},
     middleware,
     routing::{delete, get, post},
 };
@@ -175,6 +176,7 @@ fn routes_of(api: Api, surface: Surface) -> Router {
         .merge(molf::routes())
         // Inside the guard: without a token, an unknown route is 401 like any other.
         .route("/v1/{*rest}", axum::routing::any(no_such_route))
+        .method_not_allowed_fallback(no_such_method)
         .route_layer(middleware::from_fn_with_state(
             (api.clone(), surface),
             authenticate::authenticate,
@@ -190,4 +192,9 @@ fn routes_of(api: Api, surface: Surface) -> Router {
 
 async fn no_such_route() -> ApiError {
     ApiError::not_found("there is no such route; docs/api.md lists them all")
+}
+
+async fn no_such_method(method: Method) -> ApiError {
+    let why = format!("this route takes no {method}; docs/api.md lists them all");
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, why)
 }

@@ -262,6 +262,9 @@ async fn malformed_and_oversized_requests_get_a_sentence_and_change_nothing() {
     ] {
         assert_eq!(daemon.answer(&id, &bad).await.0, 400, "{bad}");
     }
+    let (status, refused) = daemon.get(&format!("/v1/asks/{id}/answer"), APPROVER).await;
+    let why = "this route takes no GET; docs/api.md lists them all";
+    assert_eq!((status, &refused["error"]), (405, &json!(why)));
     assert_eq!(daemon.read(&id).await["state"], "open");
 }
 
