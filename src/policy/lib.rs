@@ -14,6 +14,7 @@ pub mod facts;
 pub mod glob;
 pub mod rules;
 pub mod shell;
+pub(crate) mod words;
 
 pub use check as examples;
 pub use engine::decision::{

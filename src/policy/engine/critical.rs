@@ -261,18 +261,9 @@ pub(super) fn target(word: &Word<'_>) -> Option<&'static str> {
     if hooks || clean.ends_with("permissions.jsonc") || clean.ends_with("countersign.toml") {
         return Some("changes a file that decides what is run or allowed");
     }
-    let programs = [
-        "/usr/bin",
-        "/bin",
-        "/sbin",
-        "/usr/sbin",
-        "/boot",
-        "/lib",
-        "/lib64",
-        "/usr/lib",
-        "/System",
-    ];
-    programs.iter().any(|dir| paths::within(&clean, dir)).then_some("changes the operating system")
+    let mut programs =
+        "/usr/bin /bin /sbin /usr/sbin /boot /lib /lib64 /usr/lib /System".split(' ');
+    programs.any(|dir| paths::within(&clean, dir)).then_some("changes the operating system")
 }
 
 /// Detects a function that calls itself into a pipe or the background, or an endless loop that only

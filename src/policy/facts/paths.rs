@@ -4,12 +4,14 @@ mod readings;
 mod secrets;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 pub(crate) use crate::facts::paths::readings::{UNKNOWN, braces, readings};
 pub use crate::facts::paths::secrets::{
     PatternOf, is_folder_of_secrets, is_folder_of_settings, keeps_secrets, may_be_secret, secret,
 };
 use crate::shell::{Word, WordKind, is_visible};
+use crate::words::{Words, listed};
 
 /// The directories of a call.
 #[derive(Debug, Clone, Copy, Default)]
@@ -161,57 +163,23 @@ pub fn workspace(dirs: Directories<'_>) -> Option<Cow<'_, str>> {
         || is_root_home
         || of_programs
         || is_folder_of_secrets(&cwd)
-        || SHARED.contains(&&*cwd)
+        || listed(SHARED, &cwd)
         || SYSTEM.iter().any(|dir| is_below(&cwd, dir) && !within(&cwd, "/usr/local/src"));
     (!is_none).then_some(cwd)
 }
 
 /// Folders that many users share; workspaces may be below them.
-const SHARED: &[&str] = &[
-    "/",
-    "/home",
-    "/Users",
-    "/opt",
-    "/var",
-    "/var/lib",
-    "/var/www",
-    "/srv",
-    "/mnt",
-    "/media",
-    "/tmp",
-    "/var/tmp",
-    "/private",
-    "/private/tmp",
-    "/Volumes",
-    "/export",
-    "/export/home",
-];
+const SHARED: Words = "\
+    / /home /Users /opt /var /var/lib /var/www /srv /mnt /media /tmp /var/tmp /private \
+    /private/tmp /Volumes /export /export/home";
 
 /// Folders of the system, including everything below them.
-const SYSTEM: &[&str] = &[
-    "/usr",
-    "/etc",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib64",
-    "/lib32",
-    "/boot",
-    "/sys",
-    "/proc",
-    "/dev",
-    "/run",
-    "/var/run",
-    "/var/spool",
-    "/var/db",
-    "/System",
-    "/Library",
-    "/Applications",
-    "/private/etc",
-    "/private/var/db",
-    "/nix",
-    "/snap",
-];
+static SYSTEM: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "/usr /etc /bin /sbin /lib /lib64 /lib32 /boot /sys /proc /dev /run /var/run /var/spool \
+     /var/db /System /Library /Applications /private/etc /private/var/db /nix /snap"
+        .split(' ')
+        .collect()
+});
 
 /// Returns true for temporary files and for devices that store nothing.
 #[must_use]
@@ -240,33 +208,14 @@ pub fn source(path: &str) -> bool {
 /// Returns true for directories of the operating system.
 #[must_use]
 pub fn system(path: &str) -> bool {
-    const DIRECTORIES: [&str; 20] = [
-        "/etc",
-        "/usr",
-        "/bin",
-        "/sbin",
-        "/lib",
-        "/lib64",
-        "/lib32",
-        "/boot",
-        "/opt",
-        "/sys",
-        "/proc",
-        "/dev",
-        "/var",
-        "/srv",
-        "/System",
-        "/Library",
-        "/Applications",
-        "/private/etc",
-        "/private/var",
-        "/run",
-    ];
+    const DIRECTORIES: Words = "\
+        /etc /usr /bin /sbin /lib /lib64 /lib32 /boot /opt /sys /proc /dev /var /srv /System \
+        /Library /Applications /private/etc /private/var /run";
     if !path.starts_with('/') {
         return false;
     }
     let path = clean(path, Directories::default());
-    DIRECTORIES.iter().any(|dir| is_below(&path, dir))
+    DIRECTORIES.split(' ').any(|dir| is_below(&path, dir))
         && !scratch(&path)
         && !within(&path, "/usr/local/src")
 }
@@ -308,6 +257,17 @@ fn is_below(path: &str, folder: &str) -> bool {
         && strip_prefix(path, folder).is_some()
 }
 
+/// Files below a home, and folders in which every file counts, that are read when something starts.
+const START_FILES: Words = "\
+    .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile \
+    .zlogin .zlogout .kshrc .cshrc .tcshrc .login .xinitrc .xprofile .xsession .xsessionrc \
+    .inputrc .gitconfig .vimrc .emacs .pam_environment .npmrc .screenrc .tmux.conf \
+    .config/fish/config.fish .config/git/config .pythonrc .pdbrc .gdbinit .rprofile .irbrc .envrc";
+const START_FOLDERS: Words = "\
+    .ssh .config/systemd .config/autostart .config/fish library/launchagents .config/git \
+    .local/share/systemd .oh-my-zsh .bashrc.d .zsh .config/zsh .config/nvim .vim .emacs.d \
+    .local/bin bin .cargo/bin .cargo/config.toml .config/environment.d .gnupg";
+
 /// Returns true for files that a shell, a login, a scheduler or a key check reads. Writing one runs
 /// something or admits someone later.
 #[must_use]
@@ -316,70 +276,8 @@ pub fn startup(path: &str, dirs: Directories<'_>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(&path);
     if let Some(below) = in_home(&path, dirs) {
         let below = &*folded(below);
-        let file = matches!(
-            below,
-            ".bashrc"
-                | ".bash_profile"
-                | ".bash_login"
-                | ".bash_logout"
-                | ".bash_aliases"
-                | ".profile"
-                | ".zshrc"
-                | ".zshenv"
-                | ".zprofile"
-                | ".zlogin"
-                | ".zlogout"
-                | ".kshrc"
-                | ".cshrc"
-                | ".tcshrc"
-                | ".login"
-                | ".xinitrc"
-                | ".xprofile"
-                | ".xsession"
-                | ".xsessionrc"
-                | ".inputrc"
-                | ".gitconfig"
-                | ".vimrc"
-                | ".emacs"
-                | ".pam_environment"
-                | ".npmrc"
-                | ".screenrc"
-                | ".tmux.conf"
-                | ".config/fish/config.fish"
-                | ".config/git/config"
-                | ".pythonrc"
-                | ".pdbrc"
-                | ".gdbinit"
-                | ".rprofile"
-                | ".irbrc"
-                | ".envrc"
-        );
-        let directory = [
-            ".ssh",
-            ".config/systemd",
-            ".config/autostart",
-            ".config/fish",
-            "library/launchagents",
-            ".config/git",
-            ".local/share/systemd",
-            ".oh-my-zsh",
-            ".bashrc.d",
-            ".zsh",
-            ".config/zsh",
-            ".config/nvim",
-            ".vim",
-            ".emacs.d",
-            ".local/bin",
-            "bin",
-            ".cargo/bin",
-            ".cargo/config.toml",
-            ".config/environment.d",
-            ".gnupg",
-        ]
-        .iter()
-        .any(|dir| {
-            below.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
+        let file = listed(START_FILES, below);
+        let directory = START_FOLDERS.split(' ').any(|dir| within(below, dir));
         // `.bash*` as a pattern includes the start-up files.
         return file || directory || (below.starts_with(".bash") && below.contains(['*', '?']));
     }

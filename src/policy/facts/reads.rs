@@ -9,7 +9,7 @@ use crate::facts::programs::description::{Operands, Program, Reading};
 use crate::facts::programs::known::listing::{Follows, follows};
 use crate::facts::programs::languages::{awk, jq, sed};
 use crate::facts::programs::own::OperatorProgram;
-use crate::facts::programs::{self, base, each, listed};
+use crate::facts::programs::{self, Words, base, each, listed};
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::shell::{Word, WordKind, environment, is_visible};
@@ -245,19 +245,10 @@ fn revision(word: &Word<'_>, behind: bool, dirs: Directories<'_>) -> bool {
 /// Returns true for a key of git's configuration that holds no token. Addresses, aliases and
 /// commands may hold one.
 fn setting(key: &str) -> bool {
-    matches!(
-        key,
-        "user.name"
-            | "user.email"
-            | "init.defaultBranch"
-            | "core.autocrlf"
-            | "core.ignorecase"
-            | "core.bare"
-            | "core.filemode"
-            | "core.hooksPath"
-            | "pull.rebase"
-            | "push.default"
-    )
+    const KEYS: Words = "\
+        user.name user.email init.defaultBranch core.autocrlf core.ignorecase core.bare \
+        core.filemode core.hooksPath pull.rebase push.default";
+    listed(KEYS, key)
 }
 
 // Sorts the words of a command by its program's description.

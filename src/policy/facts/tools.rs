@@ -1,6 +1,7 @@
 //! Every tool name that agents use, the name in rules files, and the kind of tool.
 
 use crate::shell::Dialect;
+use crate::words::{Words, listed};
 
 /// The kind of a tool, as far as matching its arguments needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,69 +32,33 @@ pub enum Kind {
 pub const SUSPENDED: &str = "approval_required";
 
 /// Every name of the known tools; the name in rules files comes first.
-const TOOLS: &[(Kind, &[&str])] = &[
+const TOOLS: &[(Kind, Words)] = &[
     (
         Kind::Shell,
-        &[
-            "shell_exec",
-            "Bash",
-            "bash",
-            "shell",
-            "Shell",
-            "sh",
-            "run_shell_command",
-            "execute_command",
-            "run_command",
-            "run_terminal_cmd",
-            "run_in_terminal",
-            "terminal",
-            "exec_command",
-            "exec",
-            "local_shell",
-        ],
+        "shell_exec Bash bash shell Shell sh run_shell_command execute_command run_command \
+         run_terminal_cmd run_in_terminal terminal exec_command exec local_shell",
     ),
-    (Kind::Read, &["read_file", "Read", "read", "view", "NotebookRead", "read_many_files"]),
-    (Kind::Write, &["write_file", "Write", "write", "create", "create_file", "write_to_file"]),
+    (Kind::Read, "read_file Read read view NotebookRead read_many_files"),
+    (Kind::Write, "write_file Write write create create_file write_to_file"),
     (
         Kind::Edit,
-        &[
-            "edit_file",
-            "Edit",
-            "edit",
-            "MultiEdit",
-            "multi_edit",
-            "multiedit",
-            "NotebookEdit",
-            "replace",
-            "str_replace",
-            "replace_in_file",
-            "search_replace",
-            "str_replace_editor",
-            "str_replace_based_edit_tool",
-            "patch",
-            "apply_patch",
-        ],
+        "edit_file Edit edit MultiEdit multi_edit multiedit NotebookEdit replace str_replace \
+         replace_in_file search_replace str_replace_editor str_replace_based_edit_tool patch \
+         apply_patch",
     ),
-    (Kind::Glob, &["glob", "Glob", "LS", "list", "list_directory", "list_dir"]),
-    (Kind::Grep, &["grep", "Grep", "search_file_content", "grep_search"]),
-    (Kind::Skill, &["skill", "Skill"]),
-    (Kind::Fetch, &["web_fetch", "WebFetch", "webfetch", "fetch"]),
+    (Kind::Glob, "glob Glob LS list list_directory list_dir"),
+    (Kind::Grep, "grep Grep search_file_content grep_search"),
+    (Kind::Skill, "skill Skill"),
+    (Kind::Fetch, "web_fetch WebFetch webfetch fetch"),
     // These ask and do nothing else; the last is asked by wayland-core's engines on their own.
     (
         Kind::Question,
-        &[
-            "ask_user_question",
-            "AskUserQuestion",
-            "ask_user",
-            "question",
-            "ask",
-            "request_user_input",
-            SUSPENDED,
-        ],
+        "ask_user_question AskUserQuestion ask_user question ask request_user_input \
+         approval_required",
     ),
-    (Kind::Other, &["web_search", "WebSearch", "websearch", "google_web_search"]),
-    (Kind::Other, &["task", "Task", "Agent"]),
-    (Kind::Other, &["todo_write", "TodoWrite", "todowrite"]),
+    (Kind::Other, "web_search WebSearch websearch google_web_search"),
+    (Kind::Other, "task Task Agent"),
+    (Kind::Other, "todo_write TodoWrite todowrite"),
 ];
 
 /// The shell tools that run bash or zsh: the agent, or every agent, and the tool. All other tools
@@ -122,19 +87,19 @@ pub fn of_server(tool: &str) -> Option<(&str, &str)> {
     (!server.is_empty() && !tool.is_empty()).then_some((server, tool))
 }
 
-fn entry(tool: &str) -> Option<&'static (Kind, &'static [&'static str])> {
-    TOOLS.iter().find(|(_, names)| names.contains(&tool))
+fn entry(tool: &str) -> Option<&'static (Kind, Words)> {
+    TOOLS.iter().find(|(_, names)| listed(names, tool))
 }
 
 /// Returns the name that rules files use for `tool`; an unknown name is returned unchanged.
 #[must_use]
 pub fn canonical(tool: &str) -> &str {
-    entry(tool).and_then(|(_, names)| names.first().copied()).unwrap_or(tool)
+    entry(tool).and_then(|(_, names)| names.split(' ').next()).unwrap_or(tool)
 }
 
 /// Iterates over every name that a rule may use, for suggestions when a name looks mistyped.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().flat_map(|(_, names)| names.iter().copied())
+    TOOLS.iter().flat_map(|(_, names)| names.split(' '))
 }
 
 /// Returns the kind of `tool`.
@@ -181,6 +146,11 @@ fn resembles_known(tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_suspended_engine_asks_is_a_question() {
+        assert_eq!(kind_of(SUSPENDED), Kind::Question);
+    }
 
     #[test]
     fn names_in_use_may_be_granted() {

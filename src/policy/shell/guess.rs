@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Command, Via, Word, WordKind};
+use crate::words::listed;
 
 /// Limit on guessed commands. The decision is at least an ask without them.
 const MAX_GUESSES: usize = 4096;
@@ -48,19 +49,8 @@ fn words<'a>(source: &'a str, begin: usize, piece: &'a str) -> Vec<Word<'a>> {
         };
         // `!`, `then`, `do` and `VAR=x` may precede a command name.
         let prefix = argv.is_empty()
-            && (matches!(
-                &*text,
-                "!" | "then"
-                    | "do"
-                    | "else"
-                    | "elif"
-                    | "if"
-                    | "while"
-                    | "until"
-                    | "time"
-                    | "function"
-                    | "coproc"
-            ) || text.contains('=')
+            && (listed("! then do else elif if while until time function coproc", &text)
+                || text.contains('=')
                 || text.starts_with(['<', '>']));
         if !prefix && !text.is_empty() {
             argv.push(Word { text, kind: WordKind::Literal, quoted: false, span });

@@ -6,6 +6,7 @@
 //! before.
 
 use crate::shell::{Doubt, Uncertainty};
+use crate::words::{Words, begins, listed};
 
 /// The scanner's knowledge of the variables of a text.
 #[derive(Default)]
@@ -104,41 +105,15 @@ impl<'a> Variables<'a> {
 
 /// Variables that bash itself keeps as numbers.
 fn always_number(name: &str) -> bool {
-    matches!(
-        name,
-        "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "BASHPID" | "UID" | "EUID" | "PPID"
-    )
+    listed("RANDOM SECONDS LINENO EPOCHSECONDS BASHPID UID EUID PPID", name)
 }
 
 /// Variables that the shell obeys: setting one evaluates text, or changes how the rest is read.
 pub(super) fn special(name: &str) -> bool {
-    name.starts_with("BASH")
-        || name.starts_with("COMP_")
-        || always_number(name)
-        || matches!(
-            name,
-            "PS0"
-                | "PS1"
-                | "PS2"
-                | "PS3"
-                | "PS4"
-                | "PROMPT_COMMAND"
-                | "SRANDOM"
-                | "HISTCMD"
-                | "HISTFILE"
-                | "OPTIND"
-                | "OPTERR"
-                | "EPOCHREALTIME"
-                | "SHELLOPTS"
-                | "POSIXLY_CORRECT"
-                | "DIRSTACK"
-                | "FUNCNAME"
-                | "GLOBIGNORE"
-                | "ENV"
-                | "COPROC"
-                | "MAPFILE"
-                | "READLINE_LINE"
-        )
+    const NAMES: Words = "\
+        PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND SRANDOM HISTCMD HISTFILE OPTIND OPTERR EPOCHREALTIME \
+        SHELLOPTS POSIXLY_CORRECT DIRSTACK FUNCNAME GLOBIGNORE ENV COPROC MAPFILE READLINE_LINE";
+    begins("BASH COMP_", name) || always_number(name) || listed(NAMES, name)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use crate::shell::cursor::{Scanner, is_name, is_name_start};
 use crate::shell::{Command, Doubt, Word, WordKind, environment, names};
+use crate::words::{Words, listed};
 
 impl<'a> Scanner<'a> {
     /// Checks a simple command after it is read.
@@ -27,7 +28,7 @@ impl<'a> Scanner<'a> {
                 // bash splits no words in `export x=$y`, but may in `command export x=$y` and
                 // `'export' x=$y`.
                 let direct = argv.len() == command.argv.len() && !first.quoted;
-                if let Vetted::Doubtful = self.vet_builtin(name, rest, direct) {
+                if !self.vet_builtin(name, rest, direct) {
                     self.doubt_at(Doubt::Builtin, first.span.start);
                 }
                 return;
@@ -43,7 +44,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn vet_builtin(&mut self, name: &str, args: &[Word<'a>], direct: bool) -> Vetted {
+    /// Returns true when the arguments are known to be plain: the builtin evaluates none of them.
+    /// The checks of single builtins do the same.
+    fn vet_builtin(&mut self, name: &str, args: &[Word<'a>], direct: bool) -> bool {
         // The text that these run may assign any variable.
         if matches!(name, "eval" | "source" | "." | "trap") {
             self.names.taint_all();
@@ -62,35 +65,18 @@ impl<'a> Scanner<'a> {
             // zsh evaluates these words as arithmetic, with the subscripts in them.
             b"exit" | b"return" | b"break" | b"continue" | b"shift" => self.vet_numbers(args),
             // To zsh these are words before a command.
-            b"-" | b"noglob" | b"nocorrect" | b"repeat" | b"foreach" => Vetted::Doubtful,
+            b"-" | b"noglob" | b"nocorrect" | b"repeat" | b"foreach" => false,
             b"set" => vet_set(args),
             b"shopt" => vet_shopt(args),
             // Without arguments these only print.
-            b"hash" | b"history" | b"complete" | b"enable" | b"alias" if args.is_empty() => {
-                Vetted::Plain
-            }
-            b"jobs" => {
-                // `jobs -x` runs a command.
-                let plain = args.iter().all(|w| w.literal().is_some_and(|w| w != "-x"));
-                if plain { Vetted::Plain } else { Vetted::Doubtful }
-            }
-            b"eval" => {
-                let literal = args.iter().all(|w| w.literal().is_some());
-                if literal { Vetted::Plain } else { Vetted::Doubtful }
-            }
-            b"trap" => match args.first() {
-                None => Vetted::Plain,
-                Some(action) => {
-                    if action.literal().is_some() {
-                        Vetted::Plain
-                    } else {
-                        Vetted::Doubtful
-                    }
-                }
-            },
+            b"hash" | b"history" | b"complete" | b"enable" | b"alias" if args.is_empty() => true,
+            // `jobs -x` runs a command.
+            b"jobs" => args.iter().all(|w| w.literal().is_some_and(|w| w != "-x")),
+            b"eval" => args.iter().all(|w| w.literal().is_some()),
+            b"trap" => args.first().is_none_or(|action| action.literal().is_some()),
             b"hash" | b"history" | b"complete" | b"enable" | b"let" | b"alias" | b"bind"
-            | b"compgen" | b"compopt" | b"fc" | b"caller" => Vetted::Doubtful,
-            _ => Vetted::Plain,
+            | b"compgen" | b"compopt" | b"fc" | b"caller" => false,
+            _ => true,
         }
     }
 
@@ -108,25 +94,16 @@ impl<'a> Scanner<'a> {
     }
 
     /// Checks words that must be numbers.
-    fn vet_numbers(&mut self, args: &[Word<'a>]) -> Vetted {
-        let plain = args.iter().all(|word| self.is_number(word.span.start, word.span.end));
-        if plain { Vetted::Plain } else { Vetted::Doubtful }
+    fn vet_numbers(&mut self, args: &[Word<'a>]) -> bool {
+        args.iter().all(|word| self.is_number(word.span.start, word.span.end))
     }
 
-    fn vet_wait(&mut self, args: &[Word<'a>]) -> Vetted {
-        let plain = args.iter().all(|word| match word.literal() {
+    fn vet_wait(&mut self, args: &[Word<'a>]) -> bool {
+        args.iter().all(|word| match word.literal() {
             Some(text) => matches!(text, "-n" | "-f") || !text.starts_with('-'),
             None => self.is_number(word.span.start, word.span.end),
-        });
-        if plain { Vetted::Plain } else { Vetted::Doubtful }
+        })
     }
-}
-
-/// Tells whether a builtin's arguments are known to be plain.
-enum Vetted {
-    Plain,
-    /// The builtin may evaluate one of them.
-    Doubtful,
 }
 
 // Builtins that set variables by name.
@@ -134,8 +111,8 @@ enum Vetted {
 impl<'a> Scanner<'a> {
     /// Checks `printf`: `-v name` assigns, an unknown first word may become `-v…`, and zsh evaluates
     /// every word that is printed as a number.
-    fn vet_printf(&mut self, args: &[Word<'a>]) -> Vetted {
-        let Some(first) = args.first() else { return Vetted::Plain };
+    fn vet_printf(&mut self, args: &[Word<'a>]) -> bool {
+        let Some(first) = args.first() else { return true };
         let raw = first.text.as_bytes().first().copied().unwrap_or(0);
         let known = match first.kind {
             WordKind::Literal | WordKind::Home => true,
@@ -144,12 +121,12 @@ impl<'a> Scanner<'a> {
             WordKind::Dynamic => !matches!(raw, b'$' | b'`' | b'-' | b'{' | b'<'),
         };
         if !known || first.text.starts_with("-v") {
-            return Vetted::Doubtful;
+            return false;
         }
         let (format, args) = match args {
             [dashes, format, args @ ..] if dashes.text == "--" => (format, args),
             [format, args @ ..] => (format, args),
-            [] => return Vetted::Plain,
+            [] => return true,
         };
         let numbers = match format.literal() {
             Some(format) => conversions(format),
@@ -164,14 +141,14 @@ impl<'a> Scanner<'a> {
                     .is_some_and(|text| text.bytes().all(|b| b"0123456789.".contains(&b)))
                 || self.is_number(word.span.start, word.span.end)
         });
-        if plain || !numbers.contains(&true) { Vetted::Plain } else { Vetted::Doubtful }
+        plain || !numbers.contains(&true)
     }
 
-    fn vet_read(&mut self, args: &[Word<'a>]) -> Vetted {
+    fn vet_read(&mut self, args: &[Word<'a>]) -> bool {
         let mut args = args.iter();
         let mut options = true;
         while let Some(word) = args.next() {
-            let Some(text) = word.literal() else { return Vetted::Doubtful };
+            let Some(text) = word.literal() else { return false };
             if options && text == "--" {
                 options = false;
             } else if options && text.len() > 1 && text.starts_with('-') {
@@ -184,49 +161,49 @@ impl<'a> Scanner<'a> {
                     if text.starts_with("-a")
                         || !number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
                     {
-                        return Vetted::Doubtful;
+                        return false;
                     }
                 } else if last == 'a' {
-                    let Some(array) = args.next() else { return Vetted::Doubtful };
-                    if let Vetted::Doubtful = self.target(array) {
-                        return Vetted::Doubtful;
+                    let Some(array) = args.next() else { return false };
+                    if !self.target(array) {
+                        return false;
                     }
                 } else if "nNtu".contains(last) {
-                    let Some(value) = args.next() else { return Vetted::Doubtful };
+                    let Some(value) = args.next() else { return false };
                     let decimal = value
                         .literal()
                         .is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
                     if !decimal && !self.is_number(value.span.start, value.span.end) {
-                        return Vetted::Doubtful;
+                        return false;
                     }
                 } else if "dip".contains(last) {
-                    let Some(value) = args.next() else { return Vetted::Doubtful };
+                    let Some(value) = args.next() else { return false };
                     let one = value.kind == WordKind::Literal || self.is_one_word(value);
                     if !one {
-                        return Vetted::Doubtful;
+                        return false;
                     }
                 } else if !"ers".contains(last) {
-                    return Vetted::Doubtful;
+                    return false;
                 }
             } else {
                 options = false;
-                if let Vetted::Doubtful = self.target(word) {
-                    return Vetted::Doubtful;
+                if !self.target(word) {
+                    return false;
                 }
             }
         }
-        Vetted::Plain
+        true
     }
 
     /// Checks `export X=…` and its kin: plain names, no attribute that evaluates (`-i`, `-n`), no
     /// arrays.
-    fn vet_declare(&mut self, args: &[Word<'a>], direct: bool) -> Vetted {
+    fn vet_declare(&mut self, args: &[Word<'a>], direct: bool) -> bool {
         let mut array = false;
         for word in args {
             let raw = self.slice(word.span.start, word.span.end);
             if let Some(flags) = raw.strip_prefix('-') {
                 if !flags.chars().all(|c| "xrgaAp-".contains(c)) {
-                    return Vetted::Doubtful;
+                    return false;
                 }
                 array |= flags.contains(['a', 'A']);
                 continue;
@@ -243,7 +220,7 @@ impl<'a> Scanner<'a> {
                 || (value.is_none() && !rest.is_empty())
                 || (array && value.is_some())
             {
-                return Vetted::Doubtful;
+                return false;
             }
             let from = word.span.end - value.map_or(0, str::len);
             if value.is_some() && self.is_number(from, word.span.end) {
@@ -252,30 +229,25 @@ impl<'a> Scanner<'a> {
                 self.names.taint(name);
             }
         }
-        Vetted::Plain
+        true
     }
 
     /// Checks the names of variables, which may follow the given options.
-    fn vet_names(&mut self, args: &[Word<'a>], options: &[&str]) -> Vetted {
-        for word in args {
-            let option = word.literal().is_some_and(|text| options.contains(&text));
-            if !option && let Vetted::Doubtful = self.target(word) {
-                return Vetted::Doubtful;
-            }
-        }
-        Vetted::Plain
+    fn vet_names(&mut self, args: &[Word<'a>], options: &[&str]) -> bool {
+        let is_option = |word: &Word<'_>| word.literal().is_some_and(|it| options.contains(&it));
+        args.iter().all(|word| is_option(word) || self.target(word))
     }
 
     /// Checks a variable that a builtin will set: a plain name, which may hold anything afterwards.
-    fn target(&mut self, word: &Word<'a>) -> Vetted {
+    fn target(&mut self, word: &Word<'a>) -> bool {
         let raw = self.slice(word.span.start, word.span.end);
         let plain = raw.bytes().next().is_some_and(is_name_start) && raw.bytes().all(is_name);
         // `read PATH` changes which programs the later commands run.
         if !plain || names::special(raw) || !environment::harmless(raw, None) {
-            return Vetted::Doubtful;
+            return false;
         }
         self.names.taint(raw);
-        Vetted::Plain
+        true
     }
 }
 
@@ -303,72 +275,41 @@ fn conversions(format: &str) -> Vec<bool> {
 // `set` and `shopt`: options of the shell itself.
 
 /// Checks `set`. Options like `-e` are plain; words behind `--` are positional parameters.
-fn vet_set(args: &[Word<'_>]) -> Vetted {
+fn vet_set(args: &[Word<'_>]) -> bool {
+    const NAMED: Words = "pipefail errexit nounset xtrace noglob noclobber verbose errtrace";
     let mut args = args.iter();
     while let Some(word) = args.next() {
         match word.literal() {
-            Some("--") => return Vetted::Plain,
+            Some("--") => return true,
             Some(text) if text.starts_with(['-', '+']) => {
                 let flags = text.get(1..).unwrap_or_default();
                 // Left out on purpose: `-k` takes assignments from anywhere in a command, `-H`
                 // expands history.
                 if !flags.chars().all(|c| "efuxvaCbmBEo".contains(c)) {
-                    return Vetted::Doubtful;
+                    return false;
                 }
-                if flags.ends_with('o')
-                    && !args.next().and_then(Word::literal).is_some_and(|o| {
-                        matches!(
-                            o,
-                            "pipefail"
-                                | "errexit"
-                                | "nounset"
-                                | "xtrace"
-                                | "noglob"
-                                | "noclobber"
-                                | "verbose"
-                                | "errtrace"
-                        )
-                    })
+                let named = |option| listed(NAMED, option);
+                if flags.ends_with('o') && !args.next().and_then(Word::literal).is_some_and(named)
+                    || flags.trim_end_matches('o').contains('o')
                 {
-                    return Vetted::Doubtful;
-                }
-                if flags.trim_end_matches('o').contains('o') {
-                    return Vetted::Doubtful;
+                    return false;
                 }
             }
-            Some(_) => return Vetted::Plain,
-            None => return Vetted::Doubtful,
+            Some(_) => return true,
+            None => return false,
         }
     }
-    Vetted::Plain
+    true
 }
 
 /// Checks `shopt`: queries are plain, and options that only change globbing and exit codes.
-fn vet_shopt(args: &[Word<'_>]) -> Vetted {
+fn vet_shopt(args: &[Word<'_>]) -> bool {
+    const PLAIN: Words = "\
+        -s -u -q nullglob globstar dotglob failglob nocaseglob nocasematch inherit_errexit \
+        lastpipe checkwinsize";
     let sets =
         |w: &Word<'_>| w.literal().is_none_or(|w| w.starts_with('-') && w.contains(['s', 'u']));
-    if !args.iter().any(sets) {
-        return Vetted::Plain;
-    }
-    let harmless = args.iter().all(|word| {
-        word.literal().is_some_and(|text| {
-            matches!(
-                text,
-                "-s" | "-u"
-                    | "-q"
-                    | "nullglob"
-                    | "globstar"
-                    | "dotglob"
-                    | "failglob"
-                    | "nocaseglob"
-                    | "nocasematch"
-                    | "inherit_errexit"
-                    | "lastpipe"
-                    | "checkwinsize"
-            )
-        })
-    });
-    if harmless { Vetted::Plain } else { Vetted::Doubtful }
+    !args.iter().any(sets) || args.iter().all(|w| w.literal().is_some_and(|w| listed(PLAIN, w)))
 }
 
 // `test` and `[`, which evaluate the operands of `-v` and `-R`.
@@ -376,7 +317,7 @@ fn vet_shopt(args: &[Word<'_>]) -> Vetted {
 impl<'a> Scanner<'a> {
     /// Checks `test`, which evaluates the operand of `-v` and `-R`: no word may become such an
     /// option.
-    fn vet_test(&mut self, name: &str, args: &[Word<'a>]) -> Vetted {
+    fn vet_test(&mut self, name: &str, args: &[Word<'a>]) -> bool {
         let args = match args {
             [inner @ .., last] if name == "[" && last.literal() == Some("]") => inner,
             _ => args,
@@ -384,76 +325,48 @@ impl<'a> Scanner<'a> {
         for word in args {
             let one = word.kind == WordKind::Literal || self.is_one_word(word);
             if !one || matches!(&*word.text, "-v" | "-R") {
-                return Vetted::Doubtful;
+                return false;
             }
         }
         // zsh evaluates the operand of `-t` as arithmetic, with the subscripts in it.
         for pair in args.windows(2) {
             let [test, of] = pair else { continue };
             if test.text == "-t" && !self.is_number(of.span.start, of.span.end) {
-                return Vetted::Doubtful;
+                return false;
             }
         }
-        let known = |w: Option<&Word<'a>>| w.is_some_and(|w| w.literal().is_some());
         let mut args = args;
         // Each leading `!` negates the rest, which counts by its own length.
         while args.len() > 1 && args.first().and_then(Word::literal) == Some("!") {
             args = args.get(1..).unwrap_or_default();
         }
         match args.len() {
-            0 | 1 => Vetted::Plain,
+            0 | 1 => true,
             // With two words the first is an operator, so an unknown one may become `-v`.
-            2 => {
-                if known(args.first()) {
-                    Vetted::Plain
-                } else {
-                    Vetted::Doubtful
-                }
-            }
-            3 => {
-                let binary = args.get(1).and_then(Word::literal).is_some_and(is_binary);
-                if binary { Vetted::Plain } else { self.vet_long_test(args) }
-            }
+            2 => args.first().is_some_and(|word| word.literal().is_some()),
+            3 if args.get(1).and_then(Word::literal).is_some_and(is_binary) => true,
             _ => self.vet_long_test(args),
         }
     }
 
     /// Checks a test with `-a`, `-o` or parentheses: every unknown word must be the operand of a
     /// known operator.
-    fn vet_long_test(&mut self, args: &[Word<'a>]) -> Vetted {
+    fn vet_long_test(&mut self, args: &[Word<'a>]) -> bool {
         let numbers: Vec<bool> =
             args.iter().map(|w| self.is_number(w.span.start, w.span.end)).collect();
         let operator = |at: Option<usize>| {
             let word = at.and_then(|at| args.get(at)).and_then(Word::literal);
             word.is_some_and(|w| is_binary(w) && !matches!(w, "-a" | "-o"))
         };
-        let sound = args.iter().zip(&numbers).enumerate().all(|(at, (word, number))| {
+        args.iter().zip(&numbers).enumerate().all(|(at, (word, number))| {
             *number
                 || word.literal().is_some()
                 || operator(at.checked_sub(1))
                 || (operator(Some(at + 1)) && at + 2 < args.len())
-        });
-        if sound { Vetted::Plain } else { Vetted::Doubtful }
+        })
     }
 }
 
 fn is_binary(word: &str) -> bool {
-    matches!(
-        word,
-        "=" | "=="
-            | "!="
-            | "<"
-            | ">"
-            | "-eq"
-            | "-ne"
-            | "-lt"
-            | "-le"
-            | "-gt"
-            | "-ge"
-            | "-nt"
-            | "-ot"
-            | "-ef"
-            | "-a"
-            | "-o"
-    )
+    listed("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o", word)
 }

@@ -17,7 +17,7 @@ use crate::facts::programs::description::{Depth, Program, Role};
 use crate::facts::programs::input::{
     Texts, has_role, is_interpreter, makes_program, may_run_words, reads_program, texts,
 };
-use crate::facts::programs::{self, listed};
+use crate::facts::programs::{self, Words, listed};
 use crate::facts::tools::Kind;
 use crate::facts::values::paths_of;
 use crate::facts::working_directory::known;
@@ -534,17 +534,7 @@ fn is_content(key: &str) -> bool {
 }
 
 /// Arguments that other arguments are relative to.
-const FOLDERS: &[&str] = &[
-    "path",
-    "directory",
-    "dir_path",
-    "dir",
-    "cwd",
-    "workdir",
-    "working_directory",
-    "root",
-    "base",
-];
+const FOLDERS: Words = "path directory dir_path dir cwd workdir working_directory root base";
 
 /// Passes the texts of a call to a sink.
 pub(crate) fn walk_tool(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
@@ -601,7 +591,7 @@ fn numbers_of(args: &Json, numbers: &mut Vec<String>) {
 /// Returns the working directory and the folders that the arguments name.
 fn folders<'b>(call: &'b Call, bases: &Bases<'b>) -> Vec<Cow<'b, str>> {
     let mut all = bases.sure.clone();
-    for folder in FOLDERS.iter().filter_map(|key| call.args.get(key)?.as_str()) {
+    for folder in FOLDERS.split(' ').filter_map(|key| call.args.get(key)?.as_str()) {
         let below = bases.sure.first().map(|cwd| joined(cwd, folder));
         match (folder.starts_with('/'), below) {
             (true, _) => all.push(Cow::Borrowed(folder)),

@@ -2,98 +2,28 @@
 //! for patterns of paths.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use crate::facts::paths::readings::{UNKNOWN, braces};
 use crate::facts::paths::{Directories, clean, folded};
 use crate::glob::bracket;
 
 /// Names of files; `*` stands for any text, and case does not matter.
-const NAMES: &[&str] = &[
-    ".env*",
-    "*.env",
-    "id_rsa*",
-    "id_ed25519*",
-    "id_ecdsa*",
-    "id_dsa*",
-    "*.pem",
-    "*.key",
-    "*.ppk",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ovpn",
-    "*.asc",
-    "*.tfstate",
-    "*.tfstate.*",
-    "*.tfvars",
-    "*.tfvars.json",
-    "*credential*",
-    "*secret*",
-    "*password*",
-    // `token` alone is common in source code (`tokenizer.rs`).
-    ".*token*",
-    "*_history",
-    "*_rsa",
-    "*_dsa",
-    "*_ecdsa",
-    "*_ed25519",
-    "*_key",
-    "privatekey",
-    "*.p8",
-    "*.pkcs12",
-    "*.keytab",
-    "krb5cc*",
-    ".dev.vars*",
-    "auth.json",
-    "token.json",
-    "tokens.json",
-    "oauth_creds.json",
-    "logins.json",
-    "*adminsdk*.json",
-    "key4.db",
-    "local.settings.json",
-    "wp-config.php",
-    "*vault_pass",
-    "*vault_pass.txt",
-    "*vault-pass",
-    "*vault-pass.txt",
-    "service-account*.json",
-    "service_account*.json",
-    "kubeconfig",
-    "kubeconfig.y*ml",
-    "*.kubeconfig",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    "*.htpasswd",
-    "*.passwd",
-    ".passwd*",
-    ".my.cnf",
-    ".curlrc",
-    ".wgetrc",
-    ".authinfo*",
-    ".msmtprc",
-    ".fetchmailrc",
-    ".muttrc",
-    ".ftpconfig",
-    ".zhistory",
-    ".histfile",
-    ".viminfo",
-    ".dockercfg",
-    ".dockerconfigjson",
-    ".boto",
-    ".s3cfg",
-    ".terraformrc",
-    "*rclone.conf",
-    "shadow",
-    "gshadow",
-    "sudoers",
-];
+// `token` alone is common in source code (`tokenizer.rs`).
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    ".env* *.env id_rsa* id_ed25519* id_ecdsa* id_dsa* *.pem *.key *.ppk *.p12 *.pfx *.jks \
+     *.keystore *.kdbx *.ovpn *.asc *.tfstate *.tfstate.* *.tfvars *.tfvars.json *credential* \
+     *secret* *password* .*token* *_history *_rsa *_dsa *_ecdsa *_ed25519 *_key privatekey *.p8 \
+     *.pkcs12 *.keytab krb5cc* .dev.vars* auth.json token.json tokens.json oauth_creds.json \
+     logins.json *adminsdk*.json key4.db local.settings.json wp-config.php *vault_pass \
+     *vault_pass.txt *vault-pass *vault-pass.txt service-account*.json service_account*.json \
+     kubeconfig kubeconfig.y*ml *.kubeconfig .netrc _netrc .pgpass .npmrc .yarnrc.yml .pypirc \
+     *.htpasswd *.passwd .passwd* .my.cnf .curlrc .wgetrc .authinfo* .msmtprc .fetchmailrc .muttrc \
+     .ftpconfig .zhistory .histfile .viminfo .dockercfg .dockerconfigjson .boto .s3cfg \
+     .terraformrc *rclone.conf shadow gshadow sudoers"
+        .split(' ')
+        .collect()
+});
 
 /// Folders in which every file counts.
 const FOLDERS: &[&str] =

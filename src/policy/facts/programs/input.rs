@@ -2,9 +2,9 @@
 
 use crate::facts::options::exceeds;
 use crate::facts::paths::Directories;
-use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::{Role, Runs};
+use crate::facts::programs::{self, Words, listed};
 use crate::shell::Word;
 
 /// What a program does with a text.
@@ -32,7 +32,7 @@ pub(crate) fn texts(name: &str) -> Texts {
     ];
     match program.runs {
         _ if roles.iter().any(|role| program.is(*role)) => Texts::Runs,
-        Runs::Nothing if OTHERS.contains(&name) => Texts::Runs,
+        Runs::Nothing if listed(OTHERS, name) => Texts::Runs,
         // Its command `e` runs one; most of its scripts do not.
         Runs::Nothing if matches!(name, "sed" | "gsed") => Texts::MayRun,
         Runs::Nothing => Texts::Keeps,
@@ -54,7 +54,7 @@ pub(crate) fn may_run_words(argv: &[Word<'_>]) -> bool {
 }
 
 /// Editors and debuggers, and `alias`.
-const OTHERS: &[&str] = &["emacs", "vim", "vi", "nvim", "ed", "ex", "gdb", "lldb", "alias", "dc"];
+const OTHERS: Words = "emacs vim vi nvim ed ex gdb lldb alias dc";
 
 pub(crate) fn has_role(name: &str, role: Role) -> bool {
     programs::of(name).is_some_and(|program| program.is(role))
@@ -91,27 +91,8 @@ pub(crate) fn reads_program(name: &str, args: &[Word<'_>]) -> bool {
     if !is_interpreter(name) {
         return false;
     }
-    let given = args.iter().any(|w| {
-        matches!(
-            &*w.text,
-            "-c" | "-e"
-                | "-m"
-                | "-E"
-                | "-p"
-                | "-n"
-                | "-ne"
-                | "-pe"
-                | "-lne"
-                | "-r"
-                | "--eval"
-                | "-i"
-                | "--version"
-                | "-V"
-                | "-lc"
-                | "-ec"
-                | "-ic"
-        )
-    });
+    let given = Arguments::new(args)
+        .has("-c -e -m -E -p -n -ne -pe -lne -r --eval -i --version -V -lc -ec -ic");
     let mut words = args.iter().filter(|w| !w.text.starts_with('-') || w.text == "-");
     let reads = words.next().is_none_or(|w| matches!(&*w.text, "-" | "/dev/stdin"));
     // `sh -s` reads its input even with operands.

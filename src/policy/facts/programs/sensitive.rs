@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs::{Words, begins, listed};
 use crate::shell::{Word, WordKind};
 
 /// Directories without home and workspace, for checks that apply everywhere.
@@ -16,12 +17,12 @@ pub(crate) fn device(path: &str) -> bool {
 /// Returns true for a disk or partition.
 pub(crate) fn raw_device(path: &str) -> bool {
     let Some(name) = path.strip_prefix("/dev/") else { return false };
-    let kinds = [
-        "sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "md", "dm-", "mem",
-        "kmem", "port", "loop",
-    ];
-    kinds.iter().any(|kind| name.starts_with(kind))
+    begins("sd hd vd xvd nvme disk rdisk mmcblk mapper/ md dm- mem kmem port loop", name)
 }
+
+/// The folders of a home that hold most of what a user has.
+const HOME_FOLDERS: Words = "\
+    Documents Desktop Downloads Pictures Library .ssh .config .gnupg .local .aws .kube .*";
 
 /// Returns true for a root, any user's home, a directory of the system, the workspace itself or
 /// above it, or a path that is known only at run time.
@@ -37,36 +38,15 @@ pub(crate) fn vast(word: &Word<'_>) -> bool {
         return true;
     }
     if let Some(below) = paths::in_home(path, Directories::default()) {
-        return below.is_empty()
-            || matches!(
-                below,
-                "Documents"
-                    | "Desktop"
-                    | "Downloads"
-                    | "Pictures"
-                    | "Library"
-                    | ".ssh"
-                    | ".config"
-                    | ".gnupg"
-                    | ".local"
-                    | ".aws"
-                    | ".kube"
-                    | ".*"
-            );
+        return below.is_empty() || listed(HOME_FOLDERS, below);
     }
-    if matches!(
-        path,
-        "/home" | "/Users" | "/root" | "/mnt" | "/media" | "/Volumes" | "/tmp" | "/var/tmp"
-    ) {
+    if listed("/home /Users /root /mnt /media /Volumes /tmp /var/tmp", path) {
         return true;
     }
-    let deep = [
-        "/etc", "/boot", "/bin", "/sbin", "/lib", "/lib64", "/sys", "/proc", "/dev", "/usr/bin",
-        "/usr/lib",
-    ];
+    let mut deep = "/etc /boot /bin /sbin /lib /lib64 /sys /proc /dev /usr/bin /usr/lib".split(' ');
     // Below two levels there are usually single files, except in the folders of `deep`.
     paths::system(path)
-        && (path.matches('/').count() <= 2 || deep.iter().any(|dir| paths::within(path, dir)))
+        && (path.matches('/').count() <= 2 || deep.any(|dir| paths::within(path, dir)))
 }
 
 /// Returns true for `*`, `./*`, `.`, `.[!.]*` and the like.
