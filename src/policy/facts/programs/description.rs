@@ -123,6 +123,11 @@ impl Program {
         Self { files, ..self }
     }
 
+    /// States that it reads its operands, and nothing below them.
+    pub(crate) const fn shows_files(self) -> Self {
+        self.files(SHOWN).depth(Depth::Opens)
+    }
+
     pub(crate) const fn depth(self, depth: Depth) -> Self {
         Self { depth, ..self }
     }
@@ -431,6 +436,10 @@ pub(crate) enum Files {
     /// Every operand; a first one without a dash is a cluster of options.
     Archive,
 }
+
+/// Every operand is read.
+pub(super) const SHOWN: Files =
+    Files::Each { access: Access::Read, skip: 0, values: "-n -c -t -k -f -d -w -s" };
 
 /// The depth to which a program goes into the folders that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use crate::facts::effects::INFRASTRUCTURE;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{Always, Any, Bare, Has, Not, Operand, Test, Verb};
 use crate::facts::programs::condition::{Case, case, destroys};
-use crate::facts::programs::description::{Program, Reach, Title, To};
+use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Title, To};
 use crate::facts::programs::{FETCHED, Words};
 
 /// Every family.
@@ -70,8 +70,11 @@ const INSTALLS: Case = case(
 );
 const FREE: &[Words] = &["all human-readable total si bytes kilo mega giga"];
 const SEARCH_VALUES: Words = "-e -A -B -C -m -f -v -F -g -t --arg";
-const TEXT_VALUES: Words = "-n -c -t -k -f -d -w -s";
-const WRITE_VALUES: Words = "-s -m -r -t -d -i --size --mode";
+const WRITTEN: Files =
+    Files::Each { access: Access::Write, skip: 0, values: "-s -m -r -t -d -i --size --mode" };
+const RECURSIVE: Depth =
+    Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false };
+const DECODES: Pipe = Pipe::decodes(Has("-d -D -di --decode -r enc -rp"));
 const FROM_ITS_REGISTRY: Reach = Reach::Registry("install add ci i get update upgrade");
 const RUNS_A_FETCH: Case = case(Test(network::runs_a_fetch), FETCHED);
 const RUNS_ANYTHING: Case = case(Always, "it runs whatever it is given");

@@ -24,20 +24,8 @@ pub(crate) static ALL: &[Program] = &[
         .versions("--version")
         .beyond(&[case(options("--script", "PEC", "DGABSTU"), RUNS)])
         .grant(AlwaysRule::words(2).options("--build --install")),
-    Program::named("gcc g++ clang clang++")
-        .roles(&[Role::KnownPaths])
-        .files(Files::Behind("-o"))
-        .versions("--version")
-        .beyond(&[
-            case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
-            COMPILER_STARTS,
-            case(Outside("-o"), OUTSIDE),
-        ]),
-    Program::named("cc c++").roles(&[Role::KnownPaths]).files(Files::Behind("-o")).beyond(&[
-        case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
-        COMPILER_STARTS,
-        case(Outside("-o"), OUTSIDE),
-    ]),
+    COMPILER.versions("--version"),
+    COMPILER.renamed("cc c++"),
     Program::named("rustc").beyond(&[COMPILER_STARTS, case(Outside("-o"), OUTSIDE)]),
     // `go generate` runs the commands in source comments.
     Program::named("go")
@@ -90,12 +78,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("rubocop rspec").beyond(&[case(options("--require", "r", ""), RUNS)]),
     Program::named("ruff").versions("--version"),
     Program::named("bazel ng nx turbo hugo swift wp sst").grant(AlwaysRule::words(2)),
-    Program::named("rake")
-        .roles(&[Role::Recipes])
-        .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))])
-        .grant(AlwaysRule::words(2)),
-    Program::named("rails")
-        .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))]),
+    RAILS.renamed("rake").roles(&[Role::Recipes]).grant(AlwaysRule::words(2)),
+    RAILS,
     Program::named("mix").critical(&[
         drops(Operand("ecto.drop ecto.reset")),
         destroys(All(&[Operand("hex.publish"), Has("--revert")])),
@@ -130,6 +114,14 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),
 ];
 
+const COMPILER: Program = Program::named("gcc g++ clang clang++")
+    .roles(&[Role::KnownPaths])
+    .files(Files::Behind("-o"))
+    .beyond(&[
+        case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
+        COMPILER_STARTS,
+        case(Outside("-o"), OUTSIDE),
+    ]);
 const MAKE_BEYOND: &[Case] = &[CHANGES_RECIPES, case(Outside(MAKE_FOLDERS), OUTSIDE)];
 const MAVEN_BEYOND: &[Case] = &[case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS), MAVEN_RUNS];
 const GRADLE_BEYOND: &[Case] = &[
@@ -137,6 +129,8 @@ const GRADLE_BEYOND: &[Case] = &[
     case(OperandStarts("publish upload"), PUBLISHES),
 ];
 
+const RAILS: Program = Program::named("rails")
+    .critical(&[drops(Any(&[OperandStarts(DROPS_TABLES), Operand("db:truncate_all")]))]);
 const DROPS_TABLES: Words = "\
     db:drop db:reset db:purge db:schema:load db:migrate:reset db:seed:replant";
 // `make X='$(shell id)'` runs the value, and a path as the value may be a program.

@@ -57,7 +57,7 @@ pub(crate) static ALL: &[Program] = &[
     // `-s` sets the clock and `-f` reads a file.
     Program::named("date")
         .options(syntax::DATE)
-        .reads(&[reading("uR", "d", &["date=", "utc", "rfc-3339=", "iso-8601?"], Operands::Format)])
+        .reads(&[reading("uR", "d", &["date= utc rfc-3339= iso-8601?"], Operands::Format)])
         .beyond(&[case(options("--file --set", "fs", "drI"), READS)])
         .depth(Depth::Names),
     Program::named("cal").reads(&[reading("13y", "", &[], Operands::Literals)]),

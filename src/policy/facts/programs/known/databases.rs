@@ -15,18 +15,11 @@ pub(super) static ALL: &[Program] = &[
     Program::named("psql")
         .roles(&[Role::Database])
         .beyond(&[PSQL_STARTS])
-        .critical(&[drops(Test(runs_such))])
+        .critical(&[RUNS_SUCH])
         .grant(AlwaysRule::words(2)),
-    Program::named("pgcli").beyond(&[PSQL_STARTS]).critical(&[drops(Test(runs_such))]),
-    Program::named("mysql")
-        .roles(&[Role::Database])
-        .beyond(&[MYSQL_STARTS])
-        .critical(&[drops(Test(runs_such))])
-        .grant(AlwaysRule::words(2)),
-    Program::named("mariadb")
-        .roles(&[Role::Database])
-        .beyond(&[MYSQL_STARTS])
-        .critical(&[drops(Test(runs_such))]),
+    Program::named("pgcli").beyond(&[PSQL_STARTS]).critical(&[RUNS_SUCH]),
+    MYSQL.grant(AlwaysRule::words(2)),
+    MYSQL.renamed("mariadb"),
     Program::named("sqlite3")
         .roles(&[Role::Database])
         .beyond(&[case(
@@ -39,9 +32,9 @@ pub(super) static ALL: &[Program] = &[
             ]),
             STARTS_ANOTHER,
         )])
-        .critical(&[drops(Test(runs_such))]),
-    Program::named(DATABASES_NAMES).critical(&[drops(Test(runs_such))]),
-    Program::named("cqlsh duckdb").roles(&[Role::Database]).critical(&[drops(Test(runs_such))]),
+        .critical(&[RUNS_SUCH]),
+    Program::named(DATABASES_NAMES).critical(&[RUNS_SUCH]),
+    Program::named("cqlsh duckdb").roles(&[Role::Database]).critical(&[RUNS_SUCH]),
     Program::named("dropdb").critical(&[drops(Always)]).changes(&[deletes(Always, 0, "database")]),
     Program::named("dropuser").critical(&[drops(Always)]).changes(&[deletes(Always, 0, "user")]),
     Program::named("mysqladmin mariadb-admin")
@@ -58,15 +51,8 @@ pub(super) static ALL: &[Program] = &[
         .changes(&[says(Test(flushes), "deletes all keys")])
         .grant(AlwaysRule::words(2)),
     Program::named("valkey-cli keydb-cli").critical(&[drops(Test(flushes))]),
-    Program::named("mongosh")
-        .roles(&[Role::Database])
-        .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
-        .critical(&[drops(Test(empties_a_collection))])
-        .grant(AlwaysRule::words(2)),
-    Program::named("mongo")
-        .roles(&[Role::Database])
-        .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
-        .critical(&[drops(Test(empties_a_collection))]),
+    MONGO.renamed("mongosh").grant(AlwaysRule::words(2)),
+    MONGO,
     Program::named("mongorestore").critical(&[drops(Has("--drop"))]),
     Program::named("pg_restore").critical(&[drops(options("--clean", "c", "dfFhIjLnNpPSTtU"))]),
     Program::named("flyway").critical(&[drops(Operand("clean"))]),
@@ -106,6 +92,12 @@ const PSQL_STARTS: Case = case(
     ]),
     STARTS_ANOTHER,
 );
+const MYSQL: Program =
+    Program::named("mysql").roles(&[Role::Database]).beyond(&[MYSQL_STARTS]).critical(&[RUNS_SUCH]);
+const MONGO: Program = Program::named("mongo")
+    .roles(&[Role::Database])
+    .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
+    .critical(&[drops(Test(empties_a_collection))]);
 const MYSQL_STARTS: Case = case(
     Any(&[Says(MYSQL_RUNS), Test(talks_to_mysql), options(MYSQL_OPTIONS, "", "")]),
     STARTS_ANOTHER,

@@ -5,8 +5,10 @@ use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{Always, Any, Bare, Device, Not, Test, Uncertain};
 use crate::facts::programs::condition::{Case, case, critical, judge, options};
-use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Role};
-use crate::facts::programs::known::{RAW, RUNS, TEXT_VALUES, WRITE_VALUES, WRITES};
+use crate::facts::programs::description::{
+    Access, Depth, Files, Pipe, Program, Reach, Role, SHOWN,
+};
+use crate::facts::programs::known::{RAW, RECURSIVE, RUNS, WRITES, WRITTEN};
 use crate::facts::programs::known::{network, syntax, system};
 use crate::facts::programs::sensitive::{cleaned, everything, vast};
 use crate::facts::programs::{LEAKS, Words, base};
@@ -19,36 +21,23 @@ pub(super) static ALL: &[Program] = &[
         .roles(&[Role::OnlyFiles])
         .beyond(&[judge(removes)])
         .critical(&[judge(wipes)])
-        .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" })
-        .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
+        .files(DELETED)
+        .depth(RECURSIVE),
     Program::named("rmdir unlink")
         .options(syntax::RMDIR)
         .roles(&[Role::OnlyFiles])
         .beyond(&[judge(removes)])
-        .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" })
+        .files(DELETED)
         .depth(Depth::Opens),
     Program::named("shred")
         .options(syntax::SHRED)
         .beyond(&[judge(overwrites).values("-n -s")])
         .critical(&[critical(Device, RAW), OVERWRITES_ALL])
-        .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
-    Program::named("srm trash")
-        .roles(&[Role::OnlyFiles])
-        .critical(&[judge(wipes)])
-        .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
-    Program::named("rimraf")
-        .roles(&[Role::OnlyFiles])
-        .critical(&[judge(wiped)])
-        .files(Files::Each { access: Access::Delete, skip: 0, values: "-n -s" }),
-    Program::named("cp")
-        .options(syntax::CP)
-        .beyond(&[judge(copies).values("-S")])
-        .files(Files::Transfer(Access::Read))
-        .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
-    Program::named("gcp")
-        .options(syntax::CP)
-        .beyond(&[judge(copies)])
-        .files(Files::Transfer(Access::Read)),
+        .files(DELETED),
+    Program::named("srm trash").roles(&[Role::OnlyFiles]).critical(&[judge(wipes)]).files(DELETED),
+    Program::named("rimraf").roles(&[Role::OnlyFiles]).critical(&[judge(wiped)]).files(DELETED),
+    CP.beyond(&[judge(copies).values("-S")]).depth(RECURSIVE),
+    CP.renamed("gcp"),
     Program::named("install")
         .options(syntax::INSTALL)
         .beyond(&[judge(installs).values("-m -o -g -S")])
@@ -69,24 +58,24 @@ pub(super) static ALL: &[Program] = &[
         .options(syntax::MKDIR)
         .roles(&[Role::Creates, Role::OnlyFiles])
         .beyond(&[judge(all).values("-m")])
-        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
+        .files(WRITTEN)
         .depth(Depth::Opens),
     Program::named("mkfifo mknod")
         .options(syntax::MKDIR)
         .roles(&[Role::Creates])
         .beyond(&[judge(all).values("-m")])
-        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES }),
+        .files(WRITTEN),
     Program::named("touch")
         .options(syntax::TOUCH)
         .roles(&[Role::Creates, Role::OnlyFiles])
         .beyond(&[judge(all).values("-d -t -r")])
-        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
+        .files(WRITTEN)
         .depth(Depth::Opens),
     Program::named("truncate")
         .options(syntax::TRUNCATE)
         .beyond(&[judge(overwrites).values("-s -r")])
         .critical(&[OVERWRITES_ALL])
-        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
+        .files(WRITTEN)
         .depth(Depth::Opens),
     Program::named("sponge")
         .files(Files::Each { access: Access::Write, skip: 0, values: "" })
@@ -94,7 +83,7 @@ pub(super) static ALL: &[Program] = &[
     Program::named("tee")
         .options(syntax::TEE)
         .beyond(&[judge(overwrites)])
-        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
+        .files(WRITTEN)
         .depth(Depth::Opens),
     Program::named("dd")
         .beyond(&[judge(dd)])
@@ -106,32 +95,24 @@ pub(super) static ALL: &[Program] = &[
         .roles(&[Role::OnlyFiles])
         .beyond(&[judge(rights)])
         .critical(&[judge(modes).values(ACL)])
-        .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
-        .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
+        .files(RIGHTS)
+        .depth(RECURSIVE),
     Program::named("chown chgrp")
         .options(syntax::CHOWN)
         .roles(&[Role::OnlyFiles])
         .beyond(&[judge(behind_the_first)])
         .critical(&[judge(owners).values(ACL)])
-        .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
-        .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
+        .files(RIGHTS)
+        .depth(RECURSIVE),
     Program::named("setfacl")
         .critical(&[judge(attributes).values(ACL)])
-        .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" })
-        .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
-    Program::named("chattr").critical(&[judge(attributes).values(ACL)]).files(Files::Each {
-        access: Access::Rights,
-        skip: 1,
-        values: "-m -x",
-    }),
+        .files(RIGHTS)
+        .depth(RECURSIVE),
+    Program::named("chattr").critical(&[judge(attributes).values(ACL)]).files(RIGHTS),
     Program::named("setcap")
         .critical(&[case(Not(&Bare), "gives a program rights of the system")])
-        .files(Files::Each { access: Access::Rights, skip: 1, values: "-m -x" }),
-    Program::named("chcon").critical(&[judge(owners).values(ACL)]).files(Files::Each {
-        access: Access::Rights,
-        skip: 1,
-        values: "-m -x",
-    }),
+        .files(RIGHTS),
+    Program::named("chcon").critical(&[judge(owners).values(ACL)]).files(RIGHTS),
     Program::named("rsync")
         .beyond(&[
             // `-e` and `--rsync-path` name programs to run.
@@ -147,10 +128,16 @@ pub(super) static ALL: &[Program] = &[
     Program::named("patch")
         .options(syntax::PATCH)
         .beyond(&[case(options(PATCH_OPTIONS, "odrBYzg", "piDFV"), WRITES), judge(all)])
-        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES }),
+        .files(WRITTEN),
     Program::named("mktemp").depth(Depth::Opens),
 ];
 
+const CP: Program = Program::named("cp")
+    .options(syntax::CP)
+    .beyond(&[judge(copies)])
+    .files(Files::Transfer(Access::Read));
+const RIGHTS: Files = Files::Each { access: Access::Rights, skip: 1, values: "-m -x" };
+const DELETED: Files = Files::Each { access: Access::Delete, skip: 0, values: "-n -s" };
 const ACL: Words = "-m -x -M -X";
 const RSYNC_OPTIONS: Words = "\
     --rsh --rsync-path --temp-dir --write-batch --only-write-batch --read-batch --log-file \
@@ -161,17 +148,8 @@ const PATCH_OPTIONS: Words = "--output --directory --reject-file --prefix --get"
 // Programs that pack and unpack.
 
 pub(super) static ARCHIVES: &[Program] = &[
-    Program::named("tar")
-        .options(syntax::TAR)
-        .beyond(&[
-            case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), RUNS),
-            judge(tar),
-        ])
-        .files(Files::Archive),
-    Program::named("gtar bsdtar").options(syntax::TAR).beyond(&[
-        case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), RUNS),
-        judge(tar),
-    ]),
+    TAR.files(Files::Archive),
+    TAR.renamed("gtar bsdtar"),
     Program::named("zip")
         .beyond(&[
             case(options("--unzip-command --output-file --out", "O", "nxitbPmZ"), RUNS),
@@ -185,17 +163,15 @@ pub(super) static ARCHIVES: &[Program] = &[
         .beyond(&[case(options(CPIO_OPTIONS, "FI", "HCEM"), RUNS), judge(cpio)])
         .files(Files::Archive),
     Program::named("ar").beyond(&[judge(archive), judge(all)]),
-    Program::named("gzip bzip2 xz").files(Files::Each {
-        access: Access::Read,
-        skip: 0,
-        values: TEXT_VALUES,
-    }),
-    Program::named("zcat")
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .pipe(Pipe::decodes(Always)),
+    Program::named("gzip bzip2 xz").files(SHOWN),
+    Program::named("zcat").files(SHOWN).pipe(Pipe::decodes(Always)),
     Program::named("gunzip uudecode").pipe(Pipe::decodes(Always)),
 ];
 
+const TAR: Program = Program::named("tar").options(syntax::TAR).beyond(&[
+    case(Any(&[options(TAR_OPTIONS, "IPFTg", "fbNVXKLHC"), Uncertain]), RUNS),
+    judge(tar),
+]);
 const TAR_OPTIONS: Words = "\
     --to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command \
     --info-script --new-volume-script --absolute-names --index-file --files-from --volno-file \

@@ -8,7 +8,8 @@ use crate::facts::programs::condition::When::{
 };
 use crate::facts::programs::condition::{case, critical, options, sub};
 use crate::facts::programs::description::{
-    AlwaysRule, Depth, Files, Operands, Program, Reach, Role, Runs, RunsPart, Title, To, form,
+    AlwaysRule, Depth, Files, Operands, Program, Reach, Reading, Role, Runs, RunsPart, Title, To,
+    form,
 };
 use crate::facts::programs::known::names_outside;
 use crate::facts::programs::sensitive::everything;
@@ -24,42 +25,18 @@ const GIT: Program = Program::named("git")
     // Other options in front, such as `-c` and `--exec-path`, may make git run any program.
     .plain("--no-pager --no-optional-locks --literal-pathspecs")
     .reads(&[
-        form("status", "sbuvz", "", GIT_STATUS, Operands::Revisions),
-        form(
-            "log",
-            "pucgiEFPswabRz#qtrmMCBU0123456789",
-            "nSGL",
-            &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
-            Operands::Revisions,
-        ),
-        form(
-            "whatchanged",
-            "psz#MCU0123456789",
-            "nSGL",
-            &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
-            Operands::Revisions,
-        ),
-        form(
-            "show",
-            "pusqwzcmrt#MCU0123456789",
-            "nSGL",
-            &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
-            Operands::Revisions,
-        ),
-        form("diff", "puswbazR#MCBU0123456789", "nSG", &[GIT_DIFF], Operands::Revisions),
-        form(
-            "diff-tree",
-            "pruswbazctmMCU0123456789",
-            "",
-            &[GIT_LOG, GIT_DIFF],
-            Operands::Revisions,
-        ),
-        form("diff-index", "puswbazMCU0123456789", "", &[GIT_DIFF], Operands::Revisions),
-        form("diff-files", "puswbazMCU0123456789", "", &[GIT_DIFF], Operands::Revisions),
-        form("range-diff", "s", "", &[GIT_DIFF], Operands::Revisions),
-        form("shortlog", "nsecw", "", &[GIT_LOG, GIT_COMMITS], Operands::Revisions),
-        form("blame", "lteswcfnpbkMC", "L", GIT_BLAME, Operands::Revisions),
-        form("annotate", "lteswcfnpbkMC", "L", GIT_BLAME, Operands::Revisions),
+        revisions("status", "sbuvz", "", GIT_STATUS),
+        revisions("log", "pucgiEFPswabRz#qtrmMCBU0123456789", "nSGL", GIT_HISTORY),
+        revisions("whatchanged", "psz#MCU0123456789", "nSGL", GIT_HISTORY),
+        revisions("show", "pusqwzcmrt#MCU0123456789", "nSGL", GIT_HISTORY),
+        revisions("diff", "puswbazR#MCBU0123456789", "nSG", &[GIT_DIFF]),
+        revisions("diff-tree", "pruswbazctmMCU0123456789", "", &[GIT_LOG, GIT_DIFF]),
+        revisions("diff-index", "puswbazMCU0123456789", "", &[GIT_DIFF]),
+        revisions("diff-files", "puswbazMCU0123456789", "", &[GIT_DIFF]),
+        revisions("range-diff", "s", "", &[GIT_DIFF]),
+        revisions("shortlog", "nsecw", "", GIT_LISTS),
+        revisions("blame", "lteswcfnpbkMC", "L", GIT_BLAME),
+        revisions("annotate", "lteswcfnpbkMC", "L", GIT_BLAME),
         form("branch", "arvqi", "", GIT_BRANCH, Operands::None),
         form(
             "branch",
@@ -77,65 +54,39 @@ const GIT: Program = Program::named("git")
         ),
         // Without `-v` and `get-url`, because an address may contain a token.
         form("remote", "", "", &[], Operands::None),
-        form("stash list", "psz#", "n", &[GIT_LOG, GIT_DIFF], Operands::Revisions),
-        form("stash show", "pusz", "", &[GIT_DIFF, "include-untracked"], Operands::Revisions),
+        revisions("stash list", "psz#", "n", &[GIT_LOG, GIT_DIFF]),
+        revisions("stash show", "pusz", "", &[GIT_DIFF, "include-untracked"]),
         form("worktree list", "vz", "", &["porcelain verbose"], Operands::None),
-        form("submodule status", "", "", &["cached recursive"], Operands::Revisions),
-        form("reflog", "n#", "n", &[GIT_LOG, GIT_COMMITS], Operands::None),
-        form("reflog show", "n#", "n", &[GIT_LOG, GIT_COMMITS], Operands::Revisions),
-        form("rev-parse", "q", "", GIT_REV_PARSE, Operands::Revisions),
-        form("rev-list", "#", "n", &["count objects", GIT_LOG, GIT_COMMITS], Operands::Revisions),
-        form(
-            "merge-base",
-            "a",
-            "",
-            &["all is-ancestor octopus fork-point independent"],
-            Operands::Revisions,
-        ),
-        form(
-            "name-rev",
-            "",
-            "",
-            &["name-only tags always no-undefined refs="],
-            Operands::Revisions,
-        ),
-        form("describe", "", "", GIT_DESCRIBE, Operands::Revisions),
-        form("cherry", "v", "", &["verbose abbrev?"], Operands::Revisions),
-        form(
-            "for-each-ref",
-            "",
-            "",
-            &["count= sort= format= contains= merged? no-merged?"],
-            Operands::Revisions,
-        ),
-        form(
+        revisions("submodule status", "", "", &["cached recursive"]),
+        form("reflog", "n#", "n", GIT_LISTS, Operands::None),
+        revisions("reflog show", "n#", "n", GIT_LISTS),
+        revisions("rev-parse", "q", "", GIT_REV_PARSE),
+        revisions("rev-list", "#", "n", &["count objects", GIT_LOG, GIT_COMMITS]),
+        revisions("merge-base", "a", "", &["all is-ancestor octopus fork-point independent"]),
+        revisions("name-rev", "", "", &["name-only tags always no-undefined refs="]),
+        revisions("describe", "", "", GIT_DESCRIBE),
+        revisions("cherry", "v", "", &["verbose abbrev?"]),
+        revisions("for-each-ref", "", "", &["count= sort= format= contains= merged? no-merged?"]),
+        revisions(
             "show-ref",
             "hdsqv",
             "",
             &["head heads tags branches verify hash? dereference quiet"],
-            Operands::Revisions,
         ),
-        form("ls-files", "cdmosuitvzkf", "x", GIT_LS_FILES, Operands::Revisions),
-        form(
+        revisions("ls-files", "cdmosuitvzkf", "x", GIT_LS_FILES),
+        revisions(
             "ls-tree",
             "rdtlz",
             "",
             &["name-only name-status long full-name full-tree abbrev?"],
-            Operands::Revisions,
         ),
-        form("cat-file", "tspe", "", &[], Operands::Revisions),
+        revisions("cat-file", "tspe", "", &[]),
         form("grep", "aIivwhHEGPFnlLcpWoqz#", "eABCm", GIT_GREP, Operands::Pattern("e")),
-        form(
-            "check-ignore",
-            "qvzn",
-            "",
-            &["verbose quiet non-matching no-index"],
-            Operands::Revisions,
-        ),
-        form("check-attr", "az", "", &["all cached"], Operands::Revisions),
+        revisions("check-ignore", "qvzn", "", &["verbose quiet non-matching no-index"]),
+        revisions("check-attr", "az", "", &["all cached"]),
         form("count-objects", "vH", "", &["verbose human-readable"], Operands::None),
-        form("clean -n", "dxX", "", &[], Operands::Revisions),
-        form("clean --dry-run", "dxX", "", &[], Operands::Revisions),
+        revisions("clean -n", "dxX", "", &[]),
+        revisions("clean --dry-run", "dxX", "", &[]),
         form("version", "", "", &["build-options"], Operands::None),
         form("--version", "", "", &[], Operands::None),
         // Only keys that hold no token; `reads::operands` lists them.
@@ -284,6 +235,16 @@ const GIT: Program = Program::named("git")
             .narrow(GIT_OVERWRITES),
     );
 
+/// Creates the form of a sub-command whose operands are revisions and paths.
+const fn revisions(
+    sub: Words,
+    flags: &'static str,
+    values: &'static str,
+    longs: &'static [Words],
+) -> Reading {
+    form(sub, flags, values, longs, Operands::Revisions)
+}
+
 const GIT_OVERWRITES: Words = "\
     checkout switch rm mv branch tag rebase stash worktree submodule update-ref symbolic-ref \
     reflog gc read-tree checkout-index update-index replace";
@@ -342,6 +303,8 @@ const GIT_COMMITS: Words = "\
     regexp-ignore-case remotes? remove-empty reverse right-only show-pulls \
     simplify-by-decoration simplify-merges since= skip= sparse tags? topo-order until= \
     walk-reflogs author-date-order email numbered summary group=";
+const GIT_LISTS: &[Words] = &[GIT_LOG, GIT_COMMITS];
+const GIT_HISTORY: &[Words] = &[GIT_LOG, GIT_COMMITS, GIT_DIFF];
 const GIT_DIFF: Words = "\
     abbrev? anchored= binary break-rewrites? cached check color? color-moved? color-words? \
     compact-summary cumulative diff-algorithm= diff-filter= dirstat? dst-prefix= exit-code \

@@ -2,9 +2,9 @@
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::{case, judge, options};
-use crate::facts::programs::description::{Access, Depth, Files, Operands, Program, Runs, reading};
+use crate::facts::programs::description::{Depth, Files, Operands, Program, Runs, reading};
 use crate::facts::programs::known::syntax;
-use crate::facts::programs::known::{FREE, READS, RUNS, TEXT_VALUES, WRITES};
+use crate::facts::programs::known::{FREE, READS, RUNS, WRITES};
 use crate::facts::programs::sensitive::{everything, vast};
 use crate::facts::programs::{Words, base, listed};
 use crate::shell::{Word, WordKind};
@@ -13,19 +13,8 @@ pub(super) static ALL: &[Program] = &[
     Program::named("ls dir vdir")
         .reads(&[reading("aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1", "", LS, Operands::Names)])
         .depth(Depth::WalksWith { letters: "R", longs: "--recursive", here: true }),
-    Program::named("find")
-        .reads(&[reading("", "", &[], Operands::Find)])
-        .beyond(&[judge(acts)])
-        .critical(&[judge(deletes)])
-        .files(Files::Searched)
-        .depth(Depth::WalksHere)
-        .runs(Runs::UpTo("-exec -execdir -ok -okdir")),
-    Program::named("gfind bfind")
-        .beyond(&[judge(acts)])
-        .critical(&[judge(deletes)])
-        .files(Files::Searched)
-        .depth(Depth::WalksHere)
-        .runs(Runs::UpTo("-exec -execdir -ok -okdir")),
+    FIND.reads(&[reading("", "", &[], Operands::Find)]),
+    FIND.renamed("gfind bfind"),
     Program::named("fd fdfind")
         .reads(&[reading("aHIsgiplFu10", "dEetc", FD, Operands::Pattern(""))])
         .beyond(&[case(options("--exec --exec-batch", "xX", "edEtcjS"), RUNS)])
@@ -38,14 +27,8 @@ pub(super) static ALL: &[Program] = &[
         .beyond(&[case(options("--fromfile", "oR", "LPIH"), WRITES)])
         .depth(Depth::WalksHere),
     Program::named("stat")
-        .reads(&[reading(
-            "Ltx",
-            "c",
-            &["format=", "printf=", "terse", "dereference"],
-            Operands::Names,
-        )])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .reads(&[reading("Ltx", "c", &["format= printf= terse dereference"], Operands::Names)])
+        .shows_files(),
     Program::named("du")
         .options(syntax::DU)
         .reads(&[reading("abchkmsxSHPl0", "dt", DU, Operands::Names)])
@@ -57,15 +40,9 @@ pub(super) static ALL: &[Program] = &[
     // `-m` reads a magic file and `-C` writes one.
     Program::named("file")
         .options(syntax::FILE)
-        .reads(&[reading(
-            "bikNnrs0E",
-            "F",
-            &["brief", "mime", "mime-type", "mime-encoding"],
-            GUARDED,
-        )])
+        .reads(&[reading("bikNnrs0E", "F", &["brief mime mime-type mime-encoding"], GUARDED)])
         .beyond(&[case(options(FILE_OPTIONS, "mfCzZ", "FeP"), READS)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("realpath readlink")
         .reads(&[reading("efmnqsvz", "", READLINK, Operands::Names)])
         .depth(Depth::Opens),
@@ -75,6 +52,12 @@ pub(super) static ALL: &[Program] = &[
     Program::named("lsattr").depth(Depth::Opens),
 ];
 
+const FIND: Program = Program::named("find")
+    .beyond(&[judge(acts)])
+    .critical(&[judge(deletes)])
+    .files(Files::Searched)
+    .depth(Depth::WalksHere)
+    .runs(Runs::UpTo(EXECUTES));
 const GUARDED: Operands = Operands::GuardedNames;
 const LS: &[Words] = &["\
     all almost-all author classify? color? directory file-type format= full-time \
@@ -181,7 +164,7 @@ pub(crate) fn finds_everything(args: &Arguments<'_, '_>) -> bool {
 pub(crate) fn removes(words: &[Word<'_>]) -> bool {
     words.iter().enumerate().any(|(at, word)| match &*word.text {
         "-delete" => true,
-        "-exec" | "-execdir" | "-ok" | "-okdir" => {
+        text if listed(EXECUTES, text) => {
             words.get(at + 1).is_some_and(|w| listed("rm shred unlink srm", base(&w.text)))
         }
         _ => false,

@@ -8,7 +8,7 @@ use crate::facts::programs::description::{
 };
 use crate::facts::programs::known::{RUNS, WRITES};
 use crate::facts::programs::sensitive::{expand, guarded, secret_word};
-use crate::facts::programs::{LEAKS, REMOTE, Words};
+use crate::facts::programs::{LEAKS, REMOTE, Words, begins};
 use crate::facts::{obeyed, paths};
 use crate::shell::{Word, WordKind};
 
@@ -21,12 +21,7 @@ pub(super) static ALL: &[Program] = &[
         .critical(CLIENT_CRITICAL)
         .files(Files::Behind("-o --output -D -c"))
         .reaches(&[Reach::Addresses])
-        .pipe(Pipe::sends(Any(&[
-            Holds(&["@-"]),
-            Starts("-T --upload --data"),
-            SENDS,
-            Has("- -d -F"),
-        ]))),
+        .pipe(Pipe::sends(SENDS_ITS_INPUT)),
     Program::named("wget")
         .roles(&[Role::Fetches])
         .beyond(&[judge(wget)])
@@ -38,23 +33,11 @@ pub(super) static ALL: &[Program] = &[
         .roles(&[Role::Fetches])
         .critical(CLIENT_CRITICAL)
         .reaches(&[Reach::Addresses])
-        .pipe(Pipe::sends(Any(&[
-            Holds(&["@-"]),
-            Starts("-T --upload --data"),
-            SENDS,
-            Has("- -d -F"),
-        ]))),
+        .pipe(Pipe::sends(SENDS_ITS_INPUT)),
     Program::named("https").roles(&[Role::Fetches]).critical(CLIENT_CRITICAL),
     Program::named("fetch aria2c lwp-download lynx axel ftp").roles(&[Role::Fetches]),
-    Program::named("scp")
-        .beyond(&[case(options("", "SoJFDb", "cilPX"), RUNS), judge(copy)])
-        .critical(&[case(Test(copies), LEAKS).values("-i -P -e -F -l")])
-        .files(Files::Transfer(Access::Read))
-        .reaches(&[Reach::Copies]),
-    Program::named("sftp")
-        .beyond(&[case(options("", "SoJFDb", "cilPX"), RUNS), judge(copy)])
-        .critical(&[case(Test(copies), LEAKS).values("-i -P -e -F -l")])
-        .reaches(&[Reach::Copies]),
+    SFTP.renamed("scp").files(Files::Transfer(Access::Read)),
+    SFTP,
     Program::named("ssh")
         .runs(Runs::Remote)
         .reaches(&[Reach::Host])
@@ -98,9 +81,15 @@ pub(super) static ALL: &[Program] = &[
         .beyond(&[case(options("--file --boot", "Fb", ""), WRITES)]),
 ];
 
+const SFTP: Program = Program::named("sftp")
+    .beyond(&[case(options("", "SoJFDb", "cilPX"), RUNS), judge(copy)])
+    .critical(&[case(Test(copies), LEAKS).values("-i -P -e -F -l")])
+    .reaches(&[Reach::Copies]);
 const CLIENT_CRITICAL: &[Case] =
     &[case(Test(uploads), LEAKS), case(Test(deletes_at_a_host), DELETES_AT_A_HOST)];
 
+const SENDS_ITS_INPUT: When =
+    Any(&[Holds(&["@-"]), Starts("-T --upload --data"), SENDS, Has("- -d -F")]);
 const SENDS: When =
     options("--upload-file --data --post-file --post-data --body-file --body-data", "", "");
 const NMAP_OPTIONS: Words = "\
@@ -269,13 +258,7 @@ pub(super) fn copy(args: &Arguments<'_, '_>) -> Option<&'static str> {
 fn probe(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let runs = args.short("ec", "wpsiIXWqoLtmQ")
         || args.long("--exec --sh-exec --lua-exec --output")
-        || args.any(|text| {
-            let lower = text.to_ascii_lowercase();
-            lower.starts_with("exec:")
-                || lower.starts_with("system:")
-                || lower.starts_with("shell:")
-                || lower.starts_with("create:")
-        });
+        || args.any(|text| begins("exec: system: shell: create:", &text.to_ascii_lowercase()));
     // `ping -c3` counts packets; `nc -c CMD` runs a program.
     let counts =
         args.any(|text| text.starts_with("-c") && text.bytes().skip(2).all(|b| b.is_ascii_digit()));
@@ -319,10 +302,7 @@ fn serves_a_program(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true when socat does the same.
 fn connects_a_program(args: &Arguments<'_, '_>) -> bool {
-    args.any(|text| {
-        let text = text.to_ascii_lowercase();
-        ["exec:", "system:", "shell:"].iter().any(|way| text.starts_with(way))
-    })
+    args.any(|text| begins("exec: system: shell:", &text.to_ascii_lowercase()))
 }
 
 /// Returns true for `eval "$(curl …)"` and other words that are fetched or decoded.

@@ -8,26 +8,20 @@ use crate::facts::programs::condition::{Case, case, critical, destroys, options}
 use crate::facts::programs::description::{
     AlwaysRule, Passage, Pipe, Program, Role, Runs, Wrapper,
 };
-use crate::facts::programs::known::STARTS_ANOTHER;
 use crate::facts::programs::known::syntax;
+use crate::facts::programs::known::{DECODES, STARTS_ANOTHER};
 
 pub(crate) static ALL: &[Program] = &[
     Program::named("sudo")
         .options(syntax::SUDO)
         .roles(&[Role::HandsOn, Role::Privilege])
-        .critical(&[critical(
-            Any(&[options("--login --shell", "is", ""), Nth(0, "su"), Bare]),
-            "opens a shell as root",
-        )])
+        .critical(&[OPENS_A_SHELL])
         .runs(Runs::Behind(SUDO))
         .grant(AlwaysRule::NEVER),
     Program::named("doas")
         .options(syntax::DOAS)
         .roles(&[Role::Privilege])
-        .critical(&[critical(
-            Any(&[options("--login --shell", "is", ""), Nth(0, "su"), Bare]),
-            "opens a shell as root",
-        )])
+        .critical(&[OPENS_A_SHELL])
         .runs(Runs::Behind(DOAS))
         .grant(AlwaysRule::NEVER),
     Program::named("su")
@@ -53,10 +47,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("gpg")
         .critical(&[DELETES_KEYS])
         .beyond(&[case(Always, "it handles keys and secrets")])
-        .pipe(
-            Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))
-                .and_tells(Starts("--export-secret")),
-        ),
+        .pipe(DECODES.and_tells(Starts("--export-secret"))),
     Program::named("gpg2").critical(&[DELETES_KEYS]).pipe(Pipe::tells(Starts("--export-secret"))),
     Program::named("pass security op")
         .beyond(&[case(Always, "it handles keys and secrets")])
@@ -70,7 +61,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("bw gopass").critical(&[DELETES_SECRETS]).pipe(Pipe::tells(Always)),
     Program::named("openssl")
         .beyond(&[case(Has(OPENSSL_RUNS), STARTS_ANOTHER)])
-        .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp")))
+        .pipe(DECODES)
         .grant(AlwaysRule::words(2).three("req x509")),
 ];
 
@@ -78,6 +69,10 @@ pub(crate) static ALL: &[Program] = &[
 const SUDO: Wrapper =
     Wrapper { assigns: true, opens_shell: true, ..Wrapper::new(Passage::DenyOnly) };
 const DOAS: Wrapper = Wrapper { opens_shell: true, ..Wrapper::new(Passage::DenyOnly) };
+const OPENS_A_SHELL: Case = critical(
+    Any(&[options("--login --shell", "is", ""), Nth(0, "su"), Bare]),
+    "opens a shell as root",
+);
 const DELETES_KEYS: Case = critical(Starts("--delete-secret"), "deletes secret keys");
 const DELETES_SECRETS: Case =
     destroys(Any(&[Operand("delete rm remove"), OperandStarts("delete-")]));

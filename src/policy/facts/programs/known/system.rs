@@ -94,13 +94,13 @@ pub(super) static ALL: &[Program] = &[
     Program::named("id").reads(&[reading(
         "agGnruz",
         "",
-        &["user", "group", "groups", "name", "real"],
+        &["user group groups name real"],
         Operands::Literals,
     )]),
     Program::named("uname").reads(&[reading(
         "asnrvmpio",
         "",
-        &["all", "kernel-name", "machine"],
+        &["all kernel-name machine"],
         Operands::None,
     )]),
     Program::named("nproc uptime lscpu free").reads(&[reading(

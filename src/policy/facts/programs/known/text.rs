@@ -2,13 +2,13 @@
 
 use crate::facts::programs::Words;
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::condition::When::{Always, AtLeast, Has, Holds, Starts};
+use crate::facts::programs::condition::When::{AtLeast, Holds, Starts};
 use crate::facts::programs::condition::{Case, case, judge, options};
 use crate::facts::programs::description::{
-    Access, AlwaysRule, Depth, Files, Operands, Pipe, Program, Reading, Role, reading,
+    Access, AlwaysRule, Depth, Files, Operands, Program, Reading, Role, SHOWN, reading,
 };
 use crate::facts::programs::known::{
-    READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITE_VALUES, WRITES,
+    DECODES, READS, RECURSIVE, RUNS, RUNS_ANYTHING, SEARCH_VALUES, STARTS_ANOTHER, WRITES, WRITTEN,
 };
 use crate::facts::programs::known::{files, syntax};
 use crate::facts::programs::languages::{awk, jq, sed};
@@ -16,55 +16,38 @@ use crate::facts::reads::{SortedWords, scripts};
 
 pub(super) static ALL: &[Program] = &[
     Program::named("cat tac rev")
-        .reads(&[reading(
-            "AbeEnstTuv",
-            "",
-            &["number", "show-all", "show-ends"],
-            Operands::Contents,
-        )])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .reads(&[reading("AbeEnstTuv", "", &["number show-all show-ends"], Operands::Contents)])
+        .shows_files(),
     Program::named("head")
-        .reads(&[reading(
-            "qvz#",
-            "nc",
-            &["lines=", "bytes=", "quiet", "verbose"],
-            Operands::Contents,
-        )])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .reads(&[reading("qvz#", "nc", &["lines= bytes= quiet verbose"], Operands::Contents)])
+        .shows_files(),
     Program::named("tail")
         .reads(&[reading(
             "qvzfF#",
             "ncs",
-            &["lines=", "bytes=", "quiet", "verbose", "follow?"],
+            &["lines= bytes= quiet verbose follow?"],
             Operands::Contents,
         )])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("wc")
         .options(syntax::WC)
         .reads(&[reading(
             "clLmw",
             "",
-            &["lines", "words", "bytes", "chars", "max-line-length"],
+            &["lines words bytes chars max-line-length"],
             Operands::Contents,
         )])
         .beyond(&[case(options("--files0-from", "", ""), READS)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("nl")
         .reads(&[reading("p", "bdfhilnsvw", &[], Operands::Contents)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("od")
         .reads(&[reading("abcdfilosxv", "AjNtS", &[], Operands::Contents)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("hexdump")
         .reads(&[reading("bcCdovx", "ns", &[], Operands::Contents)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("xxd")
         // xxd writes its second operand.
         .reads(&[reading("", "", &[], Operands::Xxd)])
@@ -72,33 +55,22 @@ pub(super) static ALL: &[Program] = &[
             case(options("", "r", "cgloswnR"), WRITES),
             case(AtLeast(2), "its second operand is written").values("-c -g -l -o -s -n -R"),
         ])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens)
-        .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))),
+        .shows_files()
+        .pipe(DECODES),
     Program::named("strings")
         // `@file` holds more options, also as the value of an option. So values count as files.
         .reads(&[reading("afwntesodxbBlLS0123456789", "", &["all"], Operands::Guarded)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
-    Program::named("cut")
-        .reads(&[reading("nsz", "bcdf", CUT, Operands::Guarded)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
+    Program::named("cut").reads(&[reading("nsz", "bcdf", CUT, Operands::Guarded)]).shows_files(),
     Program::named("tr")
-        .reads(&[reading(
-            "cCdst",
-            "",
-            &["complement", "delete", "squeeze-repeats"],
-            Operands::Literals,
-        )])
+        .reads(&[reading("cCdst", "", &["complement delete squeeze-repeats"], Operands::Literals)])
         .depth(Depth::Opens),
     // `-o` and `-T` name what to write; `--compress-program` runs a program.
     Program::named("sort")
         .options(syntax::SORT)
         .reads(&[reading("bdfghiMnRrVcCmsuz", "kt", SORT, Operands::Guarded)])
         .beyond(&[case(options(SORT_OPTIONS, "oT", "ktS"), WRITES)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("gsort")
         .options(syntax::SORT)
         .beyond(&[case(options(SORT_OPTIONS, "oT", "ktS"), WRITES)]),
@@ -106,8 +78,7 @@ pub(super) static ALL: &[Program] = &[
         .options(syntax::UNIQ)
         .reads(&[reading("cdDiuz", "fsw", UNIQ, Operands::OneFile)])
         .beyond(&[case(AtLeast(2), "its second operand is written").values("-f -s -w")])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("comm")
         .reads(&[reading("123iz", "", &[], Operands::Guarded)])
         .depth(Depth::Opens),
@@ -120,31 +91,23 @@ pub(super) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("fold")
         .reads(&[reading("bsciu", "wt", &["width="], Operands::Guarded)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("fmt")
         .reads(&[reading("cstu", "w", &["width="], Operands::Guarded)])
         .depth(Depth::Opens),
     Program::named("expand")
-        .reads(&[reading("i", "t", &["tabs=", "initial"], Operands::Guarded)])
+        .reads(&[reading("i", "t", &["tabs= initial"], Operands::Guarded)])
         .depth(Depth::Opens),
     Program::named("column")
         .reads(&[reading("txneJL", "scoNR", &["table"], Operands::Guarded)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("diff")
         .reads(&[reading("abBcdeEiNpqstTuvwy", "CIUWxF", DIFF, Operands::Guarded)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::WalksWith { letters: "rRad", longs: "--recursive --archive", here: false }),
+        .files(SHOWN)
+        .depth(RECURSIVE),
     Program::named("cmp")
-        .reads(&[reading(
-            "bls",
-            "in",
-            &["silent", "quiet", "print-bytes", "verbose"],
-            Operands::Guarded,
-        )])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .reads(&[reading("bls", "in", &["silent quiet print-bytes verbose"], Operands::Guarded)])
+        .shows_files(),
     Program::named("split")
         .options(syntax::SPLIT)
         .beyond(&[
@@ -152,8 +115,7 @@ pub(super) static ALL: &[Program] = &[
             case(options("--filter", "", "abCln"), RUNS),
             judge(files::behind_the_first).values("-b -l -n -a -C"),
         ])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("csplit")
         .options(syntax::CSPLIT)
         .beyond(&[judge(files::behind_the_first).values("-b -l -n -a -C")]),
@@ -166,13 +128,9 @@ pub(super) static ALL: &[Program] = &[
             case(options(LESS_OPTIONS, "oOkT+t", "bhjpPxyz"), RUNS),
             case(Starts("+"), STARTS_ANOTHER),
         ])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("most").beyond(&[case(options(LESS_OPTIONS, "oOkT+t", "bhjpPxyz"), RUNS)]),
-    Program::named("bat")
-        .beyond(&[case(options(BAT_OPTIONS, "", ""), RUNS)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+    Program::named("bat").beyond(&[case(options(BAT_OPTIONS, "", ""), RUNS)]).shows_files(),
     Program::named("iconv dos2unix pr sum").depth(Depth::Opens),
     Program::named("sed")
         .options(syntax::SED)
@@ -194,28 +152,20 @@ pub(super) static ALL: &[Program] = &[
         .beyond(&[AWK_OPTIONS, judge(awk)]),
     Program::named("md5sum sha256sum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens),
+        .shows_files(),
     Program::named("sha1sum sha512sum b2sum cksum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .depth(Depth::Opens),
-    Program::named("base64")
-        .options(syntax::BASE)
-        .reads(&[reading("di", "w", &["decode", "wrap="], Operands::OneFile)])
-        .beyond(&[case(options("--output --input", "oi", "wb"), WRITES)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens)
-        .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))),
-    Program::named("base32")
-        .options(syntax::BASE)
-        .beyond(&[case(options("--output --input", "oi", "wb"), WRITES)])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .depth(Depth::Opens)
-        .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp"))),
+    BASE.renamed("base64").reads(&[reading("di", "w", &["decode wrap="], Operands::OneFile)]),
+    BASE,
     Program::named("basenc").beyond(&[case(options("--output --input", "oi", "wb"), WRITES)]),
-    Program::named("m4").beyond(&[case(Always, "it runs whatever it is given")]),
 ];
 
+const BASE: Program = Program::named("base32")
+    .options(syntax::BASE)
+    .beyond(&[case(options("--output --input", "oi", "wb"), WRITES)])
+    .shows_files()
+    .pipe(DECODES);
 const AWK_OPTIONS: Case =
     case(options("--source --file --exec --include --load --extension", "eEfil", "vF"), RUNS);
 const CUT: &[Words] = &["\
@@ -300,23 +250,12 @@ const SEARCHED: Operands = Operands::Pattern("e regexp files type-list");
 const YQ_OPTIONS: Words = "--inplace --in-place --from-file --split-exp --split-exp-file";
 
 pub(super) static EDITORS: &[Program] = &[
-    Program::named("ed ex")
-        .beyond(&[case(Always, "it runs whatever it is given")])
-        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
-        .grant(AlwaysRule::NEVER),
-    Program::named("vi vim view")
-        .beyond(&[case(Always, "it runs whatever it is given")])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
-        .grant(AlwaysRule::NEVER),
-    Program::named("nvim emacs")
-        .beyond(&[case(Always, "it runs whatever it is given")])
-        .grant(AlwaysRule::NEVER),
-    Program::named("nano")
-        .beyond(&[case(Always, "it runs whatever it is given")])
-        .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES }),
-    Program::named("pico").beyond(&[case(Always, "it runs whatever it is given")]),
+    Program::named("ed ex").beyond(&[RUNS_ANYTHING]).files(WRITTEN).grant(AlwaysRule::NEVER),
+    Program::named("vi vim view").beyond(&[RUNS_ANYTHING]).files(SHOWN).grant(AlwaysRule::NEVER),
+    Program::named("nvim emacs").beyond(&[RUNS_ANYTHING]).grant(AlwaysRule::NEVER),
+    Program::named("nano").beyond(&[RUNS_ANYTHING]).files(SHOWN),
     // In dc a `!` runs a shell command, and `?` reads one.
-    Program::named("dc").beyond(&[case(Always, "it runs whatever it is given")]),
+    Program::named("pico dc m4").beyond(&[RUNS_ANYTHING]),
     Program::named("bc").beyond(&[case(Holds(&["!"]), STARTS_ANOTHER)]),
 ];
 
