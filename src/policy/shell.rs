@@ -44,7 +44,7 @@ pub fn scan(source: &str) -> Scan<'_> {
 pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
     if source.len() > MAX_LENGTH {
         let refusal = Some(Uncertainty { doubt: Doubt::TooLong, at: MAX_LENGTH });
-        return Scan { commands: guess::commands(source, 0), refusal, ..Scan::default() };
+        return Scan { commands: guess::commands(source), refusal, ..Scan::default() };
     }
     let mut scanner = Scanner::new(source, dialect);
     scanner.out.refusal = cursor::inspect(source);
@@ -63,7 +63,7 @@ pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
     if let Err(refusal) = end {
         // FAIL-CLOSED: deny rules still see every word that may be a command name.
         scan.refuse(refusal);
-        scan.commands.extend(guess::commands(source, 0));
+        scan.commands.extend(guess::commands(source));
     }
     conflict.into_iter().for_each(|conflict| scan.refuse(conflict));
     // A function runs where it is called.

@@ -30,8 +30,7 @@ pub fn holds(call: &Call) -> Option<String> {
 pub fn only_reads(call: &Call) -> bool {
     let reading = Rules::reading(["shell_exec", "read_file", "glob", "grep"]);
     let (none, guardrail) = (Rules::default(), Guardrail::default());
-    let layers =
-        Layers { agent: None, rules: &reading, grants: &none, guardrail: &guardrail, now_ms: 0 };
+    let layers = Layers::new(&reading, &none, &guardrail, 0);
     let subject = Subject::new(call, &layers);
     let mut decision = subject.evaluate(&layers, Mode::Default);
     subject.guard(&guardrail, &mut decision);

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::engine::decision::{Layers, Mode, Subject, verdict};
+use crate::engine::decision::{Layers, Mode, Subject};
 use crate::engine::evaluation::CallDecision;
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::paths::{self, Directories};
@@ -110,7 +110,8 @@ fn covers(subject: &Subject<'_>, rules: &[Rule], layers: &Layers<'_>, mode: Mode
         return false;
     }
     let granted = layers.grants.clone().with_grants(rules);
-    verdict(subject, &Layers { grants: &granted, ..*layers }, mode) == Verdict::Allow
+    let layers = Layers { grants: &granted, ..*layers };
+    subject.decide(&layers, mode).part.verdict == Verdict::Allow
 }
 
 /// More rules than this are more than a person reads before pressing Always.
@@ -148,7 +149,7 @@ fn of_text(
         let bare = Command { redirects: Vec::new(), ..command.clone() };
         let alone = Scan { commands: vec![bare], ..Scan::default() };
         let part = subject.part("", alone);
-        if verdict(&part, layers, mode) != Verdict::Allow {
+        if part.decide(layers, mode).part.verdict != Verdict::Allow {
             let name = command.argv.first().and_then(Word::literal).map(base);
             let found = match name.and_then(|name| layers.rules.programs().of(name)) {
                 Some(program) => of_own(program, &command.argv, width)?,

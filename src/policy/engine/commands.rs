@@ -251,7 +251,7 @@ impl<'r> Judge<'r, '_> {
         }
         let shown = self.shows(command, &found);
         let found = found.max(shown);
-        found.max(assigns(command)).max(self.lists(command))
+        found.max(changed_by(assigned(command))).max(self.lists(command))
     }
 
     /// Asks where a loop goes through names of files outside the project.
@@ -310,7 +310,7 @@ impl<'r> Judge<'r, '_> {
         } else if open {
             // An unknown last word makes rules with more words than are known match as "maybe".
             let mut more = argv.to_vec();
-            more.push(unknown_word());
+            more.push(Word::made("…", WordKind::Dynamic));
             self.commands.command(&more, &CommandText::new(&more, written, self.dirs))
         } else {
             self.commands.command(argv, &CommandText::new(argv, written, self.dirs))
@@ -355,7 +355,7 @@ impl<'r> Judge<'r, '_> {
             (_, Some(behind), Some(inner)) => match behind.passage {
                 Passage::Inner => {
                     let kept = self.keeps_output(argv, &inner, at);
-                    inner.max(given(behind)).max(kept)
+                    inner.max(changed_by(given(behind))).max(kept)
                 }
                 Passage::Both => self.plain(hit, argv, open, at.places).max(inner),
                 Passage::Outer => self.plain(hit, argv, open, at.places),
@@ -383,7 +383,7 @@ impl<'r> Judge<'r, '_> {
         let is_output = |redirect: &Redirect<'_>| {
             redirect.op.writes() && redirect.fd.is_none_or(|descriptor| descriptor == 1)
         };
-        if programs::keeps_output(argv)
+        if programs::is(argv, Role::KeepsOutput)
             && unnamed
             && !piped
             && !command.redirects.iter().any(is_output)
@@ -414,7 +414,7 @@ impl<'r> Judge<'r, '_> {
         }
         // SECURITY: a repository that came with the project may name programs in its settings.
         let inner = self.links.is_in_inner_repository();
-        if hit.allows_reading() && inner && programs::obeys_folder(argv) {
+        if hit.allows_reading() && inner && programs::is(argv, Role::ObeysFolder) {
             return self.ask(|| [&quote(argv), INNER_REPOSITORY].concat());
         }
         if hit.allows_reading()
@@ -489,8 +489,7 @@ impl<'r> Judge<'r, '_> {
         let Some(first) = named.first().filter(|first| !many(first)) else { return false };
         // The rest is checked again behind a neutral word, so that only the words after the named
         // ones can raise a reason.
-        let nameless =
-            Word { text: "x".into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
+        let nameless = Word::made("x", WordKind::Literal);
         let rest: Vec<Word<'_>> =
             [first.clone(), nameless].into_iter().chain(more.iter().cloned()).collect();
         // A rule of one word names no sub-command.
@@ -528,10 +527,6 @@ fn runs_out_of_sight(argv: &[Word<'_>]) -> &'static str {
         ("doas", Some(_)) => "runs as root (doas)",
         _ => "runs as another user",
     }
-}
-
-fn unknown_word<'a>() -> Word<'a> {
-    Word { text: "…".into(), kind: WordKind::Dynamic, quoted: false, span: 0..0 }
 }
 
 // Decides what runs behind a wrapper: other commands and scripts.
@@ -644,7 +639,7 @@ impl<'r> Judge<'r, '_> {
         let to = paths::clean(directory, self.dirs);
         let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
         // SECURITY: a folder below may be a repository of its own, whose settings name programs.
-        let obeys = programs::obeys_folder(argv);
+        let obeys = programs::is(argv, Role::ObeysFolder);
         if paths::outside(directory, self.dirs) || obeys && !home {
             self.ask(|| ["Reads in ", &shorten(directory, 60), "."].concat())
         } else {
@@ -864,29 +859,24 @@ pub(super) fn written(argv: &[Word<'_>]) -> Vec<String> {
     targets.into_iter().chain(within).collect()
 }
 
-/// Asks for variables before a command that may turn it into another one.
-fn assigns<'r>(command: &Command<'_>) -> PartDecision<'r> {
-    let name = command.argv.first().and_then(Word::literal);
-    let bare = command.argv.is_empty();
-    command
-        .assigns
-        .iter()
-        .find(|assign| {
-            !environment::harmless(assign.name, if bare { None } else { Some(name.unwrap_or("")) })
-        })
-        .map_or_else(|| PartDecision::allow(None), |assign| changes(assign.name))
+/// Returns a variable before a command that may turn it into another one.
+pub(super) fn assigned<'a>(command: &Command<'a>) -> Option<&'a str> {
+    let name = command.argv.first().map(|word| word.literal().unwrap_or_default());
+    command.assigns.iter().map(|it| it.name).find(|it| !environment::harmless(it, name))
 }
 
-/// Asks for such variables among the words of `env` and `sudo`.
-fn given<'r>(behind: &Unwrapped<'_, '_>) -> PartDecision<'r> {
-    behind
-        .assigns
-        .iter()
-        .filter_map(|word| word.text.split('=').next())
-        .find(|name| !environment::harmless(name, Some("")))
-        .map_or_else(|| PartDecision::allow(None), changes)
+/// Returns such a variable among the words of `env` and `sudo`.
+pub(super) fn given<'w>(behind: &'w Unwrapped<'_, '_>) -> Option<&'w str> {
+    let mut names = behind.assigns.iter().filter_map(|word| word.text.split('=').next());
+    names.find(|name| !environment::harmless(name, Some("")))
 }
 
-fn changes<'r>(name: &str) -> PartDecision<'r> {
-    PartDecision::ask(format!("Setting {name} may change what the command runs."))
+/// Asks for such a variable.
+fn changed_by<'r>(name: Option<&str>) -> PartDecision<'r> {
+    match name {
+        Some(name) => {
+            PartDecision::ask(format!("Setting {name} may change what the command runs."))
+        }
+        None => PartDecision::allow(None),
+    }
 }

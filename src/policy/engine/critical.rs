@@ -161,14 +161,7 @@ fn argv(
             argv(inner, unwrap(words).as_ref(), command, depth + 1, effort)
         }
         Inner::Script { text, dialect } => script(text, *dialect, depth),
-        Inner::Input(dialect) => {
-            let body = command
-                .redirects
-                .iter()
-                .rev()
-                .find(|r| matches!(r.op, RedirectOp::HereDocument | RedirectOp::HereString))?;
-            script(body.target.literal()?, *dialect, depth)
-        }
+        Inner::Input(dialect) => script(command.here_text()?, *dialect, depth),
         Inner::File | Inner::Unknown => None,
     });
     // One of the commands that were left out may be critical.

@@ -65,7 +65,7 @@ fn decide_offering<'c>(
     let asks = decision.part.verdict == Verdict::Ask;
     let ((always, always_from), exact) = if asks {
         (
-            crate::engine::always::offers(&subject, &decision, layers, mode, width(&subject)),
+            always::offers(&subject, &decision, layers, mode, width(&subject)),
             always::exact(&subject, &decision, layers, mode),
         )
     } else {
@@ -87,11 +87,6 @@ pub fn decide_briefly(call: &Call, layers: &Layers<'_>, mode: Mode) -> BriefDeci
         critical: critical.is_some(),
         understood: subject.understood(),
     }
-}
-
-/// Returns the verdict of the rules of these layers alone, whatever else holds a call.
-pub(super) fn covered(call: &Call, layers: &Layers<'_>) -> Verdict {
-    Subject::new(call, layers).covered(layers)
 }
 
 /// Returns the effects of a call.
@@ -159,11 +154,6 @@ impl Subject<'_> {
             (_, false) => part.reason.into_owned(),
         }
     }
-}
-
-/// Returns the verdict alone, for checks of rules.
-pub(super) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) -> Verdict {
-    subject.decide(layers, mode).part.verdict
 }
 
 impl Subject<'_> {

@@ -18,7 +18,7 @@ use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, unwrap};
 use crate::facts::{arguments, obeyed, shorten};
 use crate::rules::verdict::Verdict;
 use crate::rules::{RuleEntry, Rules};
-use crate::shell::{Command, RedirectOp, Scan, Via, Word, scan_as};
+use crate::shell::{Command, Scan, Via, Word, scan_as};
 
 /// The decision on a whole call.
 pub(crate) struct CallDecision<'r> {
@@ -26,11 +26,6 @@ pub(crate) struct CallDecision<'r> {
     pub(crate) critical: Option<CriticalMatch>,
     /// A rule denies or asks for some calls of the tool.
     pub(super) guarded: bool,
-}
-
-/// Returns true for an ask that no rule made.
-fn asks_unasked(part: &PartDecision<'_>) -> bool {
-    part.verdict == Verdict::Ask && part.rule.is_none()
 }
 
 impl<'c> Subject<'c> {
@@ -58,7 +53,9 @@ impl<'c> Subject<'c> {
             Some(found) if part.verdict == Verdict::Allow => PartDecision::ask(found.sentence()),
             // Why no rule allows it tells a person nothing about the danger, and nor does the first
             // thing that asks, such as another user.
-            Some(found) if part.by_default || asks_unasked(&part) => {
+            Some(found)
+                if part.by_default || part.verdict == Verdict::Ask && part.rule.is_none() =>
+            {
                 PartDecision { reason: found.sentence().into(), by_default: false, ..part }
             }
             _ => part,
@@ -415,9 +412,7 @@ fn walk<'c>(
                 }
             }
             Inner::Input(dialect) => {
-                let here = |op| matches!(op, RedirectOp::HereDocument | RedirectOp::HereString);
-                let body = command.redirects.iter().rev().find(|redirect| here(redirect.op));
-                let scan = body.and_then(|r| r.target.literal()).map(|text| scan_as(text, dialect));
+                let scan = command.here_text().map(|text| scan_as(text, dialect));
                 for one in scan.iter().flat_map(|scan| &scan.commands) {
                     walk(&one.argv, command, own, effort, depth + 1, calls);
                 }

@@ -154,10 +154,7 @@ impl<'g> GuardrailJudge<'g> {
             let route = Route::new("/", path, false, "/");
             self.own.territory.lie(&route, self.dirs.home)
         };
-        let led = match self.links.of(cwd) {
-            Some(LinkTarget::To(paths)) => paths.as_slice(),
-            Some(LinkTarget::Unknown(_)) | None => &[],
-        };
+        let led = self.links.places(cwd);
         let mut all = [cwd].into_iter().chain(led.iter().map(String::as_str)).map(lie);
         let ours = all.find_map(|lie| if let Lie::Ours(own) = lie { Some(own) } else { None });
         if let Some(own) = ours {
@@ -174,7 +171,7 @@ impl<'g> GuardrailJudge<'g> {
     fn takes(&mut self, hit: Option<GuardrailHit>) {
         match hit {
             Some(GuardrailHit::Denied(reason)) => self.denies(reason),
-            Some(GuardrailHit::Asks(reason)) if !self.is_settled() => self.asks(|| reason),
+            Some(GuardrailHit::Asks(reason)) if !self.is_done() => self.asks(|| reason),
             Some(GuardrailHit::Asks(_)) | None => {}
         }
     }
@@ -214,11 +211,6 @@ impl<'g> GuardrailJudge<'g> {
         }
     }
 
-    /// Returns true when nothing that follows can change the finding.
-    fn is_settled(&self) -> bool {
-        matches!(self.found, Some(GuardrailHit::Denied(_)))
-    }
-
     fn is_near(&mut self, base: &str) -> bool {
         match &self.near {
             Some((known, near)) if known == base => *near,
@@ -252,7 +244,7 @@ impl<'g> GuardrailJudge<'g> {
     ) {
         let expansions = Expansions { home: self.dirs.home, variables: operand.is_dynamic };
         for spelling in expansions.of(piece) {
-            if self.is_settled() {
+            if self.is_done() {
                 return;
             }
             if spelling.text.contains(UNKNOWN) {
@@ -457,7 +449,7 @@ impl Sink for GuardrailJudge<'_> {
     }
 
     fn is_done(&self) -> bool {
-        self.is_settled()
+        matches!(self.found, Some(GuardrailHit::Denied(_)))
     }
 }
 

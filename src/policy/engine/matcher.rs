@@ -12,8 +12,8 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
-use crate::engine::commands::written;
-use crate::engine::decision::{BriefDecision, Layers, Mode, covered, decide_briefly};
+use crate::engine::commands::{assigned, given, written};
+use crate::engine::decision::{Layers, Mode, Subject, decide_briefly};
 use crate::engine::guardrail::Guardrail;
 use crate::engine::guardrail::territory::{self, Expansions};
 use crate::engine::guardrail::walk::{self, Bases, Commands, Operand, Sink, Usage, joined, usage};
@@ -32,7 +32,7 @@ use crate::facts::{access, arguments, options};
 use crate::glob::{self, Glob, opened};
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, Rule, Rules};
-use crate::shell::{self, Command, Word, WordKind, environment};
+use crate::shell::{self, Command, Word, WordKind};
 
 /// The degree to which a call fits a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,7 +161,7 @@ impl<'c> Matcher<'c> {
             std::iter::once(all).chain(of).collect()
         };
         let denies = every(Verdict::Deny, Verdict::Allow);
-        let denied = decide(self.call, &denies);
+        let denied = layered(&denies, |it| decide_briefly(self.call, it, Mode::Default));
         // The first is the rule for everything.
         let meant = |rule: &Rule| denies.iter().skip(1).any(|it| it == rule);
         let strikes = match denied.verdict {
@@ -173,8 +173,9 @@ impl<'c> Matcher<'c> {
             return RuleFit::No;
         }
         let allows = every(Verdict::Allow, Verdict::Ask);
-        let covered = || layered(&allows, |layers| covered(self.call, layers)) == Verdict::Allow;
-        if !self.seen.unread && (covered() || self.runs_only(tool, &patterns)) {
+        let covered = |layers: &Layers<'_>| Subject::new(self.call, layers).covered(layers);
+        let is_covered = || layered(&allows, covered) == Verdict::Allow;
+        if !self.seen.unread && (is_covered() || self.runs_only(tool, &patterns)) {
             RuleFit::Yes
         } else {
             RuleFit::Maybe
@@ -284,15 +285,10 @@ fn tidy(pattern: &str, home: Option<&str>) -> String {
     }
 }
 
-fn decide(call: &Call, rules: &[Rule]) -> BriefDecision {
-    layered(rules, |layers| decide_briefly(call, layers, Mode::Default))
-}
-
 /// Calls with these rules as the only ones.
 fn layered<T>(rules: &[Rule], decides: impl FnOnce(&Layers<'_>) -> T) -> T {
-    let (rules, none, guardrail) =
-        (Rules::from_rules(rules), Rules::default(), Guardrail::default());
-    decides(&Layers { agent: None, rules: &rules, grants: &none, guardrail: &guardrail, now_ms: 0 })
+    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    decides(&Layers::new(&Rules::from_rules(rules), &none, &guardrail, 0))
 }
 
 // Everything that a call names or runs, collected once.
@@ -381,8 +377,7 @@ impl<'c> Seen<'c> {
             (Kind::Shell, Some(text)) => seen.shell(text, &starts),
             (Kind::Shell, None) => seen.unread = true,
             (kind, text) => {
-                let bases = bases(cwd);
-                walk::walk_tool(call, &bases, &mut seen);
+                walk::walk_tool(call, &Bases::of(cwd), &mut seen);
                 if is_unknown(call) {
                     seen.lists(&call.args);
                 }
@@ -404,7 +399,7 @@ impl<'c> Seen<'c> {
         };
         for start in starts {
             let dirs = Directories { cwd: start, ..self.dirs };
-            Commands::new(self, dirs).text(text, &scan, &bases(start), 0);
+            Commands::new(self, dirs).text(text, &scan, &Bases::of(start), 0);
         }
     }
 
@@ -615,7 +610,7 @@ impl Sink for Seen<'_> {
     }
 
     fn whole(&mut self, command: &Command<'_>) {
-        self.unread |= assigns(command);
+        self.unread |= assigned(command).is_some();
         for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
             let all = self.spelled(&redirect.target.text, false);
             self.written.extend(all.iter().map(|(it, _)| paths::clean(it, self.dirs).into_owned()));
@@ -623,7 +618,7 @@ impl Sink for Seen<'_> {
     }
 
     fn command(&mut self, argv: &[Word<'_>]) {
-        let dirs = Directories { cwd: self.dirs.cwd, home: self.dirs.home };
+        let dirs = self.dirs;
         let behind = unwrap(argv);
         self.unread |= is_unread(argv, false, dirs);
         self.run(argv.iter().map(owned).collect());
@@ -639,8 +634,7 @@ impl Sink for Seen<'_> {
             }
             return;
         };
-        let names = behind.assigns.iter().filter_map(|word| word.text.split('=').next());
-        self.unread |= names.into_iter().any(|name| !environment::harmless(name, Some("")));
+        self.unread |= given(&behind).is_some();
         let is_text = |word: &Word<'_>| {
             word.kind != WordKind::Literal || word.text.contains(char::is_whitespace)
         };
@@ -650,8 +644,8 @@ impl Sink for Seen<'_> {
                 Inner::Argv { argv, open } => {
                     ways += 1;
                     if *open {
-                        let more = std::iter::once(literal_unknown());
-                        self.run(argv.iter().map(owned).chain(more).collect());
+                        let more = Word::made("\0", WordKind::Dynamic);
+                        self.run(argv.iter().map(owned).chain([more]).collect());
                         self.unread |= is_unread(argv, true, dirs);
                     }
                 }
@@ -702,12 +696,6 @@ fn is_unknown(call: &Call) -> bool {
     call.kind() == Kind::Other && !known_names().any(|known| known == call.tool)
 }
 
-fn bases(cwd: Option<&str>) -> Bases<'_> {
-    let cwd = cwd.filter(|cwd| cwd.starts_with('/'));
-    let sure = cwd.map(Cow::Borrowed).into_iter().collect();
-    Bases { cwd, sure, is_loose: cwd.is_none(), is_lost: false }
-}
-
 /// Returns true for a word that names something below the working directory, if anything.
 fn in_project(text: &str) -> bool {
     !text.starts_with(['/', '~', '$']) && !text.split('/').any(|part| part == "..")
@@ -732,11 +720,7 @@ fn owned(word: &Word<'_>) -> Word<'static> {
 }
 
 fn literal(text: &str) -> Word<'static> {
-    Word { text: text.to_owned().into(), kind: WordKind::Literal, quoted: false, span: 0..0 }
-}
-
-fn literal_unknown() -> Word<'static> {
-    Word { kind: WordKind::Dynamic, ..literal("\0") }
+    Word::made(text.to_owned(), WordKind::Literal)
 }
 
 // Commands whose words do not say what runs.
@@ -758,12 +742,6 @@ fn is_unread(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> bool {
     }
     let is_interpreter = programs::of(name).is_some_and(|it| it.is(Role::Interpreter));
     is_interpreter && takes_a_text(args) || runs_more(argv, open, dirs)
-}
-
-/// Returns true when a variable before a command may make it another one.
-fn assigns(command: &Command<'_>) -> bool {
-    let name = command.argv.first().map(|word| word.literal().unwrap_or_default());
-    command.assigns.iter().any(|assign| !environment::harmless(assign.name, name))
 }
 
 /// Returns true when options of the command run further programs.

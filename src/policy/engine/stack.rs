@@ -12,7 +12,7 @@ use crate::facts::values::Value;
 use crate::facts::wrappers::base;
 use crate::facts::{obeyed, reads};
 use crate::glob;
-use crate::rules::pattern::{Coverage, Head};
+use crate::rules::pattern::{Coverage, Head, Pattern};
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, RuleEntry, Rules};
 use crate::shell::{Command, Word, WordKind};
@@ -36,34 +36,31 @@ impl Hit<'_> {
     /// FAIL-CLOSED: no rule is an ask.
     pub(crate) const NONE: Self = Self { verdict: Verdict::Ask, entry: None, maybe: None };
 
+    /// Returns the pattern of an allow.
+    fn allowed(&self) -> Option<&Pattern> {
+        self.entry.filter(|_| self.verdict == Verdict::Allow).map(|entry| &entry.pattern)
+    }
+
     /// Returns true for an allow of every call of the tool.
     pub(crate) fn allows_all(&self) -> bool {
-        self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_all())
+        self.allowed().is_some_and(Pattern::is_all)
     }
 
     /// Returns true for an allow that names exactly this command.
     pub(crate) fn allows_exactly(&self) -> bool {
-        self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_exact())
+        self.allowed().is_some_and(Pattern::is_exact)
     }
 
     /// Returns true for an allow of the class of calls that only read.
     pub(crate) fn allows_reading(&self) -> bool {
-        self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_reads())
-    }
-
-    /// Returns true for an allow that names one file, without a wildcard.
-    pub(crate) fn names_a_file(&self) -> bool {
-        let entry = self.entry.filter(|_| self.verdict == Verdict::Allow);
-        entry.is_some_and(|entry| entry.pattern.literal().is_some())
+        self.allowed().is_some_and(Pattern::is_reads)
     }
 
     /// Returns true when this allow does not cover a file because others run or obey it.
     pub(crate) fn leaves_to_a_person(&self, path: &str, dirs: Directories<'_>) -> bool {
-        let named = |part: &str| {
-            let entry = self.entry.filter(|_| self.verdict == Verdict::Allow);
-            entry.is_some_and(|entry| entry.pattern.names_part(part))
-        };
-        !self.names_a_file()
+        let named = |part: &str| self.allowed().is_some_and(|pattern| pattern.names_part(part));
+        // One that names the file without a wildcard does.
+        self.allowed().is_none_or(|pattern| pattern.literal().is_none())
             && (obeyed::is_obeyed(path)
                 || obeyed::hidden(path, dirs).is_some_and(|part| !named(&part)))
     }

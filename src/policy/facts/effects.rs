@@ -54,12 +54,6 @@ pub(crate) fn of_files(
     list.finish()
 }
 
-/// Returns the effects of any other tool: its action on these paths or URLs.
-#[must_use]
-pub fn of_tool(act: Act, values: &[&str], dirs: Directories<'_>) -> Vec<Effect> {
-    of_values(act, values, false, dirs)
-}
-
 /// Returns the effects of an editing tool on these paths; one without an access is written.
 #[must_use]
 pub fn of_edits<'p>(
@@ -76,7 +70,8 @@ pub fn of_edits<'p>(
     list.finish()
 }
 
-/// Like [`of_tool`], for a call that may name more than these values.
+/// Returns the effects of any other tool: its action on these paths or URLs. With `more`, the call
+/// may name more than these.
 #[must_use]
 pub fn of_values(act: Act, values: &[&str], more: bool, dirs: Directories<'_>) -> Vec<Effect> {
     let mut list = List::default();
@@ -507,16 +502,10 @@ fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &m
             }
         }
         Inner::Script { text, dialect } => script(text, *dialect, list),
-        Inner::Input(dialect) => {
-            let texts = at.command.redirects.iter().rev();
-            let body = texts
-                .into_iter()
-                .find(|r| matches!(r.op, RedirectOp::HereDocument | RedirectOp::HereString));
-            match body.and_then(|r| r.target.literal()) {
-                Some(body) => script(body, *dialect, list),
-                None => list.unknown(&format!("the commands that {wrapper} reads from its input")),
-            }
-        }
+        Inner::Input(dialect) => match at.command.here_text() {
+            Some(body) => script(body, *dialect, list),
+            None => list.unknown(&format!("the commands that {wrapper} reads from its input")),
+        },
         Inner::File | Inner::Unknown => list.unknown(&format!("what {wrapper} runs")),
     }
 }

@@ -23,17 +23,8 @@ use crate::facts::programs::known::FAMILIES;
 use crate::shell::Word;
 pub(crate) use crate::words::{Words, begins, each, ends, listed};
 
-/// Returns true for a program that obeys settings in its working folder.
-pub(crate) fn obeys_folder(argv: &[Word<'_>]) -> bool {
-    is(argv, Role::ObeysFolder)
-}
-
-/// Returns true for a wrapper that may write the output of its command to a file of its own.
-pub(crate) fn keeps_output(argv: &[Word<'_>]) -> bool {
-    is(argv, Role::KeepsOutput)
-}
-
-fn is(argv: &[Word<'_>], role: Role) -> bool {
+/// Returns true for a command whose program has this role.
+pub(crate) fn is(argv: &[Word<'_>], role: Role) -> bool {
     let program = argv.first().and_then(|first| exact(base(&first.text)));
     program.is_some_and(|program| program.is(role))
 }

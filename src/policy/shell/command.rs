@@ -74,6 +74,12 @@ pub struct Command<'a> {
 }
 
 impl Command<'_> {
+    /// Returns the last here-document or here-string, if its text is known.
+    pub(crate) fn here_text(&self) -> Option<&str> {
+        let here = |op| matches!(op, RedirectOp::HereDocument | RedirectOp::HereString);
+        self.redirects.iter().rfind(|redirect| here(redirect.op))?.target.literal()
+    }
+
     /// Returns the source from the command's first word or redirect target to its last.
     #[must_use]
     pub fn written_in<'s>(&self, source: &'s str) -> Option<&'s str> {
@@ -101,7 +107,12 @@ pub struct Word<'a> {
     pub span: Range<usize>,
 }
 
-impl Word<'_> {
+impl<'a> Word<'a> {
+    /// Creates a word that stands nowhere in the source.
+    pub(crate) fn made(text: impl Into<Cow<'a, str>>, kind: WordKind) -> Self {
+        Self { text: text.into(), kind, quoted: false, span: 0..0 }
+    }
+
     /// Returns the exact argument that the program receives, if the text alone determines it.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {

@@ -397,7 +397,7 @@ impl<'a> Scanner<'a> {
                 }
                 b'"' => {
                     self.at += 1;
-                    self.nested(|s| s.double_quoted(None))?;
+                    self.nested(|s| s.double_quoted())?;
                 }
                 // A `$` before a blank or `)` is the regex's end anchor.
                 b'$' if matches!(self.look(1), b' ' | b'\t' | b')' | b'|' | b'\n') => self.at += 1,

@@ -68,20 +68,26 @@ impl<'a> Scanner<'a> {
         if !self.heredocs.is_empty() {
             return self.refuse(Doubt::HereDocument);
         }
+        self.subshell(|s| s.list(Stop::PAREN))?;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Reads the commands of a subshell whose output becomes part of a word.
+    fn subshell(&mut self, read: impl FnOnce(&mut Self) -> Read<()>) -> Read<()> {
         let outer = (self.via, self.in_parens, self.body_read, self.moved_by);
         (self.in_parens, self.body_read) = (true, false);
         if self.via == Via::Direct {
             self.via = Via::Substitution;
         }
-        // A subshell: what it proves about variables does not hold outside.
+        // What it proves about variables does not hold outside.
         let mark = self.names.enter();
-        self.nested(|s| s.list(Stop::PAREN))?;
+        self.nested(read)?;
         self.names.leave(mark);
         if !self.heredocs.is_empty() {
             return self.refuse(Doubt::HereDocument);
         }
         (self.via, self.in_parens, self.body_read, self.moved_by) = outer;
-        self.at += 1;
         Ok(())
     }
 
@@ -103,19 +109,8 @@ impl<'a> Scanner<'a> {
         {
             return self.refuse(Doubt::Backtick);
         }
-        let outer = (self.via, self.in_parens, self.body_read, self.moved_by);
         // The region ends at the backtick, so a here-document in it must end in it.
-        (self.in_parens, self.body_read) = (true, false);
-        if self.via == Via::Direct {
-            self.via = Via::Substitution;
-        }
-        let mark = self.names.enter();
-        self.nested(|s| s.within(from, from + length, |s| s.list(Stop::END)))?;
-        self.names.leave(mark);
-        if !self.heredocs.is_empty() {
-            return self.refuse(Doubt::HereDocument);
-        }
-        (self.via, self.in_parens, self.body_read, self.moved_by) = outer;
+        self.subshell(|s| s.within(from, from + length, |s| s.list(Stop::END)))?;
         self.at = from + length + 1;
         Ok(())
     }
@@ -241,7 +236,7 @@ impl<'a> Scanner<'a> {
                 }
                 b'"' => {
                     self.at += 1;
-                    self.nested(|s| s.double_quoted(None))?;
+                    self.nested(|s| s.double_quoted())?;
                 }
                 b'$' if matches!(self.look(1), b'\'' | b'"') => {
                     return self.refuse(Doubt::Expansion);

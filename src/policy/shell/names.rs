@@ -25,10 +25,7 @@ pub(super) struct Variables<'a> {
 
 /// The state of what is proven.
 #[derive(Clone, Copy)]
-pub(super) struct VariablesMark {
-    proven: usize,
-    own: usize,
-}
+pub(super) struct VariablesMark(usize, usize);
 
 /// Limit on tracked names; uses of further names are refused.
 const MAX_NAMES: usize = 64;
@@ -37,13 +34,13 @@ impl<'a> Variables<'a> {
     /// Returns a mark for [`Variables::leave`]. What is proven after it may never have run
     /// (branches, loops, subshells, functions).
     pub(super) fn enter(&self) -> VariablesMark {
-        VariablesMark { proven: self.proven.len(), own: self.own.len() }
+        VariablesMark(self.proven.len(), self.own.len())
     }
 
     /// Forgets everything proven since `mark`.
-    pub(super) fn leave(&mut self, mark: VariablesMark) {
-        self.proven.truncate(mark.proven);
-        self.own.truncate(mark.own);
+    pub(super) fn leave(&mut self, VariablesMark(proven, own): VariablesMark) {
+        self.proven.truncate(proven);
+        self.own.truncate(own);
     }
 
     /// Records that the text has assigned `name`.

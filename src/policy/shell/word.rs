@@ -57,8 +57,7 @@ impl<'a> Scanner<'a> {
                 }
                 b'"' => {
                     self.at += 1;
-                    let before = self.at;
-                    expanded |= self.double(&mut text, before)?;
+                    expanded |= self.double(&mut text)?;
                     quoted = true;
                 }
                 b'\\' => {
@@ -203,16 +202,13 @@ impl<'a> Scanner<'a> {
 
     /// Reads up to and over the closing `"`; the cursor is behind the opening one. Returns true
     /// when something is expanded.
-    pub(super) fn double_quoted(&mut self, text: Option<&mut Text<'a>>) -> Read<bool> {
-        let mut sink = Text::new(self.source, self.at);
-        let text = text.unwrap_or(&mut sink);
-        let begin = self.at;
-        self.double(text, begin)
+    pub(super) fn double_quoted(&mut self) -> Read<bool> {
+        self.double(&mut Text::new(self.source, self.at))
     }
 
-    pub(super) fn double(&mut self, text: &mut Text<'a>, begin: usize) -> Read<bool> {
+    fn double(&mut self, text: &mut Text<'a>) -> Read<bool> {
         let mut expanded = false;
-        let mut from = begin;
+        let mut from = self.at;
         loop {
             let run = self.rest().iter().position(|&b| class(b) == CharClass::Live);
             let Some(run) = run else { return self.refuse(Doubt::Unfinished) };

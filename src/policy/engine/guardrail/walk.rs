@@ -31,10 +31,7 @@ pub(super) fn walk(
     dirs: Directories<'_>,
     sink: &mut impl Sink,
 ) {
-    let cwd = dirs.cwd.filter(|cwd| cwd.starts_with('/'));
-    let sure = cwd.map(Cow::Borrowed).into_iter().collect();
-    // Without a working directory, a relative path may start anywhere.
-    let bases = Bases { cwd, sure, is_loose: cwd.is_none(), is_lost: false };
+    let bases = Bases::of(dirs.cwd);
     let Some((text, scan)) = scan else {
         if call.kind() == Kind::Shell {
             sink.unseen("is not where a command stands");
@@ -77,6 +74,16 @@ pub(crate) struct Bases<'b> {
     pub(crate) is_lost: bool,
 }
 
+impl<'b> Bases<'b> {
+    /// Creates the bases of a call with this working directory.
+    pub(crate) fn of(cwd: Option<&'b str>) -> Self {
+        let cwd = cwd.filter(|cwd| cwd.starts_with('/'));
+        let sure = cwd.map(Cow::Borrowed).into_iter().collect();
+        // Without a working directory, a relative path may start anywhere.
+        Self { cwd, sure, is_loose: cwd.is_none(), is_lost: false }
+    }
+}
+
 /// Receives what is found in a call, in order.
 pub(crate) trait Sink {
     /// Receives a command or call with its operands.
@@ -89,10 +96,10 @@ pub(crate) trait Sink {
     fn values(&mut self, _values: &[&str]) {}
 
     /// Receives the words of a command.
-    fn command(&mut self, _argv: &[crate::shell::Word<'_>]) {}
+    fn command(&mut self, _argv: &[Word<'_>]) {}
 
     /// Receives the words of what may be a command.
-    fn guessed(&mut self, argv: &[crate::shell::Word<'_>]) {
+    fn guessed(&mut self, argv: &[Word<'_>]) {
         self.command(argv);
     }
 
@@ -100,10 +107,10 @@ pub(crate) trait Sink {
     fn given(&mut self, _program: &str, _text: &str) {}
 
     /// Receives the file of a redirect, which may be a connection.
-    fn redirect(&mut self, _target: &crate::shell::Word<'_>) {}
+    fn redirect(&mut self, _target: &Word<'_>) {}
 
     /// Receives a command of a text with its assignments and redirects.
-    fn whole(&mut self, _command: &crate::shell::Command<'_>) {}
+    fn whole(&mut self, _command: &Command<'_>) {}
 
     /// Receives the news that the last command gets further words, known only when it runs.
     fn opened(&mut self) {
@@ -283,15 +290,32 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
         self.runs(&command.argv);
         self.given(&command.argv, behind.as_ref());
-        let words = command.argv.get(1..).unwrap_or_default();
-        self.programmed(name, words, bases, depth);
         // A variable may name a program to run (`GIT_PAGER=…`).
         if !command.argv.is_empty() {
             command.assigns.iter().for_each(|assign| self.sink.given("", &assign.value.text));
         }
+        self.run_by(&command.argv, behind, command, bases, depth);
+    }
+
+    /// Checks what the words of a command run: their texts, and what is behind them or read as a
+    /// program.
+    fn run_by(
+        &mut self,
+        argv: &[Word<'_>],
+        behind: Option<Unwrapped<'_, '_>>,
+        command: &Command<'_>,
+        bases: &Bases<'_>,
+        depth: u32,
+    ) {
+        let (name, words) = (name_of(argv), argv.get(1..).unwrap_or_default());
+        self.programmed(name, words, bases, depth);
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),
-            None => self.program(name, words, command, bases, depth),
+            None if makes_program(name, words) => {
+                self.unseen("is a program that is made when it runs");
+            }
+            None if reads_program(name, words) => self.input(None, command, bases, depth),
+            None => {}
         }
     }
 
@@ -333,22 +357,6 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
             }
         }
         self.is_guess = false;
-    }
-
-    /// Looks for a program that a command gets when it runs.
-    fn program(
-        &mut self,
-        name: &str,
-        words: &[Word<'_>],
-        command: &Command<'_>,
-        bases: &Bases<'_>,
-        depth: u32,
-    ) {
-        if makes_program(name, words) {
-            self.unseen("is a program that is made when it runs");
-        } else if reads_program(name, words) {
-            self.input(None, command, bases, depth);
-        }
     }
 
     /// Checks the program that a command reads from its input; a shell's has a dialect.
@@ -412,12 +420,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         if open && usage != Usage::Names && behind.is_none() {
             self.opened();
         }
-        let (name, words) = (name_of(argv), argv.get(1..).unwrap_or_default());
-        self.programmed(name, words, bases, depth);
-        match behind {
-            Some(behind) => self.behind(&behind, command, bases, depth),
-            None => self.program(name, words, command, bases, depth),
-        }
+        self.run_by(argv, behind, command, bases, depth);
     }
 
     fn behind(
@@ -786,7 +789,7 @@ impl Sink for Collector<'_> {
             return;
         }
         let name = &*first.text;
-        self.lookups.obeys_folder |= programs::obeys_folder(argv);
+        self.lookups.obeys_folder |= programs::is(argv, Role::ObeysFolder);
         if self.lookups.programs.len() < 256
             && !self.lookups.programs.iter().any(|known| known == name)
         {

@@ -1,4 +1,4 @@
-use crate::facts::effects::{Act, is_restated, of_shell, of_tool};
+use crate::facts::effects::{Act, is_restated, of_shell, of_values};
 use crate::facts::paths::Directories;
 use crate::shell::scan;
 
@@ -189,7 +189,7 @@ fn what_is_not_known_is_said_to_be_unknown() {
 #[test]
 fn other_tools_are_told_by_what_they_do() {
     let of = |act, values: &[&str]| {
-        of_tool(act, values, AT).iter().map(ToString::to_string).collect::<Vec<_>>()
+        of_values(act, values, false, AT).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(of(Act::Write, &["src/a.rs"]), ["writes src/a.rs"]);
     assert_eq!(of(Act::Read, &["src/a.rs", ".env"]), ["reads .env (holds secrets)"]);
