@@ -99,7 +99,7 @@ fn never_wins(entry: &RuleEntry, later: &[RuleEntry]) -> Option<String> {
         // A rule that expires hides the others only until then.
         same_tool && covers && other.lasts()
     })?;
-    let line = over.origin().map_or(0, |origin| origin.line);
+    let line = over.origin.as_ref().map_or(0, |origin| origin.line);
     Some(format!(
         "this rule never wins: {:?} in line {line} matches all of its calls and comes later",
         if over.rule.tool == "*" { "*" } else { over.rule.pattern.as_str() }

@@ -19,8 +19,13 @@ struct ArgumentKeys {
     subjects: &'static [&'static [&'static str]],
     /// Arguments that may accompany it and name nothing to work on.
     others: &'static str,
-    /// Arguments of a shell that name its working directory.
-    folder: &'static str,
+}
+
+/// Returns the arguments that name the working directory: those of a shell.
+fn folder_keys(kind: Kind) -> &'static str {
+    const OF_A_SHELL: &str =
+        "cwd workdir work_dir directory dir_path dir working_directory workingDirectory";
+    if kind == Kind::Shell { OF_A_SHELL } else { "" }
 }
 
 /// Returns the arguments that Claude Code, Codex, opencode, Gemini, Copilot, Cursor and the five
@@ -34,33 +39,26 @@ fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
                 yield_time_ms max_output_tokens max_output_length max_output_chars interactive \
                 restart requires_approval safe_to_auto_run note title mode security_risk \
                 delay_ms",
-            folder: "cwd workdir work_dir directory dir_path dir working_directory \
-                workingDirectory",
         },
         Kind::Read => &ArgumentKeys {
             subjects: &[FILES],
             others: "offset limit pages start_line end_line start end view_range line_start \
                 line_end lines encoding description explanation reason should_read_entire_file \
                 max_lines mode indentation",
-            folder: "",
         },
         Kind::Write => &ArgumentKeys {
             subjects: &[FILES],
             others: "content contents file_text text overwrite append create_directories \
                 create_dirs encoding description explanation instructions instruction reason \
                 mode_bits",
-            folder: "",
         },
-        Kind::Edit => {
-            &ArgumentKeys { subjects: &[FILES, PATCHES, CHANGES], others: EDIT_DETAILS, folder: "" }
-        }
+        Kind::Edit => &ArgumentKeys { subjects: &[FILES, PATCHES, CHANGES], others: EDIT_DETAILS },
         Kind::Glob => &ArgumentKeys {
             subjects: &[],
             others: "pattern glob path file_path directory dir_path case_sensitive \
                 respect_git_ignore respect_gemini_ignore file_filtering_options ignore limit \
                 depth recursive hidden description explanation reason exclude include_hidden \
                 offset",
-            folder: "",
         },
         Kind::Grep => &ArgumentKeys {
             subjects: &[],
@@ -68,17 +66,14 @@ fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
                 head_limit offset multiline type regex query case_sensitive ignore_case \
                 directory dir_path limit max_results description explanation reason before after \
                 fixed_strings include_hidden",
-            folder: "",
         },
         Kind::Skill => &ArgumentKeys {
             subjects: &[&["name", "skill", "command"]],
             others: "args arguments input description reason",
-            folder: "",
         },
         Kind::Fetch => &ArgumentKeys {
             subjects: &[URLS],
             others: "prompt format timeout description reason max_length start_index raw",
-            folder: "",
         },
         Kind::Question | Kind::Other => return None,
     })
@@ -106,7 +101,6 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
             return Some(sentence(call, "comes with competing arguments", &named));
         }
     }
-    let elsewhere = |key: &str, value: &Value| listed(keys.folder, key) && leads_away(call, value);
     // `command` is the shell text of one tool, the verb of an edit tool and the patch of another.
     let patch = patch_of(&call.args).filter(|_| call.kind() == Kind::Edit);
     let verb = |key: &str, value: &Value| {
@@ -124,7 +118,7 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
         .iter()
         .filter(|(key, value)| {
             let known = subject(key) || listed(keys.others, key) || verb(key, value);
-            let odd = !known && (!listed(keys.folder, key) || elsewhere(key, value));
+            let odd = !known && (!listed(folder_keys(call.kind()), key) || leads_away(call, value));
             odd && !says_nothing(key, value) || acts_as_option(call, key, value)
         })
         .map(|(key, _)| *key)
@@ -140,8 +134,10 @@ pub(crate) fn views(call: &Call) -> bool {
 
 /// Returns the folders that arguments of a shell choose to run in.
 pub(crate) fn folders(call: &Call) -> Vec<&str> {
-    let keys = of(call.kind()).map_or("", |keys| keys.folder);
-    keys.split_whitespace().filter_map(|key| call.args.get(key)?.as_str()).collect()
+    folder_keys(call.kind())
+        .split_whitespace()
+        .filter_map(|key| call.args.get(key)?.as_str())
+        .collect()
 }
 
 /// Returns true when an argument beside the command may change what runs, and not only where.
@@ -151,8 +147,7 @@ pub(crate) fn changes_what_runs(call: &Call) -> bool {
     }
     let mut inside = Call { tool: call.tool.clone(), args: call.args.clone(), ..Call::default() };
     if let Some(args) = inside.args.as_object_mut() {
-        let keys = of(call.kind()).map_or("", |keys| keys.folder);
-        args.retain(|key, value| !(value.is_string() && listed(keys, key)));
+        args.retain(|key, value| !(value.is_string() && listed(folder_keys(Kind::Shell), key)));
     }
     odd(&inside).is_some()
 }

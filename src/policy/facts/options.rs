@@ -8,7 +8,7 @@ use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::why;
 use crate::facts::programs::description::{Access, Files, Program, Role, Runs};
 use crate::facts::programs::getopt::Syntax;
-use crate::facts::programs::{self, Words, base, listed};
+use crate::facts::programs::{self, Words, base, begins, listed};
 use crate::shell::{Word, WordKind};
 
 /// Returns why this command goes beyond a plain grant of its name; `None` when it does not. `open`
@@ -136,19 +136,14 @@ fn leaves(word: &Word<'_>, value: &str, dirs: Directories<'_>) -> bool {
     if value.contains(char::is_whitespace) {
         return false;
     }
-    let begins = |list: &[&str], text: &str| list.iter().any(|start| text.starts_with(start));
     let leaves = |part: &str| {
         let named = part.split_once('=').filter(|(key, _)| listed(PLACES, key));
         let path = named.map_or(part, |(_, path)| path);
-        let looks = begins(&["/", "~"], path) || path.split('/').any(|part| part == "..");
+        let looks = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
         let plain = paths::sink(path) || paths::source(path);
-        looks
-            && !plain
-            && !begins(&["//", "/run/", "/var/run/"], path)
-            && paths::outside(path, dirs)
+        looks && !plain && !begins("// /run/ /var/run/", path) && paths::outside(path, dirs)
     };
-    word.kind == WordKind::Dynamic && begins(&["$HOME", "${HOME}"], value)
-        || value.split(',').any(leaves)
+    word.kind == WordKind::Dynamic && begins("$HOME ${HOME}", value) || value.split(',').any(leaves)
 }
 
 /// Returns true for an option that names what the program writes, and a value that others run or

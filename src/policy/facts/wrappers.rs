@@ -45,8 +45,10 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
         Runs::Anywhere { opens_shell } => {
             let mut inner = guesses(args);
             // `parallel` appends the lines of its input.
-            if program.is(Role::HandsOn) {
-                inner.iter_mut().for_each(Inner::opens);
+            for one in inner.iter_mut().filter(|_| program.is(Role::HandsOn)) {
+                if let Inner::Argv { open, .. } = one {
+                    *open = true;
+                }
             }
             if opens_shell {
                 inner.push(Inner::Input(Dialect::Bash));
@@ -55,7 +57,7 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
         }
         Runs::Shell => shells::shell(name, args),
         Runs::OtherShell => shells::foreign(args),
-        Runs::Text => Some(shells::eval(args)),
+        Runs::Text => Some(Unwrapped::of(Passage::DenyOnly, vec![shells::join(args)])),
         Runs::Later => shells::trap(args),
         Runs::AsUser => Some(shells::su(args)),
         Runs::Remote => Some(shells::remote(args)),
@@ -97,14 +99,6 @@ pub enum Inner<'w, 'a> {
     File,
     /// Something that cannot be known (`bash -c "$x"`, `eval $x`).
     Unknown,
-}
-
-impl Inner<'_, '_> {
-    fn opens(&mut self) {
-        if let Self::Argv { open, .. } = self {
-            *open = true;
-        }
-    }
 }
 
 /// The result of looking behind a command.
@@ -213,7 +207,8 @@ fn behind_options<'w, 'a>(
         // FAIL-CLOSED: behind an option that is unknown or ambiguous, any word may be the command.
         let value = arg.value().map(|value| value.text);
         let read = args.get(..args.len() - options.rest.len()).unwrap_or_default();
-        let is_known = !matches!(arg, Arg::Unclear(_)) && read.iter().all(is_literal);
+        let is_known =
+            !matches!(arg, Arg::Unclear(_)) && read.iter().all(|word| word.literal().is_some());
         if !is_known {
             return Some(unknown(args));
         }
@@ -262,10 +257,6 @@ fn behind_options<'w, 'a>(
         inner.push(Inner::Unknown);
     }
     Some(Unwrapped { inner, passage, assigns })
-}
-
-fn is_literal(word: &Word<'_>) -> bool {
-    word.literal().is_some()
 }
 
 /// Returns what is certain when it is not known which word is the command: deny rules look at all.
@@ -384,15 +375,14 @@ fn last<'w, 'a>(long: &str, short: &str, args: &'w [Word<'a>]) -> Option<Unwrapp
         .get(at)
         .is_some_and(|w| w.text.contains('=') || (!w.text.starts_with("--") && w.text.len() > 2));
     // An attached value (`-xrm`, `--exec=rm`) hides where the command starts.
-    let inner = if argv.is_empty() || glued {
-        let mut inner = guesses(argv);
-        inner.push(Inner::Unknown);
-        inner
+    let mut inner = if argv.is_empty() || glued {
+        unknown(argv).inner
     } else {
         vec![Inner::Argv { argv, open: true }]
     };
-    let inner =
-        if fills(argv, "{") { inner.into_iter().chain([Inner::Unknown]).collect() } else { inner };
+    if fills(argv, "{") {
+        inner.push(Inner::Unknown);
+    }
     Some(Unwrapped::of(Passage::Both, inner))
 }
 
@@ -406,7 +396,10 @@ fn in_parts<'w, 'a>(parts: &[RunsPart], args: &'w [Word<'a>]) -> Option<Unwrappe
     let mut inner = parts
         .iter()
         .find_map(|part| match *part {
-            RunsPart::Values { behind: word, options } => Some(values(options, behind(at(word)?))),
+            RunsPart::Values { behind: word, options } => {
+                let values = Arguments::new(behind(at(word)?)).values(options);
+                Some(values.into_iter().map(script).collect())
+            }
             RunsPart::Command { behind: word, second } => {
                 let at =
                     at(word).filter(|&at| args.get(at + 1).is_some_and(|w| w.text == second))?;
@@ -427,11 +420,6 @@ fn in_parts<'w, 'a>(parts: &[RunsPart], args: &'w [Word<'a>]) -> Option<Unwrappe
     let aliases = args.iter().filter_map(|word| word.text.split_once("=!"));
     inner.extend(aliases.map(|(_, command)| script(command)));
     (!inner.is_empty()).then(|| Unwrapped::of(Passage::DenyOnly, inner))
-}
-
-/// Returns the values of options, which are shell texts.
-fn values<'w, 'a>(options: &str, words: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
-    Arguments::new(words).values(options).into_iter().map(script).collect()
 }
 
 fn script<'w, 'a>(text: &'w str) -> Inner<'w, 'a> {

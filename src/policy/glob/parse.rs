@@ -24,7 +24,7 @@ pub(super) fn tree(pattern: &str) -> Result<Tree, GlobError> {
     if !pattern.starts_with(['*', '!'])
         && !pattern.contains(['/', '(', ')', '[', ']', '{', '}', '"'])
     {
-        return Ok(Tree { node: Node::Seq(plain(pattern)), negated: false });
+        return Ok(Tree { node: as_written(pattern), negated: false });
     }
     Ok(GlobReader::new(pattern).read())
 }
@@ -131,15 +131,13 @@ fn flat(nodes: Vec<Node>) -> Vec<Node> {
 
 /// Returns the class of `{a..c}`: the single characters between the two.
 fn range(nodes: &[Node], at: usize) -> Node {
-    let (low, high) = nodes.split_at(at.min(nodes.len()));
-    match (low, high) {
-        ([Node::Char(one)], [Node::Char(other)]) => match (unit(*one), unit(*other)) {
-            (Some(one), Some(other)) => Node::Class(Class {
-                ranges: vec![(one.min(other), one.max(other))],
-                negated: false,
-            }),
-            _ => Node::Never,
-        },
+    let ([Node::Char(one)], [Node::Char(other)]) = nodes.split_at(at.min(nodes.len())) else {
+        return Node::Never;
+    };
+    match (unit(*one), unit(*other)) {
+        (Some(one), Some(other)) => {
+            Node::Class(Class { ranges: vec![(one.min(other), one.max(other))], negated: false })
+        }
         _ => Node::Never,
     }
 }
@@ -211,11 +209,6 @@ fn common_shape(pattern: &str) -> Option<Vec<Node>> {
 /// Reads quotes and groups as plain characters; only stars, question marks and backslashes are
 /// special.
 pub(super) fn as_written(pattern: &str) -> Node {
-    Node::Seq(plain(pattern))
-}
-
-/// Reads a pattern without slashes, groups, classes and quotes.
-fn plain(pattern: &str) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut chars = pattern.chars().peekable();
     while let Some(char) = chars.next() {
@@ -229,7 +222,7 @@ fn plain(pattern: &str) -> Vec<Node> {
             other => nodes.push(Node::Char(other)),
         }
     }
-    nodes
+    Node::Seq(nodes)
 }
 
 // The full reader of patterns: groups, braces, quotes and escapes.

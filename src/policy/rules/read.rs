@@ -217,8 +217,7 @@ impl RulesReader<'_> {
     }
 
     fn push(&mut self, tool: &str, pattern: &str, verdict: Verdict, range: Range, segments: bool) {
-        let (line, column) = place(self.text, range.start);
-        let origin = RuleOrigin { file: Arc::clone(&self.file), line, column };
+        let origin = self.origin(range);
         let rule = Rule { tool: tool.to_owned(), pattern: pattern.to_owned(), verdict };
         let class = pattern == reads::CLASS;
         if class && let Some(problem) = misused(tool, verdict) {
@@ -251,14 +250,13 @@ impl RulesReader<'_> {
     }
 
     fn say(&mut self, range: Range, message: String, severity: Severity) {
+        let problem = self.origin(range).problem(message, severity);
+        self.problems.push(problem);
+    }
+
+    fn origin(&self, range: Range) -> RuleOrigin {
         let (line, column) = place(self.text, range.start);
-        self.problems.push(RuleProblem {
-            file: self.file.to_string(),
-            line,
-            column,
-            message,
-            severity,
-        });
+        RuleOrigin { file: Arc::clone(&self.file), line, column }
     }
 }
 
@@ -591,7 +589,7 @@ fn is_blank(text: &str) -> bool {
 /// Returns why a program of this name cannot be described.
 // SECURITY: built-in descriptions cannot be replaced, so no file makes one less strict.
 fn refused(name: &str) -> Option<String> {
-    let word = Word { text: name.into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
+    let word = Word::made(name, WordKind::Literal);
     if programs::of(name).is_some() || builtin(&[word]).is_some() {
         return Some(format!(
             "{name:?} is known already, and what is built in stays as it is; rules say what of it \

@@ -78,9 +78,11 @@ impl Rules {
     #[must_use]
     pub fn with_grants(mut self, grants: &[Rule]) -> Self {
         for rule in grants {
-            let key = self.literal_key(&rule.tool);
             // FAIL-CLOSED: an unusable grant is dropped.
-            let _ = self.push_under(key, rule.clone(), None);
+            if let Ok(pattern) = Pattern::new(&rule.pattern, self.home.as_deref()) {
+                let key = self.literal_key(&rule.tool);
+                let _ = self.push_pattern(key, rule.clone(), pattern, None);
+            }
         }
         self
     }
@@ -162,7 +164,9 @@ impl Rules {
         origin: Option<RuleOrigin>,
     ) -> Result<&mut RuleEntry, String> {
         let key = self.key(&rule.tool)?;
-        self.push_under(key, rule, origin)
+        let pattern =
+            Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
+        self.push_pattern(key, rule, pattern, origin)
     }
 
     /// Appends a rule for the class of calls that only read.
@@ -173,17 +177,6 @@ impl Rules {
     ) -> Result<&mut RuleEntry, String> {
         let key = self.key(&rule.tool)?;
         let pattern = Pattern::reads().map_err(|error| error.to_string())?;
-        self.push_pattern(key, rule, pattern, origin)
-    }
-
-    fn push_under(
-        &mut self,
-        key: usize,
-        rule: Rule,
-        origin: Option<RuleOrigin>,
-    ) -> Result<&mut RuleEntry, String> {
-        let pattern =
-            Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
         self.push_pattern(key, rule, pattern, origin)
     }
 
@@ -338,9 +331,9 @@ impl ToolKey {
 pub(crate) struct RuleEntry {
     pub(crate) rule: Rule,
     pub(crate) pattern: Pattern,
-    /// The rule as text, with its position.
+    /// The rule as text, with its position: `shell_exec: "git *": allow (permissions.jsonc:12)`.
     pub(crate) label: Box<str>,
-    pub(super) origin: Option<RuleOrigin>,
+    pub(crate) origin: Option<RuleOrigin>,
     /// Milliseconds since 1970 from which on the rule no longer matches.
     pub(super) expires: Option<i64>,
     /// Commands or values that the rule must match or must not match.
@@ -355,6 +348,14 @@ pub(crate) struct RuleOrigin {
     pub(crate) column: usize,
 }
 
+impl RuleOrigin {
+    /// Describes a problem there.
+    pub(super) fn problem(&self, message: String, severity: Severity) -> RuleProblem {
+        let Self { file, line, column } = self;
+        RuleProblem { file: file.to_string(), line: *line, column: *column, message, severity }
+    }
+}
+
 /// An example beside a rule.
 #[derive(Clone, Debug)]
 pub struct Example {
@@ -367,7 +368,10 @@ pub struct Example {
 impl RuleEntry {
     pub(super) fn new(rule: Rule, pattern: Pattern, origin: Option<RuleOrigin>) -> Self {
         // Formatted once, because the label is part of every decision.
-        let label = label(&rule, origin.as_ref()).into();
+        let Rule { tool, pattern: text, verdict } = &rule;
+        let place = origin.as_ref().map(|it| format!("{}:{}", it.file, it.line));
+        let place = place.as_deref().unwrap_or("granted");
+        let label = format!("{tool}: {text:?}: {verdict} ({place})").into();
         Self { rule, pattern, label, origin, expires: None, examples: Vec::new() }
     }
 
@@ -383,30 +387,7 @@ impl RuleEntry {
 
     /// Describes a problem of the rule; `None` for a rule that is not from a file.
     pub(crate) fn problem(&self, message: String, severity: Severity) -> Option<RuleProblem> {
-        let origin = self.origin()?;
-        Some(RuleProblem {
-            file: origin.file.to_string(),
-            line: origin.line,
-            column: origin.column,
-            message,
-            severity,
-        })
-    }
-
-    /// Returns the rule's position; `None` for a rule that is not from a file.
-    pub(crate) fn origin(&self) -> Option<&RuleOrigin> {
-        self.origin.as_ref()
-    }
-}
-
-/// Formats `shell_exec: "git *": allow (permissions.jsonc:12)`.
-fn label(rule: &Rule, origin: Option<&RuleOrigin>) -> String {
-    let Rule { tool, pattern, verdict } = rule;
-    match origin {
-        Some(RuleOrigin { file, line, .. }) => {
-            format!("{tool}: {pattern:?}: {verdict} ({file}:{line})")
-        }
-        None => format!("{tool}: {pattern:?}: {verdict} (granted)"),
+        Some(self.origin.as_ref()?.problem(message, severity))
     }
 }
 

@@ -363,24 +363,21 @@ impl<'p> Expansions<'p> {
         if !text.contains(['{', '$', '~', '`', '\\', '%', '*', '?', '[']) {
             return vec![Spelling { text: Cow::Borrowed(text), is_pattern: false }];
         }
+        let is_pattern = |text: &str| text.contains(['*', '?', '[']);
         let mut all = Vec::new();
         for text in braces(text) {
-            let is_pattern = text.contains(['*', '?', '[']);
+            let is_pattern = is_pattern(&text);
             let known = self.variables(&text);
             let known = self.tilde(&known).map_or(known, Cow::Owned);
             let text = Cow::Owned(known.into_owned());
             all.push(Spelling { text, is_pattern });
         }
         if let Some(plain) = unescaped(text) {
-            all.push(Spelling {
-                text: Cow::Owned(plain),
-                is_pattern: text.contains(['*', '?', '[']),
-            });
+            all.push(Spelling { text: Cow::Owned(plain), is_pattern: is_pattern(text) });
         }
         if all.iter().any(|spelling| *spelling.text != *text) {
             // As written, because quoted text is not expanded.
-            let is_pattern = text.contains(['*', '?', '[']);
-            all.push(Spelling { text: Cow::Borrowed(text), is_pattern });
+            all.push(Spelling { text: Cow::Borrowed(text), is_pattern: is_pattern(text) });
         }
         all
     }

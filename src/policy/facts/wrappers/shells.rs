@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::Passage;
-use crate::facts::wrappers::{Inner, Unwrapped, guesses};
+use crate::facts::wrappers::{Inner, Unwrapped, unknown};
 use crate::shell::{Dialect, Word, WordKind};
 
 /// Looks behind `bash -c TEXT`, `sh script`, and `sh` with commands on its input.
@@ -34,9 +34,7 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
         }
         // FAIL-CLOSED: with an option that is not known, what follows is not known either.
         if !flags.chars().all(|flag| FLAGS.contains(flag)) {
-            let mut inner = guesses(args);
-            inner.push(Inner::Unknown);
-            return Some(Unwrapped::of(Passage::DenyOnly, inner));
+            return Some(unknown(args));
         }
         text |= flags.contains('c');
         input |= flags.contains('s');
@@ -132,14 +130,11 @@ pub(super) fn foreign<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>>
     if args.iter().any(|w| matches!(&*w.text, "--version" | "--help")) {
         return None;
     }
-    let mut inner = scripts(args);
+    // Every operand may be the text.
+    let operands = args.iter().filter(|word| !word.text.starts_with('-'));
+    let mut inner: Vec<_> = operands.map(script).collect();
     inner.push(if inner.is_empty() { Inner::Input(Dialect::Bash) } else { Inner::File });
     Some(Unwrapped::of(Passage::DenyOnly, inner))
-}
-
-/// Looks behind `eval`, which joins its words and reads them again.
-pub(super) fn eval<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
-    Unwrapped::of(Passage::DenyOnly, vec![join(args)])
 }
 
 /// Looks behind `trap TEXT SIGNAL…`.
@@ -163,11 +158,7 @@ pub(super) fn su<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
         }
     }
     // Without `-c`, `su` opens a shell or passes the words on to one.
-    if inner.is_empty() {
-        inner = guesses(args);
-        inner.push(Inner::Unknown);
-    }
-    Unwrapped::of(Passage::DenyOnly, inner)
+    if inner.is_empty() { unknown(args) } else { Unwrapped::of(Passage::DenyOnly, inner) }
 }
 
 /// Looks behind `ssh [options] HOST [options] TEXT…`.
@@ -205,11 +196,6 @@ pub(super) fn remote<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     Unwrapped::of(Passage::DenyOnly, inner)
 }
 
-/// Reads every operand as a shell text.
-pub(super) fn scripts<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
-    args.iter().filter(|w| !w.text.starts_with('-')).map(script).collect()
-}
-
 fn script<'w, 'a>(word: &'w Word<'a>) -> Inner<'w, 'a> {
     match word.literal() {
         Some(text) => Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Bash },
@@ -217,7 +203,8 @@ fn script<'w, 'a>(word: &'w Word<'a>) -> Inner<'w, 'a> {
     }
 }
 
-fn join<'w, 'a>(words: &'w [Word<'a>]) -> Inner<'w, 'a> {
+/// Reads the words as the one text to which `eval` and `ssh` join them.
+pub(super) fn join<'w, 'a>(words: &'w [Word<'a>]) -> Inner<'w, 'a> {
     if let [word] = words {
         return script(word);
     }
