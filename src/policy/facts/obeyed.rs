@@ -108,39 +108,13 @@ const ENDS: &str = "\
     .xcconfig .pbxproj .gdb -gdb.py .sublime-project .sublime-build .iml .socket .mount .lnk .scpt \
     .jenkinsfile .instructions.md .prompt.md .chatmode.md .mdc";
 
-/// Name beginnings, each with an ending.
-const STARTS: &[(&str, &str)] = &[
-    ("dockerfile.", ""),
-    ("containerfile.", ""),
-    ("docker-compose.", ""),
-    ("compose.", ".yml"),
-    ("compose.", ".yaml"),
-    ("makefile.", ""),
-    ("jenkinsfile.", ""),
-    ("snakefile.", ""),
-    ("rakefile.", ""),
-    ("azure-pipelines", ".yml"),
-    (".env.", ""),
-    (".eslintrc", ""),
-    (".babelrc", ""),
-    (".prettierrc", ""),
-    ("requirements", ".txt"),
-    ("requirements", ".in"),
-    ("constraints", ".txt"),
-    ("gulpfile.", ""),
-    ("gruntfile.", ""),
-    ("webpack.", ".js"),
-    ("webpack.", ".ts"),
-    ("gatsby-", ".js"),
-    ("gatsby-", ".ts"),
-    ("knexfile.", ""),
-    ("ormconfig.", ""),
-    ("plopfile.", ""),
-    ("jest.setup.", ""),
-    ("vitest.setup.", ""),
-    ("vitest.workspace.", ""),
-    ("jupyter_", "_config.py"),
-];
+/// Names with a star for any text.
+const SHAPES: &str = "\
+    dockerfile.* containerfile.* docker-compose.* compose.*.yml compose.*.yaml makefile.* \
+    jenkinsfile.* snakefile.* rakefile.* azure-pipelines*.yml .env.* .eslintrc* .babelrc* \
+    .prettierrc* requirements*.txt requirements*.in constraints*.txt gulpfile.* gruntfile.* \
+    webpack.*.js webpack.*.ts gatsby-*.js gatsby-*.ts knexfile.* ormconfig.* plopfile.* \
+    jest.setup.* vitest.setup.* vitest.workspace.* jupyter_*_config.py";
 
 /// Hidden files that a tool only reads as a list of names, or that are templates.
 const HARMLESS: &str = "\
@@ -190,13 +164,16 @@ pub fn is_obeyed(path: &str) -> bool {
                 && (behind.is_empty() || behind.starts_with('/'))
         })
     };
-    let spans = |(start, end): &(&str, &str)| name.starts_with(start) && name.ends_with(end);
+    let fits = |shape: &str| {
+        let parts = shape.split_once('*');
+        parts.is_some_and(|(start, end)| name.starts_with(start) && name.ends_with(end))
+    };
     named_here(path)
         || path.split('/').any(|part| listed(MORE_FOLDERS, part))
         || NESTED.split(' ').any(nested)
         || more_names().contains(name)
         || ends(ENDS, name)
-        || STARTS.iter().any(spans)
+        || SHAPES.split(' ').any(fits)
 }
 
 /// Returns true for files that others run or obey, and for those that they may: what is hidden in

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::description::Passage;
+use crate::facts::programs::{Words, listed};
 use crate::facts::wrappers::{Inner, Unwrapped, unknown};
 use crate::shell::{Dialect, Word, WordKind};
 
@@ -22,14 +23,14 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
         }
         let long = flags.strip_prefix('-').unwrap_or(flags);
         // bash reads `-rcfile` as `--rcfile`.
-        if let Some((_, takes)) = LONGS.iter().find(|(name, _)| *name == long) {
+        if listed(LONGS, long) || listed(VALUED, long) {
             match long {
                 "version" | "help" => return None,
                 "norc" | "noprofile" | "posix" | "noediting" => {}
                 // Start-up files would run first.
                 _ => passage = Passage::DenyOnly,
             }
-            rest = rest.get(usize::from(*takes)..).unwrap_or_default();
+            rest = rest.get(usize::from(listed(VALUED, long))..).unwrap_or_default();
             continue;
         }
         // FAIL-CLOSED: with an option that is not known, what follows is not known either.
@@ -71,25 +72,11 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
     })
 }
 
-/// Long options of bash, and whether the next word is their value.
-const LONGS: &[(&str, bool)] = &[
-    ("version", false),
-    ("help", false),
-    ("norc", false),
-    ("noprofile", false),
-    ("posix", false),
-    ("noediting", false),
-    ("login", false),
-    ("restricted", false),
-    ("verbose", false),
-    ("debug", false),
-    ("debugger", false),
-    ("dump-strings", false),
-    ("dump-po-strings", false),
-    ("pretty-print", false),
-    ("rcfile", true),
-    ("init-file", true),
-];
+/// Long options of bash, and those of which the next word is the value.
+const LONGS: Words = "\
+    version help norc noprofile posix noediting login restricted verbose debug debugger \
+    dump-strings dump-po-strings pretty-print";
+const VALUED: Words = "rcfile init-file";
 
 /// Short options of bash and dash.
 const FLAGS: &str = "abcefhiklmnoprstuvxBCDEHIOPTV";
