@@ -192,19 +192,24 @@ impl Effect {
     /// Returns the name by which rules call this kind of effect.
     #[must_use]
     pub fn name(&self) -> &'static str {
+        self.words().0
+    }
+
+    /// Returns that name, and the words under which effects of this kind are counted.
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Runs { .. } => "runs",
-            Self::Reads(_) => "reads",
-            Self::Writes(_) => "writes",
-            Self::Deletes(_) => "deletes",
-            Self::Moves(_) => "moves",
-            Self::Rights(_) => "rights",
-            Self::Reaches { .. } => "reaches",
-            Self::Publishes { .. } => "publishes",
-            Self::Changes { .. } => "changes",
-            Self::Privilege { .. } => "privilege",
-            Self::Background => "background",
-            Self::Unknown { .. } => "unknown",
+            Self::Runs { .. } => ("runs", "more programs"),
+            Self::Reads(_) => ("reads", "more reads"),
+            Self::Writes(_) => ("writes", "more writes"),
+            Self::Deletes(_) => ("deletes", "more deletions"),
+            Self::Moves(_) => ("moves", "more moves"),
+            Self::Rights(_) => ("rights", "more changes of rights"),
+            Self::Reaches { .. } => ("reaches", "more hosts"),
+            Self::Publishes { .. } => ("publishes", "more publications"),
+            Self::Changes { .. } => ("changes", "more changes elsewhere"),
+            Self::Privilege { .. } => ("privilege", "more uses of other rights"),
+            Self::Background => ("background", "more in the background"),
+            Self::Unknown { .. } => ("unknown", "more that cannot be told"),
         }
     }
 }
@@ -307,7 +312,7 @@ impl List {
         if kept.len() < MOST {
             kept.push((order, effect));
         } else {
-            *self.left_out.entry(kind(&effect)).or_default() += 1;
+            *self.left_out.entry(effect.words().1).or_default() += 1;
         }
     }
 
@@ -336,7 +341,7 @@ impl List {
     fn finish(mut self) -> Vec<Effect> {
         let mut all: Vec<(usize, Effect)> = self.by_weight.into_values().flatten().collect();
         for (_, effect) in all.split_off(all.len().min(MOST)) {
-            *self.left_out.entry(kind(&effect)).or_default() += 1;
+            *self.left_out.entry(effect.words().1).or_default() += 1;
         }
         // A complete list keeps its order; a shortened one stays sorted by weight.
         if self.left_out.is_empty() {
@@ -349,24 +354,6 @@ impl List {
             effects.push(Effect::Unknown { why: format!("not listed: {}", counts.join(", ")) });
         }
         effects
-    }
-}
-
-/// Returns the words under which effects of this kind are counted.
-fn kind(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Runs { .. } => "more programs",
-        Effect::Reads(_) => "more reads",
-        Effect::Writes(_) => "more writes",
-        Effect::Deletes(_) => "more deletions",
-        Effect::Moves(_) => "more moves",
-        Effect::Rights(_) => "more changes of rights",
-        Effect::Reaches { .. } => "more hosts",
-        Effect::Publishes { .. } => "more publications",
-        Effect::Changes { .. } => "more changes elsewhere",
-        Effect::Privilege { .. } => "more uses of other rights",
-        Effect::Background => "more in the background",
-        Effect::Unknown { .. } => "more that cannot be told",
     }
 }
 

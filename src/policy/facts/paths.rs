@@ -6,7 +6,7 @@ mod secrets;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-pub(crate) use crate::facts::paths::readings::{UNKNOWN, braces, readings};
+pub(crate) use crate::facts::paths::readings::{UNKNOWN, braces, decoded, readings};
 pub use crate::facts::paths::secrets::{
     PatternOf, is_folder_of_secrets, is_folder_of_settings, keeps_secrets, may_be_secret, secret,
 };

@@ -67,10 +67,8 @@ impl Pattern {
         } else {
             Shape::glob(text)
         };
-        let domain = match text.strip_prefix("domain:") {
-            Some(host) => Some(Glob::parse(&host.to_ascii_lowercase())?),
-            None => None,
-        };
+        let domain = text.strip_prefix("domain:");
+        let domain = domain.map(|host| Glob::parse(&host.to_ascii_lowercase())).transpose()?;
         Ok(Self {
             glob,
             shape,

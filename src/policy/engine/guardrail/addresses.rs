@@ -1,10 +1,12 @@
 //! The bridge's own addresses, in every notation that reaches this machine.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use url::{Host, Url};
 
 use crate::engine::guardrail::GuardrailHit;
+use crate::facts::paths::decoded;
 use crate::facts::programs::input::is_interpreter;
 use crate::facts::wrappers::base;
 use crate::shell::Word;
@@ -146,7 +148,7 @@ impl Addresses {
         if !may_name(text, &own.port) {
             return Meant::No;
         }
-        let decoded = text.contains('%').then(|| decode(text));
+        let decoded = decoded(text);
         let text = decoded.as_deref().unwrap_or(text);
         // Port 80 is implied by `http://`.
         let plain = own.port == "80" && text.contains("://");
@@ -288,26 +290,6 @@ fn parse(name: &str) -> Option<Host> {
     }
 }
 
-/// Decodes percent escapes: `%31` is `1`.
-fn decode(text: &str) -> String {
-    let (bytes, mut at) = (text.as_bytes(), 0);
-    let mut out = Vec::with_capacity(bytes.len());
-    while let Some(byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).and_then(|code| u8::from_str_radix(code, 16).ok());
-        match code.filter(|_| *byte == b'%') {
-            Some(code) => {
-                out.push(code);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
 /// A public address. Other names are never taken for it, because anything on the web has a port
 /// like its own.
 #[derive(Clone, Debug)]
@@ -327,7 +309,8 @@ impl PublicAddress {
 
     /// Returns why these texts must not be parts of one call: they name the address.
     pub(super) fn forbid<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Option<String> {
-        let decoded: Vec<String> = texts.map(decode).collect();
+        let decoded: Vec<Cow<'_, str>> =
+            texts.map(|text| decoded(text).map_or(text.into(), Cow::Owned)).collect();
         let parts: Vec<&str> = decoded.iter().flat_map(|text| text.split(ENDS)).collect();
         let is_port = |text: &str| text.parse() == Ok(self.port);
         // Host and port may be separate words: `nc approve.example 8443`.

@@ -67,8 +67,11 @@ fn others(text: &str, dirs: Directories<'_>) -> Vec<String> {
     found
 }
 
-/// Decodes `%2e`.
-fn decoded(text: &str) -> Option<String> {
+/// Decodes `%2e`; `None` for a text without such escapes.
+pub(crate) fn decoded(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return None;
+    }
     let (bytes, mut at) = (text.as_bytes(), 0);
     let mut out = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.get(at) {
