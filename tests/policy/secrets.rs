@@ -154,7 +154,13 @@ fn path(chance: &mut Chance) -> String {
             continue;
         }
         let to = at + char.len_utf8();
-        match chance.below(12) {
+        match chance.below(14) {
+            12 => name.replace_range(at..to, "[[:graph:]]"),
+            13 => {
+                let class =
+                    chance.pick(&["[^]]", "[!]]", "[]C]", "[x\\]C]", "[x\"]\"C]", "[[=C=]]"]);
+                name.replace_range(at..to, &class.replace('C', &char.to_string()));
+            }
             0 => name.replace_range(at..to, "?"),
             1 | 2 => name.replace_range(at..to, "*"),
             3 => name.replace_range(at..to, &format!("[{char}]")),

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::{ends, listed};
 use crate::facts::shorten;
-use crate::glob::Glob;
 
 /// Folders in which every file counts.
 const FOLDERS: &str = "\
@@ -92,7 +91,8 @@ const MORE_NAMES: &str = "\
     applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg \
     commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive post-receive \
     post-update push-to-checkout pre-auto-gc post-rewrite reference-transaction post-index-change \
-    sendemail-validate fsmonitor-watchman";
+    sendemail-validate fsmonitor-watchman bsdmakefile tupfile jamfile jamroot kbuild tslint.json \
+    cypress.json schema.prisma";
 
 /// Names that mean something else in lower case: `build` is a folder of results.
 const WRITTEN_SO: &str = "BUILD WORKSPACE BUCK TARGETS";
@@ -189,14 +189,28 @@ pub(crate) fn may_be_obeyed(pattern: &str) -> bool {
     paths::braces(pattern).iter().any(|one| {
         // A range of braces may be anything.
         let one = one.replace(paths::UNKNOWN, "*");
-        let name = paths::folded(one.rsplit('/').next().unwrap_or(&one)).into_owned();
-        let wild = name.contains(['*', '?', '[']);
-        // FAIL-CLOSED: a pattern that cannot be read may stand for any file.
-        let stands_for =
-            |listed: &str| Glob::parse(&name).map_or(true, |name| name.matches(listed));
-        is_obeyed(&one)
-            || wild && [NAMES, MORE_NAMES].iter().any(|names| names.split(' ').any(stands_for))
+        is_obeyed(&one) || may_be_named(&paths::folded(&one))
     })
+}
+
+/// Does the same for a pattern without braces and in lower case.
+fn may_be_named(pattern: &str) -> bool {
+    let (folders, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
+    let any = |list: &str, part: &str| list.split(' ').any(|one| paths::may_be_name(part, one));
+    // A bare star stands for any folder, as the words of everyday commands do.
+    let wild = |part: &&str| paths::is_pattern(part) && part.bytes().any(|byte| byte != b'*');
+    let folder = |part: &str| [FOLDERS, MORE_FOLDERS].iter().any(|list| any(list, part));
+    if folders.split('/').filter(wild).any(folder) {
+        return true;
+    }
+    // `*.ts` may be a configuration by its name alone; in `*.loc?` the wildcard is in the ending.
+    let tail = name.rsplit(['*', '?', ']']).next().unwrap_or(name);
+    let ending = |end: &str| paths::may_be_name(name, &["*", end].concat());
+    let spans = |(start, end): &(&str, &str)| paths::may_be_name(name, &[start, "*", end].concat());
+    let is_open = || !tail.starts_with('.');
+    paths::is_pattern(name)
+        && ([NAMES, MORE_NAMES].iter().any(|list| any(list, name))
+            || is_open() && (ENDS.split(' ').any(ending) || STARTS.iter().any(spans)))
 }
 
 /// Returns the hidden part of a path in the project. Nearly every tool keeps what it obeys in files
@@ -321,10 +335,16 @@ mod tests {
 
     #[test]
     fn a_pattern_may_stand_for_such_a_file() {
-        for pattern in ["Makefil?", "sub/M*", "*", "{package,x}.json", "[Mm]akefile", "x{1..9}"] {
+        for pattern in "\
+            Makefil? sub/M* * {package,x}.json [Mm]akefile x{1..9} [[:upper:]]akefile \
+            [^]]akefile Cargo.loc? x.servi[c]e node_module?/x/a.js Dockerfile.?"
+            .split(' ')
+        {
             assert!(may_be_obeyed(pattern), "{pattern}");
         }
-        for pattern in ["src/a*.rs", "*.log", "{a,b}.txt", "src/a.rs", "out/*.o"] {
+        for pattern in
+            "src/a*.rs *.log {a,b}.txt src/a.rs out/*.o src/*.ts src/*/a.tsx a[0-9].csv".split(' ')
+        {
             assert!(!may_be_obeyed(pattern), "{pattern}");
         }
     }

@@ -10,6 +10,7 @@ pub(crate) use crate::facts::paths::readings::{UNKNOWN, braces, decoded, reading
 pub use crate::facts::paths::secrets::{
     PatternOf, is_folder_of_secrets, is_folder_of_settings, keeps_secrets, may_be_secret, secret,
 };
+pub(crate) use crate::facts::paths::secrets::{is_pattern, may_be_name};
 use crate::shell::{Word, WordKind, is_visible};
 use crate::words::{Words, listed};
 

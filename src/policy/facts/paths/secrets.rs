@@ -116,7 +116,7 @@ pub fn may_be_secret(pattern: &str, of: PatternOf) -> bool {
 }
 
 /// Returns true for a text with wildcards.
-fn is_pattern(text: &str) -> bool {
+pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
@@ -191,7 +191,12 @@ fn fits(name: &[u8], rule: &[u8]) -> bool {
     }
 }
 
-/// Returns true when some text fits both the pattern and the rule.
+/// Returns true when some name fits both the pattern and the rule, in which `*` stands for any text.
+pub(crate) fn may_be_name(pattern: &str, rule: &str) -> bool {
+    alternatives(pattern).iter().any(|one| meets(one.as_bytes(), rule.as_bytes()))
+}
+
+/// Does the same for a pattern without classes.
 fn meets(pattern: &[u8], rule: &[u8]) -> bool {
     let bits = |fits: &dyn Fn(u8) -> bool| -> u64 {
         rule.iter().enumerate().filter(|(_, b)| fits(**b)).map(|(j, _)| 1 << j).sum()
@@ -219,8 +224,9 @@ fn meets(pattern: &[u8], rule: &[u8]) -> bool {
 fn alternatives(pattern: &str) -> Vec<Cow<'_, str>> {
     const MOST: usize = 32;
     let Some((before, rest)) = pattern.split_once('[') else { return vec![pattern.into()] };
-    // A class that not all read alike may be anything.
-    let Some((class, after)) = bracket(rest) else { return vec!["*".into()] };
+    // FAIL-CLOSED: a class that not all read alike may be anything. Not a star alone, which stands
+    // for a search through all files.
+    let Some((class, after)) = bracket(rest) else { return vec!["?*".into()] };
     let listed = class.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
     let all = alternatives(after);
     let parts: Vec<String> = if listed && class.len() * all.len() <= MOST {
@@ -350,6 +356,10 @@ mod tests {
             "*[",
             "[!a].key",
             ".aw?/x",
+            "app[^]]env",
+            "app[!]]env",
+            "app[[:punct:]]env",
+            "app[[=.=]]env",
             ".e*.sh",
             "?env",
             "*nv",
@@ -390,6 +400,8 @@ mod tests {
         }
         for pattern in [
             ".en[v]",
+            "app[^]]env",
+            "*.[[:alpha:]]nv",
             "*.{env,x}",
             ".e*",
             "*.e*",

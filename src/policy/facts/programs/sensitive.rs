@@ -22,14 +22,14 @@ pub(crate) fn raw_device(path: &str) -> bool {
 
 /// The folders of a home that hold most of what a user has.
 const HOME_FOLDERS: Words = "\
-    Documents Desktop Downloads Pictures Library .ssh .config .gnupg .local .aws .kube .*";
+    Documents Desktop Downloads Pictures Library .ssh .config .gnupg .local .aws .kube";
 
 /// Returns true for a root, any user's home, a directory of the system, the workspace itself or
 /// above it, or a path that is known only at run time.
 pub(crate) fn vast(word: &Word<'_>) -> bool {
     let text = &*word.text;
-    let Some(path) = cleaned(word) else { return true };
-    let path = path.trim_end_matches(['/', '*']).trim_end_matches("/.");
+    let Some(whole) = cleaned(word) else { return true };
+    let path = whole.trim_end_matches(['/', '*']).trim_end_matches("/.");
     if everything(word) || path.is_empty() || path == "." || path.starts_with("..") || path == "~" {
         return true;
     }
@@ -37,8 +37,15 @@ pub(crate) fn vast(word: &Word<'_>) -> bool {
     if word.kind == WordKind::Dynamic && text.contains('{') && text.starts_with(['/', '~']) {
         return true;
     }
+    // Nobody types `/us?` or `/[a-z]*` for less than that.
+    let top = whole.strip_prefix('/').and_then(|path| path.split('/').next());
+    if top.is_some_and(paths::is_pattern) {
+        return true;
+    }
+    let main = |below: &str| HOME_FOLDERS.split(' ').any(|main| paths::may_be_name(below, main));
     if let Some(below) = paths::in_home(path, Directories::default()) {
-        return below.is_empty() || listed(HOME_FOLDERS, below);
+        let whole = paths::in_home(&whole, Directories::default()).unwrap_or_default();
+        return below.is_empty() || main(below) || main(whole);
     }
     if listed("/home /Users /root /mnt /media /Volumes /tmp /var/tmp", path) {
         return true;
@@ -52,12 +59,31 @@ pub(crate) fn vast(word: &Word<'_>) -> bool {
 /// Returns true for `*`, `./*`, `.`, `.[!.]*` and the like.
 pub(crate) fn everything(word: &Word<'_>) -> bool {
     let text = &*word.text;
-    let nameless = text.contains('*') && !text.starts_with('/') && !text.contains(NAMED);
+    let nameless = text.contains('*') && !text.starts_with('/') && is_nameless(text);
     matches!(text, "." | "./" | "./." | ".." | "../") || nameless
 }
 
-/// Characters other than those of a pattern that matches almost any name.
-const NAMED: fn(char) -> bool = |c| !"*?.[]!/".contains(c);
+/// Returns true for a pattern that says next to nothing of a name: `*`, `?*`, `[!x]*`.
+pub(crate) fn is_nameless(pattern: &str) -> bool {
+    let mut parts = pattern.split('[');
+    let plain = |text: &str| text.bytes().all(|byte| b"*?./".contains(&byte));
+    // A class ends at its first bracket, or behind that.
+    parts.next().is_some_and(plain)
+        && parts.all(|part| plain(part.rsplit(']').next().unwrap_or(part)))
+}
+
+/// Returns true for git's folder, and for the parts of it that hold commits and branches.
+pub(crate) fn history(word: &Word<'_>) -> bool {
+    let Some(path) = cleaned(word) else { return false };
+    let mut parts = path.rsplit('/');
+    let last = parts.next().unwrap_or_default();
+    // A wildcard stands for no dot at the beginning.
+    let git = |part: &str| part.starts_with('.') && paths::may_be_name(part, ".git");
+    let kept = |part: &str| KEPT.split(' ').any(|kept| paths::may_be_name(part, kept));
+    git(last) || parts.next().is_some_and(git) && kept(last)
+}
+
+const KEPT: Words = "objects refs logs lfs modules packed-refs";
 
 /// Returns true for a word that names a secret, or a folder that holds some.
 pub(crate) fn secret_word(word: &Word<'_>) -> bool {

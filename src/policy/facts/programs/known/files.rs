@@ -10,8 +10,8 @@ use crate::facts::programs::description::{
 };
 use crate::facts::programs::known::{RAW, RECURSIVE, RUNS, WRITES, WRITTEN};
 use crate::facts::programs::known::{network, syntax, system};
-use crate::facts::programs::sensitive::{cleaned, everything, vast};
-use crate::facts::programs::{LEAKS, Words, base};
+use crate::facts::programs::sensitive::{cleaned, everything, history, vast};
+use crate::facts::programs::{LEAKS, Words};
 use crate::shell::{Word, WordKind};
 
 pub(super) static ALL: &[Program] = &[
@@ -330,8 +330,8 @@ fn wiped(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let vast = named.iter().filter(|word| vast(word)).map(|word| whole_of(word));
     let guard_off = args.any(|text| text.starts_with("--no-preserve"));
     let worst = vast.min_by_key(|what| WHOLE.iter().position(|one| one == what));
-    let git = |word: &&Word<'_>| cleaned(word).is_some_and(|path| base(&path) == ".git");
-    let history = named.iter().any(git).then_some("deletes the history of a repository");
+    let git = named.iter().any(|word| history(word));
+    let history = git.then_some("deletes the history of a repository");
     worst
         .or(history)
         .or(args.open.then_some(UNSEEN_FOLDERS))

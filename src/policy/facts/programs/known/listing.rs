@@ -5,7 +5,7 @@ use crate::facts::programs::condition::{case, judge, options};
 use crate::facts::programs::description::{Depth, Files, Operands, Program, Runs, reading};
 use crate::facts::programs::known::syntax;
 use crate::facts::programs::known::{FREE, READS, RUNS, WRITES};
-use crate::facts::programs::sensitive::{everything, vast};
+use crate::facts::programs::sensitive::{everything, history, is_nameless, vast};
 use crate::facts::programs::{Words, base, listed};
 use crate::shell::{Word, WordKind};
 
@@ -83,6 +83,9 @@ const UNSEEN: &str = "a word that is only known when it runs may be an action of
 /// Tests that narrow what is found; `-type f` alone still finds every file.
 const TESTS: &str = "-name -iname -path -regex -mtime -mmin -size -empty -newer";
 
+/// What a regular expression has besides names.
+const OF_REGEXES: &[char] = &['+', '^', '$', '|', '(', ')', '\\'];
+
 /// Tests that say nothing about a name, and actions that print names.
 const ALONE: &str = "\
     -print -print0 -ls -prune -empty -depth -d -mount -xdev -not -o -or -a -and ! ( ) , -readable \
@@ -148,8 +151,8 @@ pub(crate) fn finds_everything(args: &Arguments<'_, '_>) -> bool {
     };
     // `-name '*'` is no test.
     let narrows = |at: usize| {
-        let pattern = args.words.get(at + 1);
-        pattern.is_none_or(|pattern| pattern.text.contains(|c: char| !"*?./".contains(c)))
+        let pattern = args.words.get(at + 1).map(|word| word.text.replace(OF_REGEXES, ""));
+        pattern.is_none_or(|pattern| !is_nameless(&pattern))
     };
     let mut words = args.words.iter().enumerate();
     let tests = words.any(|(at, word)| listed(TESTS, &word.text) && !negated(at) && narrows(at));
@@ -157,7 +160,7 @@ pub(crate) fn finds_everything(args: &Arguments<'_, '_>) -> bool {
     let known = |word: &Word<'_>| word.kind != WordKind::Dynamic;
     // `find . -name x -delete` is ordinary; without a test it deletes everything here.
     let vast = starts.iter().any(|word| vast(word) && (!everything(word) || !tests) && known(word));
-    vast || starts.is_empty() && !tests
+    vast || !tests && starts.iter().any(history) || starts.is_empty() && !tests
 }
 
 /// Returns true when an action of find deletes what it finds.
