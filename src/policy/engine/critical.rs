@@ -13,7 +13,7 @@ use crate::facts::programs::condition::{self, DROPS, When};
 use crate::facts::programs::description::{Files, Program, Role};
 use crate::facts::programs::input::{has_role, is_interpreter, reads_program};
 use crate::facts::programs::known::databases::destroys_as_input;
-use crate::facts::programs::known::listing;
+use crate::facts::programs::known::{UNDESCRIBED, listing};
 use crate::facts::programs::sensitive::{self, NOWHERE, secret_word};
 use crate::facts::programs::{self, FETCHED, LEAKS, REMOTE};
 use crate::facts::working_directory::{known, written_out};
@@ -147,9 +147,12 @@ fn argv(
         return Some(TOO_MANY);
     }
     if let Some(path) = first.literal() {
-        let reason = programs::of(base(path))
-            .and_then(|program| described(program, args, open, command))
-            .or_else(|| touched(words));
+        let name = base(path);
+        let reason = match programs::of(name).or_else(|| programs::in_capitals(name)) {
+            Some(program) => described(program, args, open, command),
+            None => condition::why(UNDESCRIBED, &Arguments::new(args)),
+        };
+        let reason = reason.or_else(|| touched(words));
         if reason.is_some() {
             return reason;
         }

@@ -61,6 +61,7 @@ fn behind_options(program: &Program, args: Arguments<'_, '_>) -> Option<&'static
 // it runs something does.
 
 const LEAVES: &str = "an option of it names a file outside the project";
+const NAMES_OUTSIDE: &str = "it names a file outside the project";
 const RUNS: &str = "an option of it runs another program";
 const WRITES: &str = "an option of it writes a file that others run or obey";
 const OUTPUTS: Words = "o out output outfile outdir dest destination save write";
@@ -101,6 +102,7 @@ fn undescribed(
                     return Some(WRITES);
                 }
                 Some(_) => {}
+                None if !known && climbs(word, dirs) => return Some(NAMES_OUTSIDE),
                 None => operands.push(text),
             }
             continue;
@@ -127,8 +129,18 @@ fn undescribed(
     None
 }
 
+/// Returns true for an operand that leads out of the project by its looks. One that begins with a
+/// slash may be an address or a name.
+fn climbs(word: &Word<'_>, dirs: Directories<'_>) -> bool {
+    let text = &*word.text;
+    let looks = text.starts_with('~') || text.split('/').any(|part| part == "..");
+    looks && !text.contains(|c: char| c.is_whitespace() || c == ':') && paths::outside(text, dirs)
+}
+
 /// Keys of `--output type=local,dest=/x`.
-const PLACES: Words = "dest dst destination src source path file output target";
+const PLACES: Words = "\
+    dest dst destination src source path file output target device go-template-file \
+    jsonpath-file custom-columns-file";
 
 /// Returns true for a path outside the project, as the value of an option. Prose of several words is
 /// none, and neither is the socket of a service.

@@ -100,6 +100,12 @@ pub(crate) fn of(name: &str) -> Option<&'static Program> {
     })
 }
 
+/// Returns the description of the program that `RM` is where file names ignore case.
+pub(crate) fn in_capitals(name: &str) -> Option<&'static Program> {
+    let is_odd = name.bytes().any(|byte| byte.is_ascii_uppercase()) && of(name).is_none();
+    is_odd.then(|| of(&name.to_ascii_lowercase())).flatten()
+}
+
 /// Returns the name of a program without its directory.
 #[must_use]
 pub fn base(name: &str) -> &str {

@@ -86,7 +86,9 @@ fn shown_by(form: &Reading, args: &[Word<'_>]) -> Vec<String> {
         }
         _ => return Vec::new(),
     };
-    let texts = words.operands.iter().skip(from).map(|(word, _)| &*word.text);
+    // `-L 1,9:src/a.rs`
+    let lines = words.values.iter().filter(|(name, _)| *name == "L").map(|(_, value)| *value);
+    let texts = words.operands.iter().skip(from).map(|(word, _)| &*word.text).chain(lines);
     // `HEAD:src/a.rs`
     let behind = |text: &str| text.rsplit_once(':').map(|(_, path)| path.to_owned());
     texts.flat_map(|text| [Some(text.to_owned()), behind(text)]).flatten().collect()
@@ -195,7 +197,8 @@ fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) 
         }
         Operands::Pattern(given) => {
             let pattern = !words.has(given);
-            (!pattern || literal(0).is_some()) && from(usize::from(pattern), true, true)
+            let known = !pattern || words.operands.is_empty() || literal(0).is_some();
+            known && from(usize::from(pattern), true, true)
         }
         Operands::Sed | Operands::Awk | Operands::Jq => {
             scripts(operands, words).is_some_and(|scripts| from(scripts, true, true))

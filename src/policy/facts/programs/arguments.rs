@@ -81,9 +81,41 @@ impl<'w, 'a> Arguments<'w, 'a> {
         self.any(|text| listed(wanted, text))
     }
 
-    /// Returns the first text that is not an option; empty when there is none.
-    pub(crate) fn verb(&self) -> &'w str {
-        self.texts().find(|text| !text.starts_with(['-', '+'])).unwrap_or_default()
+    /// Returns the words of which one is the verb: the first text that is no option, and as long as
+    /// it may be the value of the option in front of it, the next one too.
+    pub(crate) fn verbs(&self) -> Vec<&'w str> {
+        let (mut verbs, mut texts) = (Vec::new(), self.texts());
+        let mut may_be_value = false;
+        while let Some(text) = texts.next() {
+            if listed(self.global, text) {
+                texts.next();
+            } else if text.starts_with(['-', '+']) {
+                may_be_value = text.starts_with('-') && !text.contains('=');
+            } else {
+                verbs.push(text);
+                if !std::mem::take(&mut may_be_value) {
+                    break;
+                }
+            }
+        }
+        verbs
+    }
+
+    /// Returns how many of the first operands may be the value of the option in front of them.
+    pub(crate) fn unsure(&self) -> usize {
+        if matches!(self.syntax, Syntax::Getopt(_)) {
+            return 0;
+        }
+        let (mut count, mut may_be_value) = (0, false);
+        for arg in self.read("", "") {
+            match arg {
+                Arg::Operand(_) if !may_be_value => break,
+                Arg::Operand(_) => count += 1,
+                _ => {}
+            }
+            may_be_value = !matches!(arg, Arg::Operand(_)) && arg.value().is_none();
+        }
+        count
     }
 
     /// Returns true when one of these short options is given, alone or in a cluster.

@@ -111,7 +111,7 @@ pub(crate) fn why(cases: &[Case], args: &Arguments<'_, '_>) -> Option<&'static s
                 return None;
             }
             let args = Arguments { valued: values, ..*args };
-            (when.holds(&args) && !unless.holds(&args)).then_some(*why)
+            (when.holds(&args) && !unless.is(&args, false)).then_some(*why)
         }
     })
 }
@@ -144,9 +144,9 @@ pub(crate) enum When {
     Option { long: Words, short: &'static str, values: &'static str },
     /// The first argument is one of these.
     First(Words),
-    /// The first argument without a dash or plus is one of these.
+    /// The first argument without a dash or plus, and that is no option's value, is one of these.
     Verb(Words),
-    /// The second argument without a dash is one of these.
+    /// The argument without a dash behind it is one of these.
     Second(Words),
     /// Every argument starts with a dash or plus.
     NoVerb,
@@ -191,6 +191,17 @@ pub(super) const fn options(long: Words, short: &'static str, values: &'static s
 
 impl When {
     pub(crate) fn holds(&self, args: &Arguments<'_, '_>) -> bool {
+        self.is(args, true)
+    }
+
+    /// Where a word may be a sub-command or the value of the option in front of it: returns true if
+    /// it holds either way, or with `may` if it holds one way.
+    // FAIL-CLOSED: what `Not` lets pass has to be certain.
+    fn is(&self, args: &Arguments<'_, '_>, may: bool) -> bool {
+        let unsure = || if may { args.unsure() } else { 0 };
+        let nth = |at: usize, fits: &dyn Fn(&str) -> bool| {
+            (at..=at + unsure()).any(|at| fits(args.operand(at)))
+        };
         match *self {
             Self::Always => true,
             Self::Never => false,
@@ -210,16 +221,20 @@ impl When {
                     || !short.is_empty() && args.short(short, values)
             }
             Self::First(words) => args.texts().next().is_some_and(|text| listed(words, text)),
-            Self::Verb(words) => listed(words, args.verb()),
-            Self::Second(words) => {
-                let second = args.texts().filter(|text| !text.starts_with('-')).nth(1);
-                second.is_some_and(|text| listed(words, text))
+            Self::Verb(words) => {
+                let (verbs, is) = (args.verbs(), |verb: &&str| listed(words, verb));
+                if may { verbs.iter().any(is) } else { !verbs.is_empty() && verbs.iter().all(is) }
             }
-            Self::NoVerb => args.verb().is_empty(),
+            Self::Second(words) => {
+                let texts = args.texts().filter(|text| !text.starts_with('-')).skip(1);
+                let most = if may { args.verbs().len().max(1) } else { 1 };
+                texts.take(most).any(|text| listed(words, text))
+            }
+            Self::NoVerb => args.verbs().is_empty(),
             Self::Sub(words) => listed(words, args.sub),
-            Self::Nth(at, words) => listed(words, args.operand(at)),
-            Self::NthStarts(at, words) => begins(words, args.operand(at)),
-            Self::NthEnds(at, words) => ends(words, args.operand(at)),
+            Self::Nth(at, words) => nth(at, &|text| listed(words, text)),
+            Self::NthStarts(at, words) => nth(at, &|text| begins(words, text)),
+            Self::NthEnds(at, words) => nth(at, &|text| ends(words, text)),
             Self::AtLeast(count) => args.named().len() >= count,
             Self::Operand(words) => args.named().iter().any(|word| listed(words, &word.text)),
             Self::OperandStarts(words) => args.named().iter().any(|word| begins(words, &word.text)),
@@ -230,9 +245,9 @@ impl When {
             Self::Outside(options) => {
                 args.values(options).iter().any(|path| args.path_outside(path))
             }
-            Self::All(all) => all.iter().all(|when| when.holds(args)),
-            Self::Any(any) => any.iter().any(|when| when.holds(args)),
-            Self::Not(when) => !when.holds(args),
+            Self::All(all) => all.iter().all(|when| when.is(args, may)),
+            Self::Any(any) => any.iter().any(|when| when.is(args, may)),
+            Self::Not(when) => !when.is(args, !may),
             Self::Test(test) => test(args),
         }
     }

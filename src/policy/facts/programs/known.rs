@@ -19,7 +19,9 @@ mod wrappers;
 
 use crate::facts::effects::INFRASTRUCTURE;
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::condition::When::{Always, Any, Bare, Has, Not, Operand, Test, Verb};
+use crate::facts::programs::condition::When::{
+    Always, Any, Bare, Has, Not, Nth, Operand, OperandEnds, Test, Verb,
+};
 use crate::facts::programs::condition::{Case, case, destroys};
 use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Title, To};
 use crate::facts::programs::{FETCHED, Words};
@@ -85,6 +87,11 @@ const TO_THE_INFRASTRUCTURE: Reach = Reach::Publishes {
     title: Title::Two,
     to: To::Known(INFRASTRUCTURE),
 };
+
+/// What destroys, whatever program it is.
+pub(crate) const UNDESCRIBED: &[Case] =
+    &[destroys(Any(&[Nth(0, DESTROYS), Nth(1, DESTROYS), OperandEnds(":destroy :purge")]))];
+const DESTROYS: Words = "destroy destroy-all purge";
 
 /// Returns true when an operand is outside the project.
 fn names_outside(args: &Arguments<'_, '_>) -> bool {

@@ -211,7 +211,8 @@ fn go_runs(args: &Arguments<'_, '_>) -> bool {
 /// Returns true when go builds or runs a package outside the project, or writes there; it accepts
 /// `-o x`, `--o=x` and the like.
 fn go_leaves(args: &Arguments<'_, '_>) -> bool {
-    let builds = listed("run test build vet install fmt fix", args.verb());
+    let builds = |verb: &&str| listed("run test build vet install fmt fix", verb);
+    let builds = args.verbs().iter().any(builds);
     let option = |text: &str| {
         let name = text.trim_start_matches('-');
         text.starts_with('-') && listed("C o coverprofile cpuprofile memprofile outputdir", name)

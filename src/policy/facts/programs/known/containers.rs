@@ -3,7 +3,7 @@
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::changes::{self, Change, deletes, judged, says};
 use crate::facts::programs::condition::When::{
-    All, Any, Flag, Has, Holds, NoVerb, Not, Nth, Operand, Outside, Second, Starts, Test, Verb,
+    All, Any, Has, Holds, NoVerb, Not, Nth, Operand, Outside, Second, Starts, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys, options};
 use crate::facts::programs::description::{
@@ -125,7 +125,8 @@ const LEAVES_THE_CONTAINER: Case = case(
         All(&[Verb("container image compose"), Second(DOCKER_REACHES)]),
         Second("bake"),
         options("--env-file --cidfile --volumes-from --runtime --log-opt", "", ""),
-        All(&[Verb("volume"), Second("create"), Flag("o")]),
+        All(&[Verb("volume"), Second("create"), options("--opt --driver", "od", "")]),
+        All(&[Verb("secret config"), Test(names_outside)]),
         Has("host"),
         Holds(&["=host"]),
         All(&[
@@ -178,7 +179,7 @@ const DOCKER_REACHES: Words = "\
     push login logout plugin swarm save load import export cp commit context stack service trust \
     manifest";
 const CONTAINER_OPTIONS: Words = "\
-    --pid=host --net=host --network=host --cap-add --security-opt --device";
+    --pid=host --net=host --network=host --cap-add --security-opt --device --use-api-socket";
 const CLUSTER_BEYOND: &[Case] = &[
     case(Any(&[Test(names_secrets), Has("--raw")]), "it shows secrets"),
     // A `--kubeconfig` file may name programs that fetch credentials.
@@ -282,11 +283,11 @@ fn uninstalls(args: &Arguments<'_, '_>) -> Option<String> {
 /// Returns true when a folder outside the project is mounted into a container.
 fn mounts_outside(args: &Arguments<'_, '_>) -> bool {
     args.values("-v --volume --mount").iter().any(|mount| {
-        let from = mount.split(':').next().unwrap_or_default();
+        let key = |part: &&str| part.starts_with("source=") || part.starts_with("src=");
+        let source = mount.split(',').find(key).and_then(|part| part.split_once('='));
+        let from = source.map_or(mount.split(':').next().unwrap_or_default(), |(_, from)| from);
         // A name without a slash is a volume and not a folder.
-        from.contains('/') && args.path_outside(from)
-            || from.contains("source=/")
-            || from.contains("src=/")
+        (from.contains('/') || matches!(from, ".." | "~")) && args.path_outside(from)
     })
 }
 

@@ -1,6 +1,7 @@
 //! git: one name, many programs.
 
 use crate::facts::obeyed;
+use crate::facts::paths;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
     self, All, Always, Any, AtLeast, Bare, First, Has, Not, Nth, Outside, Says, Starts, Sub,
@@ -11,9 +12,9 @@ use crate::facts::programs::description::{
     AlwaysRule, Depth, Files, Operands, Program, Reach, Reading, Role, Runs, RunsPart, Title, To,
     form,
 };
-use crate::facts::programs::known::names_outside;
+use crate::facts::programs::known::{OUTSIDE, names_outside};
 use crate::facts::programs::sensitive::everything;
-use crate::facts::programs::{Words, begins, listed};
+use crate::facts::programs::{Words, begins, ends, listed};
 
 pub(super) static ALL: &[Program] =
     &[GIT, Program::named("git-filter-repo bfg").critical(&[critical(Always, HISTORY)])];
@@ -42,7 +43,7 @@ const GIT: Program = Program::named("git")
             "branch",
             "arvqil",
             "",
-            &["list sort= format= contains= merged? no-merged? color?"],
+            &["list sort= format= contains= no-contains= merged? no-merged? points-at= color?"],
             LISTED,
         ),
         form(
@@ -91,6 +92,7 @@ const GIT: Program = Program::named("git")
         form("--version", "", "", &[], Operands::None),
         // Only keys that hold no token; `reads::operands` lists them.
         form("config --get", "", "", &[], Operands::Setting),
+        form("config", "", "", &[], Operands::Setting),
     ])
     .beyond(&[
         case(options(GIT_RUNNERS, "", ""), GIT_RUNS),
@@ -103,6 +105,7 @@ const GIT: Program = Program::named("git")
         sub("merge pull rebase cherry-pick revert", Test(names_a_strategy), GIT_RUNS),
         sub("bisect", Has("run visualize view"), GIT_RUNS),
         sub("mv", Test(moves_what_others_obey), "it moves a file that others run or obey"),
+        sub("mailinfo mailsplit merge-file interpret-trailers pack-objects", Always, GIT_WRITES),
         // `submodule foreach` runs a command; only the listing forms run nothing.
         sub("submodule", Not(&Any(&[First("status summary"), Bare])), GIT_RUNS),
         // `--remote` with `--exec` runs a program on the other side.
@@ -129,7 +132,6 @@ const GIT: Program = Program::named("git")
         )
         .values(MESSAGES)
         .unless(DRY),
-        sub("hash-object", Test(names_outside), "it takes a file from outside the project"),
         sub(
             "commit tag merge notes",
             Test(message_from_outside),
@@ -156,17 +158,15 @@ const GIT: Program = Program::named("git")
             "it writes outside the project",
         ),
         sub("push pull fetch", Test(names_an_address), "it names an address and no remote"),
-        sub("bundle", Test(names_outside), "it writes outside the project"),
         sub(
             "blame annotate",
             Outside("--contents -S --ignore-revs-file"),
             "it reads files outside the project",
         ),
-        sub(
-            "diff",
-            All(&[options("--no-index", "", ""), Test(names_outside)]),
-            "it reads files outside the project",
-        ),
+        sub("bundle hash-object index-pack", Test(names_outside), OUTSIDE),
+        // With a file outside the repository, it is `diff --no-index`.
+        sub("diff", Test(reads_outside), OUTSIDE),
+        sub("grep", All(&[options("--no-index", "", ""), Test(names_outside)]), OUTSIDE),
         case(options("--output --output-directory --export-marks", "", ""), GIT_WRITES),
         sub("format-patch bugreport diagnose checkout-index", Outside("-o --prefix"), GIT_WRITES),
         case(
@@ -322,7 +322,7 @@ const GIT_BLAME: &[Words] = &["\
 const GIT_BRANCH: &[Words] = &["\
     all remotes verbose show-current color? no-color column? sort= format= contains= \
     no-contains= merged? no-merged? points-at= ignore-case abbrev? no-abbrev list"];
-const LISTED: Operands = Operands::Listed("l list");
+const LISTED: Operands = Operands::Listed("l list merged no-merged contains no-contains points-at");
 const GIT_REV_PARSE: &[Words] = &["\
     abbrev-ref? short? verify quiet show-toplevel git-dir absolute-git-dir git-common-dir \
     show-cdup show-prefix symbolic-full-name symbolic is-inside-work-tree is-inside-git-dir \
@@ -348,6 +348,11 @@ const PROGRAMS: &str = "core.hookspath core.pager core.fsmonitor core.sshcommand
     credential.helper sequence.editor diff.external init.templatedir include.path gpg.program \
     core.gitproxy core.askpass";
 
+/// The ends of such settings for a kind of file, a tool, a remote or an address.
+const RUN_BY_KEY: &str = "\
+    .textconv .command .cmd .driver .helper .program .difffilter .defaultkeycommand .uploadpack \
+    .receivepack .vcs .packobjectshook .alternaterefscommand .smtpserver .sendmailcmd";
+
 /// Returns true when `git config` sets such a setting.
 fn sets_a_program(args: &Arguments<'_, '_>) -> bool {
     let runs = args.named().windows(2).any(|pair| {
@@ -358,7 +363,7 @@ fn sets_a_program(args: &Arguments<'_, '_>) -> bool {
             || listed(PROGRAMS, &key)
             || key.starts_with("filter.")
             || key.starts_with("includeif.")
-            || key.ends_with(".textconv")
+            || ends(RUN_BY_KEY, &key)
     });
     // Look-ups and `--unset` mention the key without setting it.
     let reads =
@@ -366,15 +371,25 @@ fn sets_a_program(args: &Arguments<'_, '_>) -> bool {
     runs && !reads
 }
 
-/// Returns true when `git config` only looks up a setting.
+/// Returns true when `git config` only looks up a setting: one key, or behind such an option.
 fn shows_a_setting(args: &Arguments<'_, '_>) -> bool {
     // The file may be outside the project, whatever is looked up in it.
-    let file = args.long("--file --blob") || args.short("f", "");
-    let looks = args.long("--get --get-all --get-regexp --list --get-urlmatch")
-        || args.has("-l --get --list get list");
-    let one = args.named().len() == 1 && !args.has("-e --edit --unset");
-    !file && (looks || one)
+    let is_plain = |text: &str| {
+        let name = text.split('=').next().unwrap_or(text);
+        !text.starts_with('-') || listed(CONFIG_LOOKS, name) || listed(CONFIG_PLAIN, name)
+    };
+    let verb = args.texts().next().unwrap_or_default();
+    let looks = args.has(CONFIG_LOOKS) || matches!(verb, "get" | "list");
+    let one = args.named().len() == 1 && verb != "edit";
+    args.texts().all(is_plain) && (looks || one)
 }
+
+const CONFIG_LOOKS: Words = "\
+    --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool --list -l";
+const CONFIG_PLAIN: Words = "\
+    --global --local --system --worktree --type --bool --int --path --name-only --null -z --all \
+    --show-origin --show-scope --show-names --includes --no-includes --default --regexp --value \
+    --fixed-value --url";
 
 /// Returns true for `.`, `*`, `:/`, `:(top)` and `:!x`, which is everything but `x`.
 fn names_every_file(args: &Arguments<'_, '_>) -> bool {
@@ -421,6 +436,11 @@ fn names_a_strategy(args: &Arguments<'_, '_>) -> bool {
 /// Returns true when a file that others run or obey moves, or another file becomes one.
 fn moves_what_others_obey(args: &Arguments<'_, '_>) -> bool {
     args.named().iter().any(|word| obeyed::is_obeyed(&word.text))
+}
+
+/// Returns true when an operand is a path outside the project.
+fn reads_outside(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| paths::outside(&word.text, args.dirs))
 }
 
 /// Returns true when a ref is overwritten (`+main`) or deleted (`:main`).

@@ -1,9 +1,8 @@
 //! Package managers of languages.
 
-use crate::facts::programs::Words;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
-    All, Any, AtLeast, Has, Holds, Not, Nth, Operand, OperandStarts, Outside, Test, Verb,
+    All, Any, AtLeast, Has, Holds, Not, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, critical, destroys, drops, options};
 use crate::facts::programs::description::{
@@ -14,6 +13,7 @@ use crate::facts::programs::known::system;
 use crate::facts::programs::known::{
     FROM_ITS_REGISTRY, INSTALLS, NEEDED, OUTSIDE, PUBLISHES, RUNS, RUNS_A_FETCH, STARTS_ANOTHER,
 };
+use crate::facts::programs::{Words, listed};
 
 pub(super) static ALL: &[Program] = &[
     Program::named("cargo")
@@ -58,7 +58,15 @@ pub(super) static ALL: &[Program] = &[
         // No form only reads: even `npm ls` may contact the registry that the `.npmrc` of the clone
         // names, with the user's token.
         .versions("--version -v")
-        .beyond(NPM_BEYOND)
+        .beyond(&[
+            NPM_RUNS,
+            NPM_GIVES,
+            NPM_SETS,
+            NPM_CREATES,
+            NPM_LEAVES,
+            // npm takes beginnings of its sub-commands: `npm publ`.
+            case(Test(is_rare), PUBLISHES),
+        ])
         .critical(&[
             critical(All(&[Nth(0, "uninstall remove rm un r"), Operand("npm")]), NEEDED),
             destroys(Nth(0, "unpublish")),
@@ -91,7 +99,7 @@ pub(super) static ALL: &[Program] = &[
         .grant(
             AlwaysRule::words(2)
                 .three("dlx run")
-                .never_subs("exec")
+                .never_subs("exec workspace workspaces")
                 .runners("dlx")
                 .narrow(NEW_CODE),
         ),
@@ -196,25 +204,29 @@ const TO_ITS_REGISTRY: Reach = Reach::Publishes {
     to: To::Known("its registry"),
 };
 const NPM_GLOBAL: Words = "--prefix -C --cwd --dir -w --workspace --filter -F";
-const NPM_BEYOND: &[Case] = &[
-    NPM_RUNS,
-    NPM_GIVES,
-    NPM_SETS,
-    case(
-        Any(&[
-            Verb("explore create plugin self-update setup env"),
-            All(&[Verb("init innit"), AtLeast(2)]),
-            All(&[Verb("pkg"), Not(&Nth(1, "get"))]),
-        ]),
-        STARTS_ANOTHER,
-    ),
-    case(Any(&[Outside(NPM_FOLDERS), All(&[Verb("install i add"), Test(names_outside)])]), OUTSIDE),
-];
-const NPM_RUNS: Case = case(options(NPM_OPTIONS, "", ""), STARTS_ANOTHER);
+const NPM_BEYOND: &[Case] = &[NPM_RUNS, NPM_GIVES, NPM_SETS, NPM_CREATES, NPM_LEAVES];
+const NPM_CREATES: Case = case(
+    Any(&[
+        Verb("explore create plugin self-update setup env"),
+        All(&[Verb("init innit"), AtLeast(2)]),
+        All(&[Verb("pkg"), Not(&Nth(1, "get"))]),
+    ]),
+    STARTS_ANOTHER,
+);
+const NPM_LEAVES: Case =
+    case(Any(&[Outside(NPM_FOLDERS), All(&[Verb("install i add"), Test(names_outside)])]), OUTSIDE);
+const NPM_EVERYDAY: Words = "\
+    run run-script rum urn test t tst start stop restart install i in add ci cit it clean-install \
+    install-test update up upgrade uninstall un rm r remove dedupe ddp prune rebuild rb ls list la \
+    ll view v info show outdated audit fund why explain query search s docs repo bugs issues home \
+    doctor ping whoami root prefix bin help help-search version pack get cache sbom diff \
+    completion init innit pkg config c edit shrinkwrap";
+const NPM_RUNS: Case =
+    case(Any(&[options(NPM_OPTIONS, "", ""), Starts("--config.")]), STARTS_ANOTHER);
 const NPM_GIVES: Case =
-    case(Any(&[Verb(NPM_PUBLISHES), Has("-g"), options("--global", "", "")]), PUBLISHES);
+    case(Any(&[Verb(NPM_PUBLISHES), Has("-g"), options("--global --location", "", "")]), PUBLISHES);
 const NPM_SETS: Case =
-    case(Any(&[All(&[Verb("config"), Not(&Has("get list ls"))]), Verb("set")]), STARTS_ANOTHER);
+    case(Any(&[All(&[Verb("config c"), Not(&Has("get list ls"))]), Verb("set")]), STARTS_ANOTHER);
 const NPM_FOLDERS: Words = "--prefix --cwd --dir -C --cache --modules-folder";
 // Another index, or settings for the build, decide which code an install runs.
 const PIP_OPTIONS: Words = "\
@@ -230,7 +242,13 @@ const NPM_OPTIONS: Words = "\
     --ignore-scripts=false";
 const NPM_PUBLISHES: Words = "\
     publish unpublish deprecate owner access adduser login logout token dist-tag profile team \
-    hook org star link exec x dlx";
+    hook org star link exec x dlx npm tag";
+
+/// Returns true for a sub-command of npm that is none of the everyday ones.
+fn is_rare(args: &Arguments<'_, '_>) -> bool {
+    let verbs = args.verbs();
+    !verbs.is_empty() && !verbs.iter().any(|verb| listed(NPM_EVERYDAY, verb))
+}
 
 /// Returns true for `--target x.json`, which may name a linker.
 fn names_a_target_file(args: &Arguments<'_, '_>) -> bool {

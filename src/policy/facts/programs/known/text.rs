@@ -153,6 +153,9 @@ pub(super) static ALL: &[Program] = &[
     Program::named("md5sum sha256sum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .shows_files(),
+    Program::named("shasum")
+        .reads(&[reading("btU0", "a", &["algorithm=", "binary", "text"], Operands::Contents)])
+        .depth(Depth::Opens),
     Program::named("sha1sum sha512sum b2sum cksum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .depth(Depth::Opens),
