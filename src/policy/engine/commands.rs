@@ -288,6 +288,7 @@ const TOO_MANY_WAYS: &str =
     "Could not fully analyse this command: it may run others in too many ways.";
 const INNER_REPOSITORY: &str =
     " runs in a repository inside another one, whose settings may name programs to run.";
+const CAPITALS: &str = " runs a program that is known by its name in lower case.";
 const NOT_COVERED: &str = " does not cover that.";
 
 impl<'r> Judge<'r, '_> {
@@ -330,6 +331,11 @@ impl<'r> Judge<'r, '_> {
         // author.
         if hit.allows_exactly() && !open {
             return (hit, PartDecision::allow(hit.entry));
+        }
+        // SECURITY: where file names ignore case, it is a program that rules know by another name.
+        let name = argv.first().and_then(Word::literal).map(base);
+        if name.and_then(programs::in_capitals).is_some() {
+            return (hit, self.ask(|| [&quote(argv), CAPITALS].concat()));
         }
         let blind = inner.as_ref().is_some_and(|inner| inner.blind);
         if hit.allows_all() {
@@ -449,13 +455,15 @@ impl<'r> Judge<'r, '_> {
             };
             (access == Access::Read).then(|| (word.text.to_string(), text))
         });
-        let shown = reads::shown(argv).into_iter().map(|file| (file.clone(), file));
+        let shown = reads::shown(argv).into_iter().map(|file| (file.clone(), opened(&file)));
         read.chain(shown).find_map(|(file, open)| {
+            // What is below it may be shown as well.
+            let below = open.trim_end_matches('/').to_owned() + "/_";
             let there = places.iter().filter_map(|place| match place {
                 WorkingDirectory::To(place) => Some([place, "/", &open].concat()),
                 WorkingDirectory::Unknown => None,
             });
-            let entry = there.chain([open.clone()]).find_map(|text| {
+            let entry = there.chain([open.clone(), below]).find_map(|text| {
                 let value = Value { text, is_path: true, is_leaf: false, access: None };
                 let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
                 // Of several files one may be denied where a later rule asks for others.
@@ -830,7 +838,7 @@ impl<'r> Judge<'r, '_> {
 fn pattern_of_obeyed(command: &Command<'_>, behind: Option<&Unwrapped<'_, '_>>) -> Option<String> {
     let all = std::iter::once(&*command.argv).chain(inner(behind));
     let written = all.flat_map(access::of_command).filter(|(access, word)| {
-        let braces = word.kind == WordKind::Dynamic && word.text.contains('{');
+        let braces = word.kind == WordKind::Dynamic && word.text.contains(['{', '[']);
         *access == Access::Write && (word.kind == WordKind::Glob || braces)
     });
     let mut patterns = written.map(|(_, word)| word.text.to_string());

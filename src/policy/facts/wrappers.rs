@@ -25,7 +25,10 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let path = first.literal()?;
     let name = base(path);
     // Elsewhere a fixed list of eight wrappers left others uncovered (claude-code issue 92542).
-    let mut found = look(programs::of(name)?, name, args)?;
+    let mut found = match programs::of(name) {
+        Some(program) => look(program, name, args)?,
+        None => undescribed(args)?,
+    };
     // SECURITY: `./timeout` is some program. Only the system's own wrappers pass an allow through.
     let trusted = !path.contains('/')
         || ["/usr/bin/", "/bin/", "/usr/local/bin/"]
@@ -35,6 +38,19 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
         found.passage = Passage::DenyOnly;
     }
     Some(found.cut())
+}
+
+/// Finds what a program that nobody described may run: the words behind `--` (`dotenv -- rm x`) or
+/// behind variables (`cross-env A=b rm x`). Its own rule decides; deny rules see them too.
+fn undescribed<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let variables =
+        args.iter().take_while(|word| !is_option(&word.text) && word.text.contains('='));
+    let at = match args.iter().position(|word| word.text == "--") {
+        Some(end) => end + 1,
+        None => Some(variables.count()).filter(|count| *count > 0)?,
+    };
+    let argv = args.get(at..).filter(|rest| !rest.is_empty())?;
+    Some(Unwrapped::of(Passage::Outer, vec![Inner::Argv { argv, open: false }]))
 }
 
 /// Finds what a program of this description runs.

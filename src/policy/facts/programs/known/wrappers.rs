@@ -53,7 +53,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("strace ltrace watch")
         .runs(Runs::Anywhere { opens_shell: false })
         .grant(AlwaysRule::NEVER),
-    Program::named("script unshare screen systemd-run busybox toybox")
+    Program::named("script unshare screen systemd-run busybox toybox coreutils")
         .runs(Runs::Anywhere { opens_shell: true })
         .grant(AlwaysRule::NEVER),
     Program::named("parallel")
