@@ -206,11 +206,10 @@ fn may_be_named(pattern: &str) -> bool {
     // `*.ts` may be a configuration by its name alone; in `*.loc?` the wildcard is in the ending.
     let tail = name.rsplit(['*', '?', ']']).next().unwrap_or(name);
     let ending = |end: &str| paths::may_be_name(name, &["*", end].concat());
-    let spans = |(start, end): &(&str, &str)| paths::may_be_name(name, &[start, "*", end].concat());
     let is_open = || !tail.starts_with('.');
     paths::is_pattern(name)
         && ([NAMES, MORE_NAMES].iter().any(|list| any(list, name))
-            || is_open() && (ENDS.split(' ').any(ending) || STARTS.iter().any(spans)))
+            || is_open() && (ENDS.split(' ').any(ending) || any(SHAPES, name)))
 }
 
 /// Returns the hidden part of a path in the project. Nearly every tool keeps what it obeys in files
