@@ -463,7 +463,9 @@ impl<'r> Judge<'r, '_> {
                 WorkingDirectory::To(place) => Some([place, "/", &open].concat()),
                 WorkingDirectory::Unknown => None,
             });
-            let entry = there.chain([open.clone(), below]).find_map(|text| {
+            // Where file names ignore case, `PRIVATE/x` is `private/x`; rules do not.
+            let folded = paths::folded(&open).into_owned();
+            let entry = there.chain([open.clone(), below, folded]).find_map(|text| {
                 let value = Value { text, is_path: true, is_leaf: false, access: None };
                 let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
                 // Of several files one may be denied where a later rule asks for others.

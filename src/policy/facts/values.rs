@@ -237,10 +237,6 @@ impl Value {
         all.extend(self.readings(dirs).into_iter().map(Cow::into_owned));
         if self.is_path {
             all.push(expand_home(&self.text, None).into_owned());
-            // Where file names ignore case, `PRIVATE/x` is `private/x`.
-            let folded: Vec<String> = all.iter().map(|it| paths::folded(it).into_owned()).collect();
-            all.extend(folded);
-            all.dedup();
         }
         all
     }
