@@ -284,6 +284,9 @@ mod tests {
         for text in ["src/*.rs", "*", "private", "public.*", "te?t.rs", "tests/*"] {
             assert!(!glob("*private*").may_mean(&opened(text)), "{text}");
         }
+        for text in ["src/*.rs", "*.md", "app/[ab]*.rs"] {
+            assert!(!glob("*.env.*").may_mean(&opened(text)), "{text}");
+        }
     }
 
     #[test]

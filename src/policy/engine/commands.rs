@@ -457,21 +457,25 @@ impl<'r> Judge<'r, '_> {
         });
         let shown = reads::shown(argv).into_iter().map(|file| (file.clone(), opened(&file)));
         read.chain(shown).find_map(|(file, open)| {
-            // What is below it may be shown as well.
-            let below = open.trim_end_matches('/').to_owned() + "/_";
             let there = places.iter().filter_map(|place| match place {
                 WorkingDirectory::To(place) => Some([place, "/", &open].concat()),
                 WorkingDirectory::Unknown => None,
             });
             // Where file names ignore case, `PRIVATE/x` is `private/x`; rules do not.
             let folded = paths::folded(&open).into_owned();
-            let entry = there.chain([open.clone(), below, folded]).find_map(|text| {
-                let value = Value { text, is_path: true, is_leaf: false, access: None };
-                let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
+            let entry = there.chain([open.clone(), folded]).find_map(|text| {
+                let below = text.trim_end_matches('/').to_owned() + "/_";
+                let ruled = |text| {
+                    let value = Value { text, is_path: true, is_leaf: false, access: None };
+                    let rule = self.files.reads().value(Kind::Read, &value, self.dirs);
+                    Some((rule.entry.filter(|it| !it.pattern.is_all())?, rule.verdict))
+                };
+                // What is below it may be shown as well, unless a rule names just this.
+                let own = ruled(text).filter(|(entry, _)| !entry.pattern.is_reads());
+                let (entry, verdict) = own.or_else(|| ruled(below))?;
                 // Of several files one may be denied where a later rule asks for others.
-                let is_denied =
-                    rule.verdict == Verdict::Deny || file != open && rule.verdict == Verdict::Ask;
-                rule.entry.filter(|it| is_denied && !it.pattern.is_all())
+                let is_denied = verdict == Verdict::Deny || file != open && verdict == Verdict::Ask;
+                is_denied.then_some(entry)
             })?;
             let says = if file == open { " denies reading " } else { " may name " };
             let file = shorten(&file, 60);

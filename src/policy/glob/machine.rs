@@ -95,7 +95,7 @@ impl Machine {
 
     /// Returns true when `value` may become a text that matches; [`UNKNOWN`] stands for any text, and
     /// [`ANY`] for any character. Looks hold everywhere, because what is around them is not known.
-    /// With `meant`, a character that `value` names has to be one that the pattern names.
+    /// With `meant`, a letter or digit of `value` has to be one that the pattern names.
     pub(super) fn may_run(&self, value: &str, meant: bool) -> bool {
         let states = || States::new(self.steps.len());
         // Where nothing that the pattern names was read so far, and where something was.
@@ -109,7 +109,10 @@ impl Machine {
                 read => {
                     for unit in read.encode_utf16(&mut [0; 2]) {
                         let accepts = |test: &Test| test.accepts(*unit, 0, &|_| None);
-                        let names = |test: &Test| matches!(test, Test::Unit(it) if it == unit);
+                        // A dot or a slash names nothing.
+                        let says = read.is_alphanumeric();
+                        let names =
+                            |test: &Test| says && matches!(test, Test::Unit(it) if it == unit);
                         next.clear();
                         self.step(&after, accepts, &|_| true, &mut next);
                         self.step(&before, names, &|_| true, &mut next);

@@ -156,10 +156,10 @@ impl Surface {
             }
             GroupChat::Discord(chat) => {
                 let ana = discord_server::Person::new(&ANA.id.to_string(), "Ana");
-                chat.give_text(place, words, &ana).await;
+                chat.turn_text(place, words, &ana).await;
             }
             GroupChat::Slack(chat) => {
-                chat.give_text(place, words, &crate::slack::ana()).await;
+                chat.turn_text(place, words, &crate::slack::ana()).await;
             }
         }
     }

@@ -107,9 +107,14 @@ impl FakeDiscord {
 
     async fn act_out(&self, reference: &str, data: Value, person: &Person) {
         self.until_online().await;
+        self.until_seen(3, reference, data, person).await;
+    }
+
+    /// Waits until the message is redrawn, or somebody is told something.
+    async fn until_seen(&self, kind: u64, reference: &str, data: Value, person: &Person) {
         let edits = || self.message(reference).map(|it| it.edits);
         let before = edits();
-        let id = self.interact(3, reference, data, person);
+        let id = self.interact(kind, reference, data, person);
         let told = || self.seen(&id, |it| it.answered.filter(|_| !it.told.is_empty()));
         let seen = || (edits() > before || told().is_some()).then_some(());
         self.wait("a redrawn message", seen).await;
@@ -225,17 +230,26 @@ impl FakeDiscord {
     /// Fills in the modal that the person's last press on this message opened.
     pub async fn give_text(&self, reference: &str, text: &str, person: &Person) -> Told {
         self.until_online().await;
+        let id = self.interact(5, reference, self.filled_in(reference, text, person), person);
+        self.outcome(&id).await
+    }
+
+    /// The same where it need not be answered in words.
+    pub async fn turn_text(&self, reference: &str, text: &str, person: &Person) {
+        self.until_online().await;
+        self.until_seen(5, reference, self.filled_in(reference, text, person), person).await;
+    }
+
+    fn filled_in(&self, reference: &str, text: &str, person: &Person) -> Value {
         let modal = self.open_window(reference, person).expect("a window is open");
         let input = &modal["components"][0]["components"][0];
         let length = text.chars().count() as u64;
         assert!(length <= input["max_length"].as_u64().unwrap_or(4000), "it takes no such text");
         let input = json!({"type": 4, "id": 2, "custom_id": input["custom_id"], "value": text});
-        let data = json!({
+        json!({
             "custom_id": modal["custom_id"],
             "components": [{"type": 1, "id": 1, "components": [input]}],
-        });
-        let id = self.interact(5, reference, data, person);
-        self.outcome(&id).await
+        })
     }
 
     fn open_window(&self, reference: &str, person: &Person) -> Option<Value> {

@@ -225,6 +225,11 @@ impl FakeSlack {
         self.until_online().await;
         let payload = self.pressed(reference, action, person);
         let at = self.send("interactive", payload, person, Some(reference));
+        self.until_seen(at, reference).await;
+    }
+
+    /// Waits until the message is redrawn, or somebody is told something.
+    async fn until_seen(&self, at: usize, reference: &str) {
         let seen = || {
             let mut state = self.lock();
             let (edits, told) = {
@@ -257,6 +262,17 @@ impl FakeSlack {
 
     /// Gives the text that a window of this message asked this person for last.
     pub async fn give_text(&self, reference: &str, text: &str, person: &Person) -> Told {
+        let at = self.fill_in(reference, text, person).await;
+        self.outcome(at).await
+    }
+
+    /// The same where it need not be answered in words.
+    pub async fn turn_text(&self, reference: &str, text: &str, person: &Person) {
+        let at = self.fill_in(reference, text, person).await;
+        self.until_seen(at, reference).await;
+    }
+
+    async fn fill_in(&self, reference: &str, text: &str, person: &Person) -> usize {
         self.until_online().await;
         let view = {
             let state = self.lock();
@@ -273,8 +289,7 @@ impl FakeSlack {
             {"type": "plain_text_input", "value": text}}});
         view["state"] = json!({"values": values});
         let payload = json!({"type": "view_submission", "view": view});
-        let at = self.send("interactive", payload, person, Some(reference));
-        self.outcome(at).await
+        self.send("interactive", payload, person, Some(reference))
     }
 
     /// Writes `/countersign TEXT` in the channel.
