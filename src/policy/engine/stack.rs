@@ -147,6 +147,15 @@ impl<'r> Stack<'r> {
         })
     }
 
+    /// Returns a rule that denies what an open text may be and says a part of.
+    pub(crate) fn denies_open(&self, open: &Value, dirs: Directories<'_>) -> Option<&'r RuleEntry> {
+        let forms = open.deny_forms(dirs);
+        self.backwards(None).find(|entry| {
+            entry.rule.verdict == Verdict::Deny
+                && forms.iter().any(|form| entry.pattern.may_mean(form))
+        })
+    }
+
     /// Returns the rule for a call without values; only rules for every call match.
     pub(crate) fn every_call(&self) -> Hit<'r> {
         self.last(None, |entry| Coverage::of(entry.pattern.is_all()))

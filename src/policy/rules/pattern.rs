@@ -166,8 +166,13 @@ impl Pattern {
             }
             // FAIL-CLOSED: a URL whose host cannot be determined may have any host.
             (Some(_), None) => true,
-            (None, _) => self.is_all() || self.glob.reaches(value) || self.glob.may_mean(value),
+            (None, _) => self.is_all() || self.glob.reaches(value),
         }
+    }
+
+    /// Returns true when an open text says itself that it may be what the pattern names.
+    pub(crate) fn may_mean(&self, open: &str) -> bool {
+        self.domain.is_none() && !self.is_all() && self.glob.may_mean(open)
     }
 
     /// Matches a command as allow rules do; `text` returns the joined words.
