@@ -193,9 +193,9 @@ async fn questions_are_answered_by_buttons_and_by_a_window() {
              "options": [{"label": "Lint"}, {"label": "Docs"}, {"label": "Tests"}]},
             {"question": "Which name?", "options": [{"label": "a"}, {"label": "b"}]}]}}));
     let card = card(&discord).await;
-    discord.turn(&card.reference, "Lint", &ana()).await;
-    discord.turn(&card.reference, "Tests", &ana()).await;
-    discord.turn(&card.reference, "Submit", &ana()).await;
+    discord.press(&card.reference, "Lint", &ana()).await;
+    discord.press(&card.reference, "Tests", &ana()).await;
+    discord.press(&card.reference, "Submit", &ana()).await;
     discord.until(|message| message.text.contains("Which name?")).await;
     let asked = discord.press(&card.reference, "Other…", &ana()).await;
     assert!(matches!(asked, Told::Asked(_)), "{asked:?}");

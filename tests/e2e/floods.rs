@@ -229,16 +229,16 @@ async fn every_button_of_a_page_answers(chat: GroupChat) {
         move |it: OpenMessage| it.buttons.iter().any(|(it, _)| it.starts_with(label)).then_some(it)
     };
     let shows = async |label: &'static str| chat.until(label, || at().and_then(with(label))).await;
-    chat.turn(&message.place, message.button("Review").1).await;
+    chat.press(&message.place, message.button("Review").1).await;
     let page = shows("Next ›").await;
-    chat.turn(&message.place, page.button("Always…").1).await;
+    chat.press(&message.place, page.button("Always…").1).await;
     let choice = shows("Store these 2 rules").await;
-    chat.turn(&message.place, choice.button("Back").1).await;
+    chat.press(&message.place, choice.button("Back").1).await;
     let page = shows("Next ›").await;
     if let Some((_, more)) = page.buttons.iter().find(|(label, _)| label == "More…") {
-        chat.turn(&message.place, more).await;
+        chat.press(&message.place, more).await;
         let menu = shows("Deny with reason…").await;
-        chat.turn(&message.place, menu.button("‹ Back").1).await;
+        chat.press(&message.place, menu.button("‹ Back").1).await;
         shows("Next ›").await;
     }
     are_open(&daemon, &asks).await;

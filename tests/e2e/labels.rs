@@ -123,17 +123,6 @@ impl Surface {
         }
     }
 
-    /// Presses what takes to another view of the card.
-    async fn turn(&self, message: &OpenMessage, label: &str) {
-        match self {
-            Self::Chat(chat) => match message.buttons.iter().find(|(it, _)| it == label) {
-                Some((_, data)) => chat.turn(&message.place, data).await,
-                None => chat.turn_label(message, label).await,
-            },
-            Self::Inbox(_) => drop(self.press(message, label).await),
-        }
-    }
-
     /// Waits until no card is open that the next test would take for its own.
     async fn is_quiet(&self) {
         if let Self::Chat(chat) = self {
@@ -242,17 +231,17 @@ impl Trial {
     async fn press(&self, call: &Value, label: &str) -> (String, Vec<Value>) {
         let ask = self.daemon.ask(call).await;
         let mut message = self.surface.message(&ask, "Deny").await;
-        let mut pressed = label.to_owned();
+        let told = self.surface.press(&message, label).await;
         if Says::of(label) == Says::Choice {
             message = loop {
-                self.surface.turn(&message, label).await;
-                if let Some(choice) = self.surface.soon(&ask, "Store th").await {
-                    break choice;
+                match self.surface.soon(&ask, "Store th").await {
+                    Some(choice) => break choice,
+                    None => drop(self.surface.press(&message, label).await),
                 }
             };
-            pressed = message.button("Store th").0.to_owned();
+            let store = message.button("Store th").0.to_owned();
+            self.surface.press(&message, &store).await;
         }
-        let told = self.surface.press(&message, &pressed).await;
         let answered = self.daemon.closed(&ask).await;
         assert_eq!(answered["answer"]["decision"], "approve", "{label}: {told}: {answered}");
         let (_, page) = self.daemon.get("/v1/grants", APPROVER).await;

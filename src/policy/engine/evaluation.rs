@@ -33,8 +33,11 @@ impl<'c> Subject<'c> {
     pub(super) fn evaluate<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
         let behind = self.behind();
         let critical = match &self.scan {
-            Some((_, scan)) => critical::among(scan, &behind)
-                .or_else(|| self.own.iter().find_map(|call| call.critical())),
+            // The operator's words on a program say more than ours on any.
+            Some((_, scan)) => {
+                let own = self.own.iter().find_map(|call| call.critical());
+                own.or_else(|| critical::among(scan, &behind))
+            }
             None => {
                 let call = self.call;
                 files::critical(call.kind(), &self.values, &call.resolved, self.dirs)

@@ -164,30 +164,6 @@ impl GroupChat {
         }
     }
 
-    /// Ana presses what need not be answered in words: the message is redrawn.
-    pub async fn turn(&self, place: &str, data: &str) {
-        match self {
-            Self::Telegram(_) => drop(self.press(place, data).await),
-            Self::Discord(chat) => {
-                let ana = Person::new(&ANA.id.to_string(), "Ana");
-                chat.turn_token(place, data, &ana).await;
-            }
-            Self::Slack(chat) => chat.turn_token(place, data, &crate::slack::ana()).await,
-        }
-    }
-
-    /// The same by its label.
-    pub async fn turn_label(&self, message: &OpenMessage, label: &str) {
-        match self {
-            Self::Telegram(_) => drop(self.press_label(message, label).await),
-            Self::Discord(chat) => {
-                let ana = Person::new(&ANA.id.to_string(), "Ana");
-                chat.turn(&message.place, label, &ana).await;
-            }
-            Self::Slack(chat) => chat.turn(&message.place, label, &crate::slack::ana()).await,
-        }
-    }
-
     /// Ana presses the button of this label, or chooses it from the menu; what she is told.
     pub async fn press_label(&self, message: &OpenMessage, label: &str) -> String {
         let place = &message.place;

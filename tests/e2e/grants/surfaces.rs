@@ -85,10 +85,10 @@ async fn the_parts_of_always_are_chosen_in_discord() {
     let world = World::start().await;
     let waiting = world.daemon.waiting(shell(TWO_PARTS));
     let card = world.discord.until(|card| !card.is_over()).await;
-    world.discord.turn(&card.reference, "Always…", &ana()).await;
+    press(&world, &card, "Always…").await;
     let whole = with_button(&world, "2 git add *").await;
     assert!(whole.buttons.contains(&"Store these 2 rules".to_owned()), "{whole:?}");
-    world.discord.turn(&whole.reference, "2 git add *", &ana()).await;
+    press(&world, &whole, "2 git add *").await;
     let fewer = with_button(&world, "– 2 git add *").await;
     assert_eq!(press(&world, &fewer, "Store this 1 rule").await, ONE_PART);
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");

@@ -156,10 +156,10 @@ impl Surface {
             }
             GroupChat::Discord(chat) => {
                 let ana = discord_server::Person::new(&ANA.id.to_string(), "Ana");
-                chat.turn_text(place, words, &ana).await;
+                chat.give_text(place, words, &ana).await;
             }
             GroupChat::Slack(chat) => {
-                chat.turn_text(place, words, &crate::slack::ana()).await;
+                chat.give_text(place, words, &crate::slack::ana()).await;
             }
         }
     }
@@ -173,7 +173,7 @@ impl Surface {
 
     async fn press_token(&self, message: &OpenMessage, token: &str) {
         match self {
-            Self::Chat(chat) => chat.turn(&message.place, token).await,
+            Self::Chat(chat) => drop(chat.press(&message.place, token).await),
             Self::Inbox(page) => drop(page.0.press(&message.place, token, None).await),
         }
     }

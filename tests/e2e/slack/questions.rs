@@ -28,7 +28,7 @@ async fn questions_are_answered_in_slack_by_buttons_and_by_a_window() {
     for label in ["Tests", "Lint"] {
         slack.tick(&card.reference, label, &ana()).await;
     }
-    slack.turn(&card.reference, "Submit", &ana()).await;
+    slack.press(&card.reference, "Submit", &ana()).await;
     slack.until(|message| message.text.contains("Which name?")).await;
     let asked = slack.press(&card.reference, "Other…", &ana()).await;
     assert!(matches!(asked, Told::Asked(_)), "{asked:?}");

@@ -35,6 +35,8 @@ pub enum Told {
     Publicly(String),
     /// A modal that asks for text, with its title.
     Asked(String),
+    /// The message was redrawn, or nothing visible happened.
+    Nothing,
     /// "This interaction failed."
     Failed,
 }
@@ -44,7 +46,7 @@ impl Told {
     pub fn words(self) -> Option<String> {
         match self {
             Self::Privately(words) | Self::Publicly(words) | Self::Asked(words) => Some(words),
-            Self::Failed => None,
+            Self::Nothing | Self::Failed => None,
         }
     }
 }
@@ -69,55 +71,30 @@ impl FakeDiscord {
     /// Presses the button with this label on the message `channel/id` once the bot is online, and
     /// returns what the person sees.
     pub async fn press(&self, reference: &str, label: &str, person: &Person) -> Told {
-        self.act(reference, self.labelled(reference, label), person).await
-    }
-
-    /// The same with a button's token, whether the button still exists or not.
-    pub async fn press_token(&self, reference: &str, token: &str, person: &Person) -> Told {
-        self.act(reference, button(token), person).await
-    }
-
-    /// Presses what need not be answered in words, such as a menu: the message is redrawn.
-    pub async fn turn(&self, reference: &str, label: &str, person: &Person) {
-        self.act_out(reference, self.labelled(reference, label), person).await;
-    }
-
-    /// The same with a button's token.
-    pub async fn turn_token(&self, reference: &str, token: &str, person: &Person) {
-        self.act_out(reference, button(token), person).await;
-    }
-
-    /// The button with this label, or the option of a select.
-    fn labelled(&self, reference: &str, label: &str) -> Value {
         let message = self.message(reference).expect("the message stands");
         if let Some((_, value)) = message.options.iter().find(|(it, _)| is_labelled(it, label)) {
-            return json!({"component_type": 3, "custom_id": "more", "id": 3, "values": [value]});
+            return self.choose(reference, value, person).await;
         }
         let at = message.buttons.iter().position(|it| is_labelled(it, label));
         let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
-        button(&message.tokens[at])
+        self.press_token(reference, &message.tokens[at], person).await
     }
 
-    async fn act(&self, reference: &str, data: Value, person: &Person) -> Told {
-        // A press while the bot is offline would be lost, as with the real Discord.
+    /// Chooses an option of a select on a message, and returns what the person sees.
+    async fn choose(&self, reference: &str, value: &str, person: &Person) -> Told {
         self.until_online().await;
+        let data = json!({"component_type": 3, "custom_id": "more", "id": 3, "values": [value]});
         let id = self.interact(3, reference, data, person);
         self.outcome(&id).await
     }
 
-    async fn act_out(&self, reference: &str, data: Value, person: &Person) {
+    /// The same with a button's token, whether the button still exists or not.
+    pub async fn press_token(&self, reference: &str, token: &str, person: &Person) -> Told {
+        // A press while the bot is offline would be lost, as with the real Discord.
         self.until_online().await;
-        self.until_seen(3, reference, data, person).await;
-    }
-
-    /// Waits until the message is redrawn, or somebody is told something.
-    async fn until_seen(&self, kind: u64, reference: &str, data: Value, person: &Person) {
-        let edits = || self.message(reference).map(|it| it.edits);
-        let before = edits();
-        let id = self.interact(kind, reference, data, person);
-        let told = || self.seen(&id, |it| it.answered.filter(|_| !it.told.is_empty()));
-        let seen = || (edits() > before || told().is_some()).then_some(());
-        self.wait("a redrawn message", seen).await;
+        let data = json!({"component_type": 2, "custom_id": token, "id": 2});
+        let id = self.interact(3, reference, data, person);
+        self.outcome(&id).await
     }
 
     /// Runs a command with these values, and returns what the person sees.
@@ -230,26 +207,17 @@ impl FakeDiscord {
     /// Fills in the modal that the person's last press on this message opened.
     pub async fn give_text(&self, reference: &str, text: &str, person: &Person) -> Told {
         self.until_online().await;
-        let id = self.interact(5, reference, self.filled_in(reference, text, person), person);
-        self.outcome(&id).await
-    }
-
-    /// The same where it need not be answered in words.
-    pub async fn turn_text(&self, reference: &str, text: &str, person: &Person) {
-        self.until_online().await;
-        self.until_seen(5, reference, self.filled_in(reference, text, person), person).await;
-    }
-
-    fn filled_in(&self, reference: &str, text: &str, person: &Person) -> Value {
         let modal = self.open_window(reference, person).expect("a window is open");
         let input = &modal["components"][0]["components"][0];
         let length = text.chars().count() as u64;
         assert!(length <= input["max_length"].as_u64().unwrap_or(4000), "it takes no such text");
         let input = json!({"type": 4, "id": 2, "custom_id": input["custom_id"], "value": text});
-        json!({
+        let data = json!({
             "custom_id": modal["custom_id"],
             "components": [{"type": 1, "id": 1, "components": [input]}],
-        })
+        });
+        let id = self.interact(5, reference, data, person);
+        self.outcome(&id).await
     }
 
     fn open_window(&self, reference: &str, person: &Person) -> Option<Value> {
@@ -299,13 +267,20 @@ impl FakeDiscord {
         self.wait("another reply", || (replies() > before).then_some(())).await;
     }
 
-    /// Waits for the first reply, and for the words, which follow where that is none of its own.
+    /// Waits for the first reply, and for a message if that reply was an edit.
     async fn outcome(&self, id: &str) -> Told {
         let answered = self.wait("an answer", || self.seen(id, |it| it.answered));
-        if tokio::time::timeout(DEADLINE, answered).await.is_err() {
+        let Ok(kind) = tokio::time::timeout(DEADLINE, answered).await else {
             return Told::Failed;
-        }
-        self.wait("words", || self.seen(id, |it| it.told.first().cloned())).await
+        };
+        let words = self.wait("words", || self.seen(id, |it| it.told.first().cloned()));
+        let patience = match kind {
+            // A deferred reply: a message may follow later.
+            5 | 6 => Duration::from_secs(4),
+            7 => Duration::from_secs(2),
+            _ => DEADLINE,
+        };
+        tokio::time::timeout(patience, words).await.unwrap_or(Told::Nothing)
     }
 
     fn seen<T>(&self, id: &str, look: impl Fn(&Interaction) -> Option<T>) -> Option<T> {
@@ -320,10 +295,6 @@ impl Interaction {
         let told = if private { Told::Privately(words) } else { Told::Publicly(words) };
         self.told.push(told);
     }
-}
-
-fn button(token: &str) -> Value {
-    json!({"component_type": 2, "custom_id": token, "id": 2})
 }
 
 pub(super) fn user(person: &Person) -> Value {

@@ -1,7 +1,7 @@
 //! The people in the workspace, and what they see.
 
 use super::world::{Message, State, manifest};
-use super::{BOT, CHANNEL, FakeSlack, SOON, TEAM, blocks};
+use super::{BOT, CHANNEL, FakeSlack, TEAM, blocks};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,8 @@ pub enum Told {
     Privately(String),
     /// A window that asks for text, with its label.
     Asked(String),
+    /// The message was redrawn, or nothing visible happened.
+    Nothing,
     /// Slack's own warning: nobody acknowledged it in time.
     Failed,
 }
@@ -70,7 +72,7 @@ impl Told {
     pub fn words(self) -> Option<String> {
         match self {
             Self::Privately(words) | Self::Asked(words) => Some(words),
-            Self::Failed => None,
+            Self::Nothing | Self::Failed => None,
         }
     }
 }
@@ -124,39 +126,24 @@ impl FakeSlack {
     /// Presses the button with this label, or chooses the option behind *More…*, once the bot is
     /// online; returns what the person sees.
     pub async fn press(&self, reference: &str, label: &str, person: &Person) -> Told {
-        self.act(reference, self.labelled(reference, label), person).await
+        let message = self.message(reference).expect("the message stands");
+        let options = message.options.iter().find(|(it, _)| is_labelled(it, label));
+        if let Some((_, value)) = options {
+            let option = json!({"value": value});
+            let action = json!({"type": "overflow", "selected_option": option});
+            return self.act(reference, action, person).await;
+        }
+        let at = message.buttons.iter().position(|it| is_labelled(it, label));
+        let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
+        self.press_token(reference, &message.tokens[at], person).await
     }
 
     /// The same with a button's token, whether the button still exists or not.
     pub async fn press_token(&self, reference: &str, token: &str, person: &Person) -> Told {
-        self.act(reference, self.button(reference, token), person).await
-    }
-
-    /// Presses what need not be answered in words, such as a menu: the message is redrawn.
-    pub async fn turn(&self, reference: &str, label: &str, person: &Person) {
-        self.act_out(reference, self.labelled(reference, label), person).await;
-    }
-
-    /// The same with a button's token.
-    pub async fn turn_token(&self, reference: &str, token: &str, person: &Person) {
-        self.act_out(reference, self.button(reference, token), person).await;
-    }
-
-    fn labelled(&self, reference: &str, label: &str) -> Value {
-        let message = self.message(reference).expect("the message stands");
-        let options = message.options.iter().find(|(it, _)| is_labelled(it, label));
-        if let Some((_, value)) = options {
-            return json!({"type": "overflow", "selected_option": {"value": value}});
-        }
-        let at = message.buttons.iter().position(|it| is_labelled(it, label));
-        let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
-        self.button(reference, &message.tokens[at])
-    }
-
-    fn button(&self, reference: &str, token: &str) -> Value {
         let blocks = self.change(|it| it.message_mut(reference).unwrap().blocks.clone());
         let id = blocks::action_id(&blocks, token).unwrap_or_else(|| token.to_owned());
-        json!({"type": "button", "action_id": id, "value": token})
+        let action = json!({"type": "button", "action_id": id, "value": token});
+        self.act(reference, action, person).await
     }
 
     /// Ticks the box with this label, or takes the tick away. Only this person sees that.
@@ -221,27 +208,6 @@ impl FakeSlack {
         self.act_now(reference, action, person).await
     }
 
-    async fn act_out(&self, reference: &str, action: Value, person: &Person) {
-        self.until_online().await;
-        let payload = self.pressed(reference, action, person);
-        let at = self.send("interactive", payload, person, Some(reference));
-        self.until_seen(at, reference).await;
-    }
-
-    /// Waits until the message is redrawn, or somebody is told something.
-    async fn until_seen(&self, at: usize, reference: &str) {
-        let seen = || {
-            let mut state = self.lock();
-            let (edits, told) = {
-                let it = &state.interactions[at];
-                (it.edits, !it.told.is_empty() || it.modal.is_some())
-            };
-            let redrawn = state.message_mut(reference).is_some_and(|it| it.edits > edits);
-            (told || redrawn).then_some(())
-        };
-        self.wait("a redrawn message", seen).await;
-    }
-
     async fn act_now(&self, reference: &str, action: Value, person: &Person) -> Told {
         let payload = self.pressed(reference, action, person);
         let at = self.send("interactive", payload, person, Some(reference));
@@ -262,17 +228,6 @@ impl FakeSlack {
 
     /// Gives the text that a window of this message asked this person for last.
     pub async fn give_text(&self, reference: &str, text: &str, person: &Person) -> Told {
-        let at = self.fill_in(reference, text, person).await;
-        self.outcome(at).await
-    }
-
-    /// The same where it need not be answered in words.
-    pub async fn turn_text(&self, reference: &str, text: &str, person: &Person) {
-        let at = self.fill_in(reference, text, person).await;
-        self.until_seen(at, reference).await;
-    }
-
-    async fn fill_in(&self, reference: &str, text: &str, person: &Person) -> usize {
         self.until_online().await;
         let view = {
             let state = self.lock();
@@ -289,7 +244,8 @@ impl FakeSlack {
             {"type": "plain_text_input", "value": text}}});
         view["state"] = json!({"values": values});
         let payload = json!({"type": "view_submission", "view": view});
-        self.send("interactive", payload, person, Some(reference))
+        let at = self.send("interactive", payload, person, Some(reference));
+        self.outcome(at).await
     }
 
     /// Writes `/countersign TEXT` in the channel.
@@ -425,9 +381,11 @@ impl FakeSlack {
 
     /// What became of something that somebody did.
     async fn outcome(&self, at: usize) -> Told {
+        let began = Instant::now();
+        let mut redrawn = None;
         loop {
             {
-                let state = self.lock();
+                let mut state = self.lock();
                 let it = &state.interactions[at];
                 if it.acked.is_none() && it.sent.elapsed() >= DEADLINE {
                     return Told::Failed;
@@ -439,7 +397,16 @@ impl FakeSlack {
                     let label = &modal["blocks"][0]["label"]["text"];
                     return Told::Asked(label.as_str().unwrap().to_owned());
                 }
-                assert!(it.sent.elapsed() < SOON, "nothing is told about {}", it.payload);
+                let (edits, message) = (it.edits, it.message.clone());
+                let now = message.and_then(|it| state.message_mut(&it).map(|it| it.edits));
+                if now.is_some_and(|now| now > edits) {
+                    redrawn.get_or_insert(Instant::now());
+                }
+            }
+            // Words come at about the same time as the redrawn message.
+            let seen = redrawn.is_some_and(|at: Instant| at.elapsed() > Duration::from_secs(1));
+            if seen || began.elapsed() > Duration::from_secs(8) {
+                return Told::Nothing;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
