@@ -147,7 +147,7 @@ impl CommandRun<'_> {
             {
                 return Ok(critical(&ask, call));
             }
-            // FAIL-CLOSED: whoever writes more means another ask, or less than a yes.
+            // FAIL-CLOSED: more words mean another ask, or less than a yes.
             "approve" if !(rest.is_empty() || rest.eq_ignore_ascii_case("yes")) => {
                 return Ok(CommandReply::words(Outcome::Noted, MORE_WORDS));
             }

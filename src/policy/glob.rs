@@ -49,6 +49,11 @@ pub(crate) fn opened(pattern: &str) -> String {
     text
 }
 
+/// Returns true for a text with something open in it.
+pub(crate) fn is_open(text: &str) -> bool {
+    text.contains([UNKNOWN, ANY])
+}
+
 /// Splits what follows a `[` into the list in the brackets and what stands behind it, where all
 /// shells and tools read it alike.
 pub(crate) fn bracket(rest: &str) -> Option<(&str, &str)> {

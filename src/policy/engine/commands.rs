@@ -464,23 +464,10 @@ impl<'r> Judge<'r, '_> {
             // Where file names ignore case, `PRIVATE/x` is `private/x`; rules do not.
             let folded = paths::folded(&open).into_owned();
             let folded = Some(folded).filter(|folded| *folded != open);
-            let (rules, is_open) = (self.files.reads(), file != open);
-            let value = |text| Value { text, is_path: true, is_leaf: false, access: None };
-            let ruled = |text| {
-                let rule = rules.value(Kind::Read, &value(text), self.dirs);
-                Some((rule.entry.filter(|it| !it.pattern.is_all())?, rule.verdict))
-            };
-            let entry = there.chain([open.clone()]).chain(folded).find_map(|text| {
-                if is_open {
-                    return rules.denies_open(&value(text), self.dirs);
-                }
-                // What is below it may be shown as well, unless a rule names just this.
-                let below = text.trim_end_matches('/').to_owned() + "/_";
-                let own = ruled(text).filter(|(entry, _)| !entry.pattern.is_reads());
-                let (entry, verdict) = own.or_else(|| ruled(below))?;
-                (verdict == Verdict::Deny).then_some(entry)
-            })?;
-            let says = if is_open { " may name " } else { " denies reading " };
+            let mut texts = there.chain([open.clone()]).chain(folded);
+            let entry =
+                texts.find_map(|text| self.files.reads().denies_reading(&text, self.dirs))?;
+            let says = if file == open { " denies reading " } else { " may name " };
             let file = shorten(&file, 60);
             Some(self.ask(|| ["The rule ", &entry.label, says, &file, "."].concat()))
         })

@@ -11,7 +11,7 @@ use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::base;
 use crate::facts::{obeyed, reads};
-use crate::glob::{self, Glob};
+use crate::glob;
 use crate::rules::pattern::{Coverage, Head, Pattern};
 use crate::rules::verdict::Verdict;
 use crate::rules::{About, RuleEntry, Rules};
@@ -147,20 +147,30 @@ impl<'r> Stack<'r> {
         })
     }
 
-    /// Returns a rule that denies what an open text may be: one of which it says a part, or one whose
-    /// folders it may meet. Nearly every text may meet a rule that begins with a wildcard.
-    pub(crate) fn denies_open(&self, open: &Value, dirs: Directories<'_>) -> Option<&'r RuleEntry> {
-        let forms = open.deny_forms(dirs);
-        let path = paths::clean(&open.text, dirs);
-        let project = dirs.cwd.map(|cwd| paths::clean(cwd, Directories::default()));
-        let below = project.as_ref().and_then(|it| path.strip_prefix(&**it)?.strip_prefix('/'));
-        self.backwards(None).filter(|entry| entry.rule.verdict == Verdict::Deny).find(|entry| {
-            let pattern = paths::expand_home(&entry.rule.pattern, dirs.home);
-            let pattern = pattern.strip_prefix("./").unwrap_or(&pattern);
-            let is_anchored = !pattern.starts_with(['*', '!', '@']);
-            forms.iter().any(|form| entry.pattern.may_mean(form))
-                || is_anchored && below.into_iter().chain([&*path]).any(|it| may_meet(pattern, it))
-        })
+    /// Returns a rule that denies reading a file or what is below it; for an open path, a rule that
+    /// may name it.
+    pub(crate) fn denies_reading(
+        &self,
+        path: &str,
+        dirs: Directories<'_>,
+    ) -> Option<&'r RuleEntry> {
+        let value = |text: String| Value { text, is_path: true, is_leaf: false, access: None };
+        if glob::is_open(path) {
+            let forms = value(path.to_owned()).deny_forms(dirs);
+            return self.backwards(None).find(|entry| {
+                entry.rule.verdict == Verdict::Deny
+                    && forms.iter().any(|form| entry.pattern.may_name(form))
+            });
+        }
+        let ruled = |text: String| {
+            let rule = self.value(Kind::Read, &value(text), dirs);
+            Some((rule.entry.filter(|it| !it.pattern.is_all())?, rule.verdict))
+        };
+        // A rule that names just this decides before those for what is below it.
+        let own = ruled(path.to_owned()).filter(|(entry, _)| !entry.pattern.is_reads());
+        let (entry, verdict) =
+            own.or_else(|| ruled([path.trim_end_matches('/'), "/_"].concat()))?;
+        (verdict == Verdict::Deny).then_some(entry)
     }
 
     /// Returns the rule for a call without values; only rules for every call match.
@@ -307,25 +317,6 @@ fn opened<'a>(word: &Word<'a>) -> Word<'a> {
         WordKind::Literal | WordKind::Home => word.text.clone(),
     };
     Word { text, ..word.clone() }
-}
-
-/// Returns true when an open path may fit the pattern of a rule. A star of the path ends at a slash;
-/// one of the rule may stand for all that follows.
-fn may_meet(pattern: &str, path: &str) -> bool {
-    let (mut parts, mut rest) = (path.split('/'), pattern.split('/'));
-    loop {
-        match (rest.next(), parts.next()) {
-            (None, None) => return true,
-            (Some(rule), Some(part))
-                if rule == part || Glob::parse(rule).is_ok_and(|it| it.may_reach(part)) =>
-            {
-                if rule.contains(['*', '{']) {
-                    return true;
-                }
-            }
-            _ => return false,
-        }
-    }
 }
 
 /// Stands for a blank inside a word; the scanner refuses it in a text.

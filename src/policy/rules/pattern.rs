@@ -170,9 +170,15 @@ impl Pattern {
         }
     }
 
-    /// Returns true when an open text says itself that it may be what the pattern names.
-    pub(crate) fn may_mean(&self, open: &str) -> bool {
-        self.domain.is_none() && !self.is_all() && self.glob.may_mean(open)
+    /// Returns true when an open path may be what the pattern names: it says a part of that, or its
+    /// folders may be those. Nearly every path may meet a pattern that begins with a wildcard.
+    pub(crate) fn may_name(&self, open: &str) -> bool {
+        let source = self.glob.source();
+        let is_anchored = !source.starts_with(['*', '!', '@']);
+        self.domain.is_none()
+            && !self.is_all()
+            && (self.glob.may_mean(open)
+                || is_anchored && may_meet(source.strip_prefix("./").unwrap_or(source), open))
     }
 
     /// Matches a command as allow rules do; `text` returns the joined words.
@@ -351,6 +357,24 @@ fn step(args: &[Word<'_>], words: &[Box<str>], exact: bool) -> Coverage {
     }
 }
 
+/// Returns true when an open path may fit the pattern of a rule. A star of the path ends at a slash;
+/// one of the rule may stand for all that follows.
+fn may_meet(pattern: &str, path: &str) -> bool {
+    for (rule, part) in pattern.split('/').zip(path.split('/')) {
+        // A group may hold slashes.
+        if rule.contains('{') {
+            return true;
+        }
+        if rule != part && Glob::parse(rule).is_ok_and(|rule| !rule.may_reach(part)) {
+            return false;
+        }
+        if rule.contains('*') {
+            return true;
+        }
+    }
+    pattern.split('/').count() == path.split('/').count()
+}
+
 // Path patterns in which `*` stays within a directory.
 
 /// Matches a path part by part; `None` stands for any number of parts.
@@ -440,5 +464,34 @@ impl Head {
                 Verdict::Allow => self.full == word.full,
                 Verdict::Ask | Verdict::Deny => self.base == word.base,
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use crate::glob::opened;
+    use crate::rules::pattern::Pattern;
+
+    #[test]
+    fn an_open_path_may_be_what_a_pattern_names() {
+        for (pattern, path, may) in [
+            ("private/**", "pr?vate/a", true),
+            ("private/**", "*/a", true),
+            ("./private/**", "*/a", true),
+            ("private/**", "*.md", false),
+            ("private/**", "s*/a.rs", false),
+            ("private/*.pem", "private/*", true),
+            ("private/keys", "p*/a", false),
+            ("{private/x,b}", "pr?vate/x", true),
+            ("*private*", "pr?vate.txt", true),
+            ("*private*", "src/*.rs", false),
+            ("*", "src/*.rs", false),
+            ("domain:private.example", "pr*", false),
+        ] {
+            let found = Pattern::new(pattern, None).unwrap().may_name(&opened(path));
+            assert_eq!(found, may, "{pattern} {path}");
+        }
     }
 }

@@ -244,7 +244,7 @@ const NPM_PUBLISHES: Words = "\
     publish unpublish deprecate owner access adduser login logout token dist-tag profile team \
     hook org star link exec x dlx npm tag";
 
-/// Returns true for a sub-command of npm that is none of the everyday ones.
+/// Returns true for a sub-command of npm that is not used every day.
 fn is_rare(args: &Arguments<'_, '_>) -> bool {
     let verbs = args.verbs();
     !verbs.is_empty() && !verbs.iter().any(|verb| listed(NPM_EVERYDAY, verb))
