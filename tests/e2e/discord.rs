@@ -82,9 +82,10 @@ async fn deny_and_always_do_what_they_say() {
 
 #[tokio::test]
 async fn nobody_pressing_ends_the_card_as_expired() {
-    let (discord, daemon) = start().await;
+    let (discord, mut daemon) = start().await;
     let id = daemon.ask(&shell("git push")).await;
     let card = card(&discord).await;
+    daemon.says(&format!("a card stands adapter=\"discord\" ask_id={id}")).await;
     daemon.deadline_passes(&id).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&discord, &card.reference).await;

@@ -86,10 +86,11 @@ async fn always_stores_what_the_card_said_and_the_next_call_does_not_ask() {
 
 #[tokio::test]
 async fn nobody_pressing_ends_the_card_as_expired_and_a_late_press_is_told_so() {
-    let (telegram, daemon) = start().await;
+    let (telegram, mut daemon) = start().await;
     let id = daemon.ask(&shell("git push")).await;
     let card = card(&telegram).await;
     let approve = telegram.button(GROUP, card.id, "Approve");
+    daemon.says(&format!("a card stands adapter=\"telegram\" ask_id={id}")).await;
     daemon.deadline_passes(&id).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&telegram, card.id).await;

@@ -319,6 +319,7 @@ impl Daemon {
     }
 
     /// Lets the deadline of an open ask pass. A short deadline would race what a test awaits first.
+    /// That somebody was reached is known once its card stands, a moment after a chat shows it.
     #[allow(dead_code, reason = "not every test program has need of it")]
     pub async fn deadline_passes(&self, id: &str) {
         let file = self.dir.path().join(self.folder).join("state/countersign.db");

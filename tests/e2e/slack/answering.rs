@@ -99,7 +99,7 @@ async fn the_window_of_an_ask_that_was_answered_meanwhile_changes_nothing() {
 
 #[tokio::test]
 async fn a_double_press_and_one_that_comes_too_late_are_told_the_truth_in_slack() {
-    let (slack, daemon) = start().await;
+    let (slack, mut daemon) = start().await;
     let id = daemon.ask(&shell("git push")).await;
     let first = card(&slack).await;
     let ana = ana();
@@ -116,6 +116,7 @@ async fn a_double_press_and_one_that_comes_too_late_are_told_the_truth_in_slack(
 
     let id = daemon.ask(&shell("git push origin late")).await;
     let second = slack.until(|it| it.text.contains("origin late")).await;
+    daemon.says(&format!("a card stands adapter=\"slack\" ask_id={id}")).await;
     daemon.deadline_passes(&id).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&slack, &second.reference).await;
