@@ -91,7 +91,6 @@ pub async fn run(
     let keys = Keys::new(
         config.daemon.agent_token.as_ref().map(countersign_tokens::secret::Token::hash),
         config.daemon.approver_token.as_ref().map(countersign_tokens::secret::Token::hash),
-        config.approvers.people.tokens(),
     );
     let stop = CancellationToken::new();
     let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());

@@ -12,20 +12,18 @@ mod settings;
 mod transport;
 mod wire;
 
-pub use countersign_domain::wire::AnswerView;
+// What its functions take and give: who asks needs no other room.
+pub use countersign_domain::{By, Decision, call::Call, wire::AnswerView};
+pub use countersign_tokens::{ids, secret::Secret};
 pub use decided::{Decided, Ending, Submitted};
 pub use events::{Events, Happened};
 pub use settings::{ClientSettings, NoHome, Places, Server};
 pub use transport::ClientError;
 
-use countersign_domain::{
-    call::Call,
-    wire::{
-        AheadReply, AskView, CallReply, CancelReason, CancelRequest, ReadyReply, SessionRequest,
-        SubmitRequest,
-    },
+use countersign_domain::wire::{
+    AheadReply, AskView, CallReply, CancelReason, CancelRequest, ReadyReply, SessionRequest,
+    SubmitRequest,
 };
-use countersign_tokens::secret::Secret;
 use reqwest::Method;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;

@@ -178,7 +178,6 @@ fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
         ("daemon.state_dir", before.state_dir != after.state_dir),
         ("daemon.agent_token", before.agent_token != after.agent_token),
         ("daemon.approver_token", before.approver_token != after.approver_token),
-        ("people.token", started.approvers.people.tokens() != wanted.approvers.people.tokens()),
         ("store.url", started.store.database != wanted.store.database),
         ("log", started.log != wanted.log),
         ("oidc", started.oidc != wanted.oidc),

@@ -2,7 +2,7 @@
 
 use crate::{
     error::ApiError,
-    handle::{Handle, Keys, NamedAgent, Surface, admitted},
+    handle::{Handle, NamedAgent, Surface, admitted},
     request::JsonReply,
     {Api, LARGEST},
 };
@@ -17,7 +17,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use countersign_domain::wire::{NonceReply, routes};
 use countersign_gate::name_taken;
-use countersign_store::{AgentToken, Store};
+use countersign_store::AgentToken;
 use countersign_tokens::{
     clock,
     proof::{self, SCHEME},
@@ -60,7 +60,7 @@ async fn bearer(
     let token =
         token.ok_or_else(|| ApiError::unauthorized("the token must be given as `Bearer …`"))?;
     // FAIL-CLOSED: a wrong token gets no access, not even the socket's own handle.
-    let (handle, _) = known(&api.keys, &api.store, |key| key.matches(&token)).await?;
+    let (handle, _) = known(api, |key| key.matches(&token)).await?;
     Ok(handle)
 }
 
@@ -81,16 +81,17 @@ fn token_in(path: &str, given: &str) -> Option<String> {
 const USED_WITHIN_MS: i64 = 60_000;
 
 /// The handle of the token that `shows` accepts, and the token's hash.
-// SECURITY: agents' own tokens are read from the store for each request: one that was revoked or
-// rotated at another daemon is refused here from then on.
+// SECURITY: people's tokens are those of the config in force, and agents' own are read from the store
+// for each request: one that was removed, revoked or rotated, at any daemon, is refused from then on.
 pub(super) async fn known(
-    keys: &Keys,
-    store: &Store,
+    api: &Api,
     shows: impl Fn(&TokenHash) -> bool + Send + Sync,
 ) -> Result<(Handle, TokenHash), ApiError> {
-    if let Some((handle, hash)) = keys.of(&shows) {
-        return Ok((handle, hash.clone()));
+    let people = api.gate.choices().approvers.people.tokens();
+    if let Some(known) = api.keys.of(people, &shows) {
+        return Ok(known);
     }
+    let store = &api.store;
     let (now, tokens) = (clock::now_ms(), store.agent_tokens().await?);
     // All are always compared, so that the time does not show which one matched.
     let shown = |token: &AgentToken| Some((token.clone(), token.shown(now, &shows)?.clone()));
@@ -188,7 +189,7 @@ impl TokenProof {
         let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
         let about = ProofSubject { nonce: self.nonce, method: parts.method.clone(), target, body };
         let shows = |key: &TokenHash| about.request().shows(key, &self.masked);
-        let (handle, hash) = known(&api.keys, &api.store, shows).await?;
+        let (handle, hash) = known(api, shows).await?;
         // Checked after the token: a client without it cannot use up somebody else's nonce.
         if !api.keys.nonces.take(&about.nonce) {
             let used = "the token was shown with a nonce that is used, too old or not from here";

@@ -210,7 +210,7 @@ impl<F: Feed> Live<F> {
                     continue;
                 }
                 if let Some((event, bytes)) = self.feed.event(news) {
-                    is_accepted(self.reader.clone(), self.store.clone()).await?;
+                    is_accepted(self.reader.clone(), self.gate.clone(), self.store.clone()).await?;
                     self.turn = turn.for_size(bytes);
                     return Some((event, self));
                 }
@@ -292,9 +292,9 @@ impl<F: Feed> Live<F> {
 }
 
 /// `None` ends the stream: the reader's token was revoked, or nobody can tell.
-async fn is_accepted(reader: Option<AskReader>, store: Store) -> Option<()> {
+async fn is_accepted(reader: Option<AskReader>, gate: Arc<Gate>, store: Store) -> Option<()> {
     let Some(reader) = reader else { return Some(()) };
-    reader.is_accepted(&store).await.ok()?.then_some(())
+    reader.is_accepted(&gate, &store).await.ok()?.then_some(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use axum::{
     http::request::Parts,
 };
 use countersign_domain::Owner;
-use countersign_gate::ask::Ask;
+use countersign_gate::{Gate, ask::Ask};
 use countersign_people::approvers::Who;
 use countersign_port::Presser;
 use countersign_store::{Event, Reads, Store, StoreError};
@@ -50,15 +50,14 @@ pub enum Surface {
     Tcp,
 }
 
-/// The tokens, as hashes, which is enough to compare them.
+/// The shared tokens, as hashes, which is enough to compare them. Those of people are in the config
+/// that is in force.
 #[derive(Debug, Default)]
 pub struct Keys {
     /// The agents' token.
     pub agent: Option<TokenHash>,
     /// The approvers' token.
     pub approver: Option<TokenHash>,
-    /// The tokens of people.
-    pub people: Vec<TokenHash>,
     /// The nonces of token proofs.
     pub(crate) nonces: Nonces,
 }
@@ -66,19 +65,19 @@ pub struct Keys {
 impl Keys {
     /// The keys with these hashes.
     #[must_use]
-    pub fn new(
-        agent: Option<TokenHash>,
-        approver: Option<TokenHash>,
-        people: Vec<TokenHash>,
-    ) -> Self {
-        Self { agent, approver, people, nonces: Nonces::default() }
+    pub fn new(agent: Option<TokenHash>, approver: Option<TokenHash>) -> Self {
+        Self { agent, approver, nonces: Nonces::default() }
     }
 
-    /// The handle of the token that `shows` accepts, and the token's hash.
-    pub(super) fn of(&self, shows: impl Fn(&TokenHash) -> bool) -> Option<(Handle, &TokenHash)> {
+    /// The handle of the token that `shows` accepts, of these and of `people`, and its hash.
+    pub(super) fn of(
+        &self,
+        people: Vec<TokenHash>,
+        shows: impl Fn(&TokenHash) -> bool,
+    ) -> Option<(Handle, TokenHash)> {
         let shared = [(Handle::Approver, &self.approver), (Handle::Agent, &self.agent)];
-        let shared = shared.into_iter().filter_map(|(handle, key)| Some((handle, key.as_ref()?)));
-        let people = self.people.iter().map(|key| (Handle::Person(key.clone()), key));
+        let shared = shared.into_iter().filter_map(|(handle, key)| Some((handle, key.clone()?)));
+        let people = people.into_iter().map(|key| (Handle::Person(key.clone()), key));
         // All are always compared, so that the time does not show which one matched.
         let fits: Vec<_> = shared.chain(people).filter(|(_, key)| shows(key)).collect();
         fits.into_iter().next()
@@ -183,14 +182,19 @@ impl AskReader {
         }
     }
 
-    /// Whether its token is still accepted; of all other handles the daemon's config says that.
+    /// Whether its token is still accepted; the shared ones are until the daemon ends.
     ///
     /// # Errors
     /// When the store fails.
-    pub(crate) async fn is_accepted(&self, store: &Store) -> Result<bool, StoreError> {
-        let Handle::Named(named) = &self.handle else { return Ok(true) };
-        let token = store.agent_token(&named.id).await?;
-        Ok(token.is_some_and(|token| token.is_accepted(clock::now_ms()).is_ok()))
+    pub(crate) async fn is_accepted(&self, gate: &Gate, store: &Store) -> Result<bool, StoreError> {
+        match &self.handle {
+            Handle::Named(named) => {
+                let token = store.agent_token(&named.id).await?;
+                Ok(token.is_some_and(|token| token.is_accepted(clock::now_ms()).is_ok()))
+            }
+            Handle::Person(token) => Ok(gate.choices().approvers.people.tokens().contains(token)),
+            Handle::Agent | Handle::Approver | Handle::Inbox(_) => Ok(true),
+        }
     }
 
     fn owns(&self, ask: &Ask) -> bool {

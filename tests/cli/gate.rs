@@ -2,7 +2,7 @@
 
 use crate::{
     daemon::Daemon,
-    process::{Ended, Process, run, start},
+    process::{Ended, Process, hearing, run, start},
 };
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ async fn a_signal_before_the_first_reply_blocks_the_call() {
         let mut hook = tokio::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
         hook.args(GATE).env_clear().env("HOME", folder.path());
         hook.env("COUNTERSIGN__CLIENT__URL", format!("unix:{}", socket.display()));
-        let hook = Process::start(hook).input(&call("make deploy")).await;
+        let hook = Process::start(hearing(&hook)).input(&call("make deploy")).await;
         let _taken = silent.accept().await.unwrap();
         hook.signal(signal);
         let ended = hook.ends().await;

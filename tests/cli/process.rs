@@ -107,9 +107,9 @@ impl Process {
     }
 }
 
-/// This command, which hears of a closed terminal also where these tests run under `nohup`.
+/// This command, which hears signals also where these tests run under `nohup` or in the background.
 pub fn hearing(command: &Command) -> Command {
-    started_by(&["env", "--default-signal=HUP"], command)
+    started_by(&["env", "--default-signal=HUP,INT"], command)
 }
 
 /// Runs a command of the daemon's config to its end.

@@ -137,6 +137,28 @@ async fn a_copy_of_the_config_that_was_made_since_the_start_is_protected_from_th
     assert_eq!(body["verdict"], "deny", "{body}");
 }
 
+/// Their own tokens are read with the people: who is removed reads nothing more, also where they read
+/// already, and who is new needs no restart.
+#[tokio::test]
+async fn a_person_of_the_config_comes_and_goes_with_their_token() {
+    const ANAS: &str = "cs_ana_0123456789abcdef0123456789abcdef";
+    const BENS: &str = "cs_ben_0123456789abcdef0123456789abcdef";
+    let person =
+        |name: &str, token: &str| format!("[[people]]\nname = \"{name}\"\ntoken = \"{token}\"\n");
+    let daemon = Daemon::start(&person("Ana", ANAS)).await;
+    let events = daemon.http.get(format!("{}/v1/events", daemon.url)).bearer_auth(ANAS);
+    let events = events.send().await.unwrap();
+    assert_eq!(daemon.get("/v1/asks", ANAS).await.0, 200);
+    assert_eq!(daemon.get("/v1/asks", BENS).await.0, 401);
+    daemon.write_config(&person("Ben", BENS));
+    assert_eq!(reload(&daemon).await, reloaded());
+    assert_eq!(daemon.get("/v1/asks", ANAS).await.0, 401);
+    assert_eq!(daemon.get("/v1/asks", BENS).await.0, 200);
+    daemon.ask(&shell("git push")).await;
+    let told = events.text().await.unwrap();
+    assert!(!told.contains("git push"), "her stream ends instead: {told}");
+}
+
 #[tokio::test]
 async fn what_takes_effect_at_the_next_start_only_is_named_and_an_agent_does_not_reload() {
     let daemon = Daemon::start("").await;

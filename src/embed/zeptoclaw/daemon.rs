@@ -2,9 +2,9 @@
 
 use super::{ApprovalHandler, ApprovalRequest, ApprovalResponse};
 use chrono::Utc;
-use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending};
-use countersign_domain::{By, Decision, call::Call};
-use countersign_tokens::ids;
+use countersign_client::{
+    By, Call, Client, ClientError, ClientSettings, Decided, Decision, Ending, ids,
+};
 use std::{sync::Arc, time::Duration};
 
 /// The connection timeout.

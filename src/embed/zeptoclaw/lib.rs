@@ -21,7 +21,7 @@ mod daemon;
 mod gate;
 
 pub use approvals::{Approvals, Channel, ToolCall, Trust};
-pub use countersign_client::{ClientError, ClientSettings, Server};
+pub use countersign_client::{ClientError, ClientSettings, Secret, Server};
 pub use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
     config::{ApprovalConfig, ApprovalPolicyConfig},
@@ -29,7 +29,6 @@ pub use countersign_profiles::zeptoclaw::{
     policy::ApprovalPolicy,
     replies::{ChatReply, CliAnswer, cli_answer, reply},
 };
-pub use countersign_tokens::secret::Secret;
 pub use daemon::Daemon;
 pub use gate::{ApprovalGate, ApprovalRequest};
 
