@@ -34,10 +34,13 @@ impl Process {
         Self { child, stdin, stderr, said: String::new() }
     }
 
-    /// Gives it all of its input.
+    /// Gives it all of its input; a program may end without reading it.
     pub async fn input(mut self, text: &str) -> Self {
         let mut stdin = self.stdin.take().unwrap();
-        stdin.write_all(text.as_bytes()).await.unwrap();
+        match stdin.write_all(text.as_bytes()).await {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+            written => written.unwrap(),
+        }
         self
     }
 
