@@ -349,18 +349,13 @@ pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &[NewCard]) -> Result<()
     tx.run(query).await.map(drop)
 }
 
-/// What [`want`] does to the cards of this ask.
-// One that is bound is looked up once, by its key: PostgreSQL scans the table for `card.ask`.
+/// What [`want`] does to a card.
 macro_rules! want {
-    ($ask:literal) => {
-        concat!(
-            "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = ",
-            $ask,
-            "), due_at = (SELECT created_at FROM ask WHERE id = ",
-            $ask,
-            "), attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END, \
-             held = coalesce(gone, held), gone = NULL"
-        )
+    () => {
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), \
+         due_at = (SELECT created_at FROM ask WHERE id = card.ask), \
+         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END, \
+         held = coalesce(gone, held), gone = NULL"
     };
 }
 
@@ -368,7 +363,7 @@ macro_rules! want {
 /// were given up: what the platform refused was an earlier version. One whose posting was tried
 /// stays known as such: there may be a message that nobody knows.
 pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
-    tx.run(sqlx::query(concat!(want!("$1"), " WHERE ask = $1")).bind(ask)).await.map(drop)
+    tx.run(sqlx::query(concat!(want!(), " WHERE ask = $1")).bind(ask)).await.map(drop)
 }
 
 /// They have to show it, but are tried when they are due.
@@ -379,8 +374,7 @@ pub(super) async fn behind(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
 
 /// The same as [`want`] for the cards of all open asks.
 pub(super) async fn want_open(tx: &mut Tx) -> Result<(), StoreError> {
-    let open =
-        concat!(want!("card.ask"), " WHERE ask IN (SELECT id FROM ask WHERE state = 'open')");
+    let open = concat!(want!(), " WHERE ask IN (SELECT id FROM ask WHERE state = 'open')");
     tx.run(sqlx::query(open)).await.map(drop)
 }
 
