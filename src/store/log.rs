@@ -19,8 +19,8 @@ use tokio::time::Instant;
 const QUIET: [&str; 5] = ["allowed", "shown", "config", "rules", "forgot"];
 
 /// The largest number of events in one statement.
-// sqlx leaves Nagle's algorithm on: beyond some 16 kB PostgreSQL's acknowledgement takes 40 ms, in which
-// the rows that the transaction changed stay locked.
+// sqlx leaves Nagle's algorithm on: beyond some 16 kB PostgreSQL's acknowledgement takes 40 ms, in
+// which the rows that the transaction changed stay locked.
 const TOGETHER: usize = 20;
 
 /// One entry of the event log.

@@ -81,8 +81,9 @@ fn token_in(path: &str, given: &str) -> Option<String> {
 const USED_WITHIN_MS: i64 = 60_000;
 
 /// The handle of the token that `shows` accepts, and the token's hash.
-// SECURITY: people's tokens are those of the config in force, and agents' own are read from the store
-// for each request: one that was removed, revoked or rotated, at any daemon, is refused from then on.
+// SECURITY: people's tokens are those of this daemon's config in force, and agents' own are read from
+// the store for each request: one that a reload removed, or that was revoked or rotated at another
+// daemon, is refused from then on.
 pub(super) async fn known(
     api: &Api,
     shows: impl Fn(&TokenHash) -> bool + Send + Sync,

@@ -244,7 +244,7 @@ impl Surface {
 }
 
 fn any_answer_is_what_was_pressed(trial: &Trial, cases: u32) {
-    all_hold(cases, 1, &case(), async |case: &Case, session: &str| {
+    all_hold(cases, 0, &case(), async |case: &Case, session: &str| {
         case.wrong(trial, session).await
     });
     trial.is_clean();
