@@ -1,7 +1,5 @@
 //! Lists of words in one text, as all tables of names are written.
 
-use memchr::memmem;
-
 /// Words separated by blanks.
 pub(crate) type Words = &'static str;
 
@@ -12,29 +10,18 @@ pub(crate) fn each(list: &str) -> impl Iterator<Item = &[u8]> {
     list.as_bytes().split(|byte| *byte == b' ').filter(|word| !word.is_empty())
 }
 
-/// Lists longer than this are searched as a whole first.
-const LONG: usize = 48;
-
 /// Returns true when a word is in the list.
-// Most words are in no list. In a long list, one search of the whole text shows that; in a short
-// one, comparing first bytes is faster.
+// Most words are in no list. Few bytes of one are a word's last and stand before a blank, also in
+// lists of options, which all begin alike.
 pub(crate) fn listed(list: &str, word: &str) -> bool {
-    let [first, ..] = word.as_bytes() else { return false };
-    if list.len() > LONG && memmem::find(list.as_bytes(), word.as_bytes()).is_none() {
-        return false;
-    }
-    let mut rest = list.as_bytes();
-    while rest.len() >= word.len() {
-        if rest.first() == Some(first)
-            && let Some([] | [b' ', ..]) = rest.strip_prefix(word.as_bytes())
-        {
-            // A word that contains a blank is not in the list, even if its parts are.
-            return !word.contains(' ');
-        }
-        let Some(blank) = rest.iter().position(|byte| *byte == b' ') else { return false };
-        rest = rest.get(blank + 1..).unwrap_or_default();
-    }
-    false
+    let (list, [.., last]) = (list.as_bytes(), word.as_bytes()) else { return false };
+    memchr::memchr_iter(*last, list).any(|at| {
+        matches!(list.get(at + 1), None | Some(b' '))
+            && matches!(
+                list.get(..=at).and_then(|read| read.strip_suffix(word.as_bytes())),
+                Some([] | [.., b' '])
+            )
+    }) && !word.contains(' ')
 }
 
 /// Returns true when a text starts with a word of the list.

@@ -130,8 +130,9 @@ impl<'a> Scanner<'a> {
 
     /// Records that the value of a variable is used.
     pub(super) fn uses(&mut self, name: &'a str) {
-        if !environment::shown(name) && !self.names.is_own(name) {
-            self.environment.get_or_insert(name);
+        let counts = self.environment.is_none() && !self.names.is_own(name);
+        if counts && !environment::shown(name) {
+            self.environment = Some(name);
         }
     }
 

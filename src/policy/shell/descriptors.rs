@@ -11,6 +11,11 @@ use crate::shell::{Command, Redirect, RedirectOp, Scan, WordKind};
 // descriptor a name means is not worked out: an enclosing `{ … } < file`, a function, `exec`,
 // `bash -c` or a wrapper may have bound it.
 pub(super) fn count_as_written(scan: &mut Scan<'_>) {
+    let mut redirects = scan.commands.iter().flat_map(|command| &command.redirects);
+    // Few texts open a file for reading, and names are only looked for in those.
+    if !redirects.any(|redirect| redirect.op == RedirectOp::Read) {
+        return;
+    }
     let by_name = scan.commands.iter().any(names_a_descriptor);
     for redirect in scan.commands.iter_mut().flat_map(|command| &mut command.redirects) {
         // Nothing reads from its output: `1< file` is for `/dev/stdout`.

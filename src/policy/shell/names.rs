@@ -110,7 +110,8 @@ pub(super) fn special(name: &str) -> bool {
     const NAMES: Words = "\
         PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND SRANDOM HISTCMD HISTFILE OPTIND OPTERR EPOCHREALTIME \
         SHELLOPTS POSIXLY_CORRECT DIRSTACK FUNCNAME GLOBIGNORE ENV COPROC MAPFILE READLINE_LINE";
-    begins("BASH COMP_", name) || always_number(name) || listed(NAMES, name)
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && (begins("BASH COMP_", name) || always_number(name) || listed(NAMES, name))
 }
 
 #[cfg(test)]

@@ -109,8 +109,11 @@ impl<'a> Scanner<'a> {
     /// and `}` as in `{ ls } else { rm x; }`), or `=ls`, the path of a program.
     fn is_odd_in_zsh(&self, word: &Word<'a>, first: bool) -> bool {
         let raw = self.slice(word.span.start, word.span.end);
-        let ends = raw.ends_with('}') && raw.matches('{').count() != raw.matches('}').count();
-        first && raw.starts_with(['{', '=']) || ends || is_program_in_zsh(raw)
+        match raw.as_bytes() {
+            [b'{' | b'=', ..] if first => true,
+            [.., b'}'] if raw.matches('{').count() != raw.matches('}').count() => true,
+            _ => is_program_in_zsh(raw),
+        }
     }
 
     /// Appends a command to the list.
@@ -388,7 +391,7 @@ fn may_fail(text: &str) -> bool {
 
 /// Returns true for `=ls`, which zsh replaces by the path of the program. No program is called `==`.
 fn is_program_in_zsh(raw: &str) -> bool {
-    raw.strip_prefix('=').is_some_and(|name| !name.is_empty() && !name.starts_with('='))
+    matches!(raw.as_bytes(), [b'=', next, ..] if *next != b'=')
 }
 
 /// Returns true for `cd`, `pushd` and `popd`, also behind `command -p` and `builtin`.
@@ -405,19 +408,21 @@ fn traces(argv: &[Word<'_>]) -> bool {
 
 /// Iterates over the words of a builtin, without a `command -p` or `builtin` before it.
 fn builtin<'w>(argv: &'w [Word<'_>]) -> impl Iterator<Item = &'w str> {
-    let before = |word: &&str| matches!(*word, "command" | "builtin") || word.starts_with('-');
+    let before = |word: &&str| matches!(word.as_bytes(), b"command" | b"builtin" | [b'-', ..]);
     argv.iter().map(|word| &*word.text).skip_while(before)
 }
 
 /// Returns true for `[ -n "$x" ]`, `[ -z "$x" ]` and the same with `test`, which only tell whether
 /// there is a value.
 fn is_presence(command: &Command<'_>) -> bool {
-    let texts: Vec<&str> = command.argv.iter().map(|word| &*word.text).collect();
-    let word = match texts.as_slice() {
-        ["[", "-n" | "-z", _, "]"] | ["test", "-n" | "-z", _] => command.argv.get(2),
-        _ => None,
+    let (option, word) = match command.argv.as_slice() {
+        [name, option, word, end] if name.text == "[" && end.text == "]" => (option, word),
+        [name, option, word] if name.text == "test" => (option, word),
+        _ => return false,
     };
-    word.is_some_and(|word| word.quoted && is_variable(&word.text))
+    matches!(&*option.text, "-n" | "-z")
+        && word.quoted
+        && is_variable(&word.text)
         && command.assigns.is_empty()
         && command.redirects.is_empty()
 }

@@ -101,21 +101,28 @@ impl<'w, 'a> Arguments<'w, 'a> {
         verbs
     }
 
-    /// Returns how many of the first operands may be the value of the option in front of them.
-    pub(crate) fn unsure(&self) -> usize {
-        if matches!(self.syntax, Syntax::Getopt(_)) {
-            return 0;
-        }
-        let (mut count, mut may_be_value) = (0, false);
+    /// Returns true when the operand at a position fits. With `may`, each of the first operands may
+    /// be the value of the option in front of it, so that the next one stands in its place.
+    pub(crate) fn nth(&self, at: usize, may: bool, fits: impl Fn(&str) -> bool) -> bool {
+        let (mut first, mut may_be_value) =
+            (may && !matches!(self.syntax, Syntax::Getopt(_)), false);
+        let (mut position, mut last) = (0, at);
         for arg in self.read("", "") {
-            match arg {
-                Arg::Operand(_) if !may_be_value => break,
-                Arg::Operand(_) => count += 1,
-                _ => {}
+            let Arg::Operand(word) = arg else {
+                may_be_value = arg.value().is_none();
+                continue;
+            };
+            first &= std::mem::take(&mut may_be_value);
+            last += usize::from(first);
+            if position > last {
+                return false;
             }
-            may_be_value = !matches!(arg, Arg::Operand(_)) && arg.value().is_none();
+            if position >= at && fits(&word.text) {
+                return true;
+            }
+            position += 1;
         }
-        count
+        false
     }
 
     /// Returns true when one of these short options is given, alone or in a cluster.
@@ -176,18 +183,21 @@ impl<'w, 'a> Arguments<'w, 'a> {
 
     /// Returns the words that are neither options nor the value of an option of `values`.
     pub(crate) fn operands(&self, values: &str) -> Vec<&'w Word<'a>> {
-        let operand = |arg| if let Arg::Operand(word) = arg { Some(word) } else { None };
         self.read("", values).filter_map(operand).collect()
     }
 
     /// Returns the operands according to the case that is being checked.
     pub(crate) fn named(&self) -> Vec<&'w Word<'a>> {
-        self.operands("")
+        self.each_named().collect()
+    }
+
+    pub(crate) fn each_named(&self) -> impl Iterator<Item = &'w Word<'a>> {
+        self.read("", "").filter_map(operand)
     }
 
     /// Returns the operand at a position; empty when there is none.
     pub(crate) fn operand(&self, at: usize) -> &'w str {
-        self.named().get(at).map(|word| &*word.text).unwrap_or_default()
+        self.each_named().nth(at).map(|word| &*word.text).unwrap_or_default()
     }
 
     /// Iterates over the texts given as the command's input.
@@ -230,6 +240,10 @@ impl<'w, 'a> Arguments<'w, 'a> {
         while reader.behind_end.is_none() && reader.next().is_some() {}
         self.words.iter().take(self.words.len() - reader.behind_end.unwrap_or_default())
     }
+}
+
+fn operand<'w, 'a>(arg: Arg<'w, 'a>) -> Option<&'w Word<'a>> {
+    if let Arg::Operand(word) = arg { Some(word) } else { None }
 }
 
 /// Returns the words that are neither options nor the value of one of `values`.

@@ -198,10 +198,6 @@ impl When {
     /// it holds either way, or with `may` if it holds one way.
     // FAIL-CLOSED: what `Not` lets pass has to be certain.
     fn is(&self, args: &Arguments<'_, '_>, may: bool) -> bool {
-        let unsure = || if may { args.unsure() } else { 0 };
-        let nth = |at: usize, fits: &dyn Fn(&str) -> bool| {
-            (at..=at + unsure()).any(|at| fits(args.operand(at)))
-        };
         match *self {
             Self::Always => true,
             Self::Never => false,
@@ -232,14 +228,14 @@ impl When {
             }
             Self::NoVerb => args.verbs().is_empty(),
             Self::Sub(words) => listed(words, args.sub),
-            Self::Nth(at, words) => nth(at, &|text| listed(words, text)),
-            Self::NthStarts(at, words) => nth(at, &|text| begins(words, text)),
-            Self::NthEnds(at, words) => nth(at, &|text| ends(words, text)),
-            Self::AtLeast(count) => args.named().len() >= count,
-            Self::Operand(words) => args.named().iter().any(|word| listed(words, &word.text)),
-            Self::OperandStarts(words) => args.named().iter().any(|word| begins(words, &word.text)),
-            Self::OperandEnds(words) => args.named().iter().any(|word| ends(words, &word.text)),
-            Self::Device => args.named().iter().any(|word| sensitive::device(&word.text)),
+            Self::Nth(at, words) => args.nth(at, may, |text| listed(words, text)),
+            Self::NthStarts(at, words) => args.nth(at, may, |text| begins(words, text)),
+            Self::NthEnds(at, words) => args.nth(at, may, |text| ends(words, text)),
+            Self::AtLeast(count) => args.each_named().count() >= count,
+            Self::Operand(words) => args.each_named().any(|word| listed(words, &word.text)),
+            Self::OperandStarts(words) => args.each_named().any(|word| begins(words, &word.text)),
+            Self::OperandEnds(words) => args.each_named().any(|word| ends(words, &word.text)),
+            Self::Device => args.each_named().any(|word| sensitive::device(&word.text)),
             Self::Secret => args.words.iter().any(sensitive::secret_word),
             Self::Uncertain => args.uncertain(),
             Self::Outside(options) => {

@@ -20,7 +20,7 @@ mod wrappers;
 use crate::facts::effects::INFRASTRUCTURE;
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::condition::When::{
-    Always, Any, Bare, Has, Not, Nth, Operand, OperandEnds, Test, Verb,
+    All, Always, Any, Bare, Has, Not, Nth, Operand, OperandEnds, Test, Verb,
 };
 use crate::facts::programs::condition::{Case, case, destroys};
 use crate::facts::programs::description::{Access, Depth, Files, Pipe, Program, Reach, Title, To};
@@ -89,11 +89,13 @@ const TO_THE_INFRASTRUCTURE: Reach = Reach::Publishes {
 };
 
 /// What destroys, whatever program it is.
-pub(crate) const UNDESCRIBED: &[Case] =
-    &[destroys(Any(&[Nth(0, DESTROYS), Nth(1, DESTROYS), OperandEnds(":destroy :purge")]))];
+pub(crate) const UNDESCRIBED: &[Case] = &[destroys(Any(&[
+    All(&[Has(DESTROYS), Any(&[Nth(0, DESTROYS), Nth(1, DESTROYS)])]),
+    OperandEnds(":destroy :purge"),
+]))];
 const DESTROYS: Words = "destroy destroy-all purge";
 
 /// Returns true when an operand is outside the project.
 fn names_outside(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| args.outside(word))
+    args.each_named().any(|word| args.outside(word))
 }

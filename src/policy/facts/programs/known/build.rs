@@ -188,7 +188,7 @@ fn sets_a_variable(args: &Arguments<'_, '_>) -> bool {
 /// program.
 fn maven_runs(args: &Arguments<'_, '_>) -> bool {
     const HARMLESS: Words = "-DskipTests -DskipITs -Dtest= -Dit.test= -Dmaven.test.skip -DfailIfNo";
-    args.named().iter().any(|word| word.text.contains(':') && !word.text.starts_with('-'))
+    args.each_named().any(|word| word.text.contains(':') && !word.text.starts_with('-'))
         || args.any(|text| text.starts_with("-D") && !begins(HARMLESS, text))
         || args.long("--define")
 }

@@ -300,7 +300,7 @@ fn names_a_list(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true when a kind of things is that of secrets.
 fn names_secrets(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| {
+    args.each_named().any(|word| {
         let mut kinds = word.text.split(['/', ',']);
         kinds.any(|kind| matches!(kind.split('.').next(), Some("secret" | "secrets")))
     })

@@ -184,7 +184,7 @@ fn talks_to_mysql(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true for a command of Redis that rules the server or runs a script.
 fn rules_redis(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| listed(REDIS_RULES, &word.text.to_ascii_uppercase()))
+    args.each_named().any(|word| listed(REDIS_RULES, &word.text.to_ascii_uppercase()))
 }
 
 /// Returns true when sqlite3 gets a dot command that does more than show the schema.

@@ -488,7 +488,7 @@ fn seven_zip(args: &Arguments<'_, '_>) -> Option<&'static str> {
 
 /// Checks cpio, which may copy files to a folder.
 fn cpio(args: &Arguments<'_, '_>) -> Option<&'static str> {
-    let passes = args.short("p", "HCEFIMO") && args.named().iter().any(|w| args.outside(w));
+    let passes = args.short("p", "HCEFIMO") && args.each_named().any(|w| args.outside(w));
     runs(args).or(passes.then_some(OUTSIDE)).or_else(|| archive(args))
 }
 

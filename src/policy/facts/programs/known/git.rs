@@ -393,7 +393,7 @@ const CONFIG_PLAIN: Words = "\
 
 /// Returns true for `.`, `*`, `:/`, `:(top)` and `:!x`, which is everything but `x`.
 fn names_every_file(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| {
+    args.each_named().any(|word| {
         let text = &*word.text;
         let magic = text.strip_prefix(":(").and_then(|magic| magic.split_once(')'));
         let path = match magic {
@@ -435,12 +435,12 @@ fn names_a_strategy(args: &Arguments<'_, '_>) -> bool {
 
 /// Returns true when a file that others run or obey moves, or another file becomes one.
 fn moves_what_others_obey(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| obeyed::is_obeyed(&word.text))
+    args.each_named().any(|word| obeyed::is_obeyed(&word.text))
 }
 
 /// Returns true when an operand is a path outside the project.
 fn reads_outside(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| paths::outside(&word.text, args.dirs))
+    args.each_named().any(|word| paths::outside(&word.text, args.dirs))
 }
 
 /// Returns true when a ref is overwritten (`+main`) or deleted (`:main`).

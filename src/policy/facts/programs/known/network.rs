@@ -218,7 +218,7 @@ fn deletes_at_a_host(args: &Arguments<'_, '_>) -> bool {
     let is = |text: &str| text.eq_ignore_ascii_case("delete");
     let here = args.any(is_local) && args.texts().all(|it| !it.contains("://") || is_local(it));
     let method = args.values("-X --request --method");
-    !here && (method.into_iter().any(is) || args.named().iter().any(|word| is(&word.text)))
+    !here && (method.into_iter().any(is) || args.each_named().any(|word| is(&word.text)))
 }
 
 fn is_local(text: &str) -> bool {

@@ -274,7 +274,7 @@ fn kills_many(args: &Arguments<'_, '_>) -> bool {
     args.has("-u -U")
         || args.long("--euid --user")
         || args.any(|text| text.starts_with("-u") && text.len() > 2)
-        || args.named().iter().any(|word| {
+        || args.each_named().any(|word| {
             matches!(&*word.text, "." | ".*" | "" | "systemd" | "init" | "sshd" | "Xorg")
         })
 }
@@ -285,7 +285,7 @@ const SERVICES: &str = "sshd ssh firewalld ufw iptables nftables NetworkManager 
 
 /// Returns true when an operand is a service that the machine needs.
 fn vital_service(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| {
+    args.each_named().any(|word| {
         let unit = word.text.trim_end_matches(".service").trim_end_matches(".socket");
         listed(SERVICES, unit) || unit.starts_with("systemd-")
     })
@@ -296,7 +296,7 @@ const PACKAGES: &str = "python3 glibc libc6 bash coreutils systemd sudo openssh 
 
 /// Returns true when an operand is a package that the system needs, or a part of one.
 pub(super) fn vital_package(args: &Arguments<'_, '_>) -> bool {
-    args.named().iter().any(|word| {
+    args.each_named().any(|word| {
         // `linux-image-6.1` is a part of `linux-image`.
         PACKAGES.split(' ').any(|vital| {
             word.text
