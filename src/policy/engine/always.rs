@@ -325,7 +325,13 @@ fn of_words(argv: &[Word<'_>], open: bool, width: Width<'_>) -> Option<Vec<Strin
     if listed(grant.runners, sub) && literal.get(2).is_none_or(|third| runs_anything(base(third))) {
         return None;
     }
-    let words = prefix(&literal);
+    let words = match width {
+        Width::Harmless(_) if wide::may_have_commands(name) => match named_action(&literal) {
+            Some(words) => words,
+            None => return exact(),
+        },
+        _ => prefix(&literal),
+    };
     let flagged =
         words.iter().skip(1).any(|word| word.starts_with('-')) && !listed(grant.options, sub);
     if argv.len() <= words.len() && !open {
@@ -376,15 +382,15 @@ fn grant(name: &str) -> AlwaysRule {
 #[must_use]
 pub fn prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
     let [name, rest @ ..] = tokens else { return tokens };
-    let Some(grant) = programs::exact(name).map(|program| program.grant) else {
-        return molf_prefix(tokens);
+    let grant = grant(base(name));
+    let is_three = |subs| rest.first().is_some_and(|sub| listed(subs, sub));
+    let words = match grant.ours {
+        _ if is_three(grant.ours_three) => 3,
+        Some(words) => words,
+        None if is_three(grant.molf_three) => 3,
+        None => grant.molf,
     };
-    let three = rest.first().is_some_and(|sub| listed(grant.ours_three, sub));
-    match (three, grant.ours) {
-        (true, _) => tokens.get(..3).unwrap_or(tokens),
-        (false, Some(words)) => tokens.get(..words).unwrap_or(tokens),
-        (false, None) => molf_prefix(tokens),
-    }
+    tokens.get(..words).unwrap_or(tokens)
 }
 
 /// The same by molf's table, which ours adds to.
@@ -396,6 +402,20 @@ pub fn molf_prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
         if three { 3 } else { program.grant.molf }
     });
     tokens.get(..words).unwrap_or(tokens)
+}
+
+/// The words that name what a program does of whose commands nothing is known: its name and all that
+/// may be sub-commands. `None` where an option comes first, which may choose one.
+fn named_action<'t, 'w>(tokens: &'t [&'w str]) -> Option<&'t [&'w str]> {
+    let is_word =
+        |text: &&&str| text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b':' | b'_'));
+    let more = tokens.get(1..).unwrap_or_default();
+    let is_option = |text: &&str| text.starts_with('-');
+    if more.first().is_some_and(is_option) {
+        return None;
+    }
+    let count = more.iter().take_while(|text| is_word(text) && !is_option(text)).count();
+    tokens.get(..=count)
 }
 
 /// The words of a command as a rule or a person would write them.

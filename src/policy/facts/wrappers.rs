@@ -10,6 +10,7 @@ pub use crate::facts::programs::base;
 pub use crate::facts::programs::description::Passage;
 use crate::facts::programs::description::{Program, Role, Runs, RunsPart, Wrapper};
 use crate::facts::programs::getopt::{Arg, OptionReader, Syntax, Valued};
+use crate::facts::programs::known::databases::MIGRATES;
 use crate::facts::programs::{self, listed};
 use crate::shell::{Command, Dialect, Word};
 
@@ -83,8 +84,12 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
         Runs::Last { long, short } => last(long, short, args),
         Runs::Elsewhere(subs) => {
             let mut operands = args.iter().enumerate().filter(|(_, w)| !w.text.starts_with('-'));
-            let at = operands.find(|(_, word)| listed(subs, &word.text))?.0;
-            Some(elsewhere(args.get(at + 1..).unwrap_or_default()))
+            // `yarn prisma` runs a package's program, as `yarn exec prisma` does.
+            let at = operands.find_map(|(at, word)| match &*word.text {
+                sub if listed(subs, sub) => Some(at + 1),
+                program => listed(MIGRATES, program).then_some(at),
+            })?;
+            Some(elsewhere(args.get(at..).unwrap_or_default()))
         }
         Runs::Package => Some(elsewhere(args)),
         Runs::Hosted(subs) => hosted(subs, args),

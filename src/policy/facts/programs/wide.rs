@@ -2,7 +2,7 @@
 //! rights or pass their words to an interpreter.
 
 use crate::facts::programs::description::{Access, Files, Program, Reach, Role};
-use crate::facts::programs::{Words, each, listed};
+use crate::facts::programs::{self, Words, base, each, listed};
 
 /// Sub-commands, and words in tool names, that remove something for good.
 const DELETES: Words = "\
@@ -45,10 +45,27 @@ pub(crate) fn grave_name(tool: &str) -> bool {
     false
 }
 
+/// Returns true for a program of whose sub-commands nothing is known, if it has any: nobody
+/// described it, or only what is critical.
+pub(crate) fn may_have_commands(name: &str) -> bool {
+    programs::of(name).is_none_or(|program| {
+        let described = !matches!(program.files, Files::Unknown)
+            || !program.beyond.is_empty()
+            || program.grant.ours.is_some()
+            || program.grant.molf > 1;
+        !described && !program.critical.is_empty()
+    })
+}
+
 /// Returns true when a wildcard behind these words would cover too much. The first word is
 /// the program's name; the others name the action.
 pub(crate) fn grave_behind(program: Option<&Program>, head: &[&str]) -> bool {
     let subs = head.get(1..).unwrap_or_default();
+    // What nobody described says what it does by its name: `./deploy.sh`.
+    let says = |name: &&str| base(name).split(['-', '_', '.']).any(grave);
+    if program.is_none() && head.first().is_some_and(says) {
+        return true;
+    }
     // A sub-command may be part of a word: `db:drop`, `apps:destroy`.
     let named = |sub: &&str| sub.split(':').any(grave);
     if subs.iter().any(named) {

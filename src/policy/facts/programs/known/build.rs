@@ -45,11 +45,12 @@ pub(crate) static ALL: &[Program] = &[
         .reaches(&[FROM_ITS_REGISTRY])
         .grant(AlwaysRule::words(2).our_three("run").never_subs("generate")),
     Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Guarded)]),
-    Program::named("java javac").versions("-version"),
+    Program::named("java").roles(&[Role::Recipes]).versions("-version"),
+    Program::named("javac").versions("-version"),
     Program::named("mvn").beyond(MAVEN_BEYOND).grant(AlwaysRule::words(2)),
-    Program::named("mvnw").beyond(MAVEN_BEYOND),
+    Program::named("mvnw").beyond(MAVEN_BEYOND).grant(AlwaysRule::our_words(2)),
     Program::named("gradle").beyond(GRADLE_BEYOND).grant(AlwaysRule::words(2)),
-    Program::named("gradlew").beyond(GRADLE_BEYOND),
+    Program::named("gradlew").beyond(GRADLE_BEYOND).grant(AlwaysRule::our_words(2)),
     Program::named("tsc").beyond(&[case(
         Any(&[Outside(TSC_FOLDERS), options("--plugins", "", ""), Starts("@")]),
         OUTSIDE,
@@ -80,10 +81,12 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("bazel ng nx turbo hugo swift wp sst").grant(AlwaysRule::words(2)),
     RAILS.renamed("rake").roles(&[Role::Recipes]).grant(AlwaysRule::words(2)),
     RAILS,
-    Program::named("mix").critical(&[
-        drops(Operand("ecto.drop ecto.reset")),
-        destroys(All(&[Operand("hex.publish"), Has("--revert")])),
-    ]),
+    Program::named("mix")
+        .critical(&[
+            drops(Operand("ecto.drop ecto.reset")),
+            destroys(All(&[Operand("hex.publish"), Has("--revert")])),
+        ])
+        .grant(AlwaysRule::our_words(2)),
     Program::named("prisma").critical(&[drops(Any(&[
         All(&[Nth(0, "migrate"), Nth(1, "reset")]),
         Has("--force-reset --accept-data-loss"),
@@ -110,8 +113,11 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("sfdx").grant(AlwaysRule::words(3)),
     Program::named("hg")
         .beyond(&[case(options("--config --repository --cwd --debugger", "R", "rlmu"), RUNS)])
+        .grant(AlwaysRule::our_words(2))
         .critical(&[destroys(Operand("strip purge"))]),
-    Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),
+    Program::named("svn")
+        .beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)])
+        .grant(AlwaysRule::our_words(2)),
 ];
 
 const COMPILER: Program = Program::named("gcc g++ clang clang++")

@@ -60,6 +60,8 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DELETES])
         .grant(AlwaysRule::words(3)),
+    Program::named("skopeo crane regctl oras hf huggingface-cli")
+        .critical(&[destroys(Any(&[Nth(0, "delete"), Nth(1, "delete")]))]),
     Program::named(OTHER_CLOUDS).critical(&[DELETES]),
     Program::named("azcopy")
         .critical(&[destroys(Any(&[Nth(0, "remove rm"), Starts("--delete-destination=t")]))]),
@@ -69,7 +71,8 @@ pub(crate) static ALL: &[Program] = &[
     TERRAFORM.renamed("tofu").grant(AlwaysRule::our_words(2)),
     Program::named("terragrunt")
         .beyond(&[CHANGES_INFRASTRUCTURE])
-        .critical(&[DESTROYS_INFRASTRUCTURE]),
+        .critical(&[DESTROYS_INFRASTRUCTURE])
+        .grant(AlwaysRule::our_words(2)),
     Program::named("pulumi")
         .beyond(&[CHANGES_INFRASTRUCTURE])
         .critical(&[DESTROYS_A_STACK])
@@ -101,7 +104,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("netlify fly wrangler")
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DESTROYS_A_DEPLOYMENT, RUNS_SUCH])
-        .runs(Runs::Elsewhere("ssh")),
+        .runs(Runs::Elsewhere("ssh"))
+        .grant(AlwaysRule::our_words(2)),
     Program::named("gh")
         .roles(&[Role::Titled])
         .versions("--version")
@@ -217,7 +221,7 @@ const SHOWS_A_REPOSITORY: Case = case(
 )
 .values(FORGE_VALUES);
 const AMAZON_DELETES: Words = "\
-    delete- batch-delete- terminate- deregister- purge- schedule-key-deletion close-account";
+    delete- batch-delete- terminate- deregister- purge- schedule-key-deletion close-account stop-logging";
 const OTHER_CLOUDS: Words = "\
     linode-cli hcloud scw exo neonctl pscale turso atlas amplify eb civo upctl vultr-cli b2 \
     openstack";

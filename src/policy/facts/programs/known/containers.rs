@@ -32,6 +32,7 @@ pub(crate) static ALL: &[Program] = &[
         .changes(DOCKER_CHANGES),
     Program::named("docker-compose")
         .beyond(&[LEAVES_THE_CONTAINER])
+        .grant(AlwaysRule::our_words(2))
         .critical(&[destroys(All(&[Nth(0, "down"), Has("-v --volumes")])).values(COMPOSE)])
         .changes(&[
             says(All(&[Nth(0, "down"), Has("-v --volumes")]), DOWN_WITH_VOLUMES),

@@ -84,6 +84,8 @@ pub(super) static ALL: &[Program] = &[
     Program::named("bq").critical(&[RUNS_SUCH, destroys(Nth(0, "rm"))]),
 ];
 
+/// Programs of packages that change databases.
+pub(crate) const MIGRATES: Words = "prisma sequelize sequelize-cli typeorm knex drizzle-kit";
 const PSQL_STARTS: Case = case(
     Any(&[
         Says(PSQL_RUNS),
