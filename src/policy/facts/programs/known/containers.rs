@@ -29,7 +29,10 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[LEAVES_THE_CONTAINER])
         .critical(DOCKER_CRITICAL)
         .runs(Runs::Elsewhere("exec run"))
-        .changes(DOCKER_CHANGES),
+        .changes(DOCKER_CHANGES)
+        .grant(
+            AlwaysRule::our_words(2).our_three("compose container image").never_subs("run exec"),
+        ),
     Program::named("docker-compose")
         .beyond(&[LEAVES_THE_CONTAINER])
         .grant(AlwaysRule::our_words(2))
@@ -52,11 +55,13 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(CLUSTER_BEYOND)
         .critical(&[DELETES_FROM_A_CLUSTER])
         .runs(Runs::Elsewhere("exec run"))
-        .changes(CLUSTER_CHANGES),
+        .changes(CLUSTER_CHANGES)
+        .grant(AlwaysRule::our_words(2).never_subs("exec run")),
     Program::named("k")
         .beyond(CLUSTER_BEYOND)
         .critical(&[DELETES_FROM_A_CLUSTER])
-        .runs(Runs::Elsewhere("exec run")),
+        .runs(Runs::Elsewhere("exec run"))
+        .grant(AlwaysRule::our_words(2).never_subs("exec run")),
     Program::named("helm")
         .roles(&[Role::Titled])
         .beyond(CLUSTER_BEYOND)
