@@ -108,11 +108,13 @@ impl<'a> Scanner<'a> {
     /// Returns true for a word that is more than a word to zsh: the start or end of a group (`{ls`,
     /// and `}` as in `{ ls } else { rm x; }`), or `=ls`, the path of a program.
     fn is_odd_in_zsh(&self, word: &Word<'a>, first: bool) -> bool {
-        let raw = self.slice(word.span.start, word.span.end);
-        match raw.as_bytes() {
-            [b'{' | b'=', ..] if first => true,
-            [.., b'}'] if raw.matches('{').count() != raw.matches('}').count() => true,
-            _ => is_program_in_zsh(raw),
+        let (begin, end) = (self.byte(word.span.start), self.byte(word.span.end.wrapping_sub(1)));
+        let raw = || self.slice(word.span.start, word.span.end);
+        match (begin, end) {
+            (b'{' | b'=', _) if first => true,
+            (_, b'}') if raw().matches('{').count() != raw().matches('}').count() => true,
+            (b'=', _) => is_program_in_zsh(raw()),
+            _ => false,
         }
     }
 
@@ -395,6 +397,7 @@ fn is_program_in_zsh(raw: &str) -> bool {
 }
 
 /// Returns true for `cd`, `pushd` and `popd`, also behind `command -p` and `builtin`.
+#[inline]
 pub(super) fn changes_directory(argv: &[Word<'_>]) -> bool {
     matches!(builtin(argv).next(), Some("cd" | "pushd" | "popd"))
 }
