@@ -325,21 +325,22 @@ fn of_words(argv: &[Word<'_>], open: bool, width: Width<'_>) -> Option<Vec<Strin
     if listed(grant.runners, sub) && literal.get(2).is_none_or(|third| runs_anything(base(third))) {
         return None;
     }
-    let words = match width {
-        Width::Harmless(_) if wide::may_have_commands(name) => match named_action(&literal) {
-            Some(words) => words,
+    let count = match width {
+        Width::Harmless(_) if wide::may_have_commands(name) => match unknown_action(argv) {
+            Some(count) => count,
             None => return exact(),
         },
-        _ => prefix(&literal),
+        _ => action(&literal),
     };
+    let words = literal.get(..count).unwrap_or(&literal);
     let flagged =
         words.iter().skip(1).any(|word| word.starts_with('-')) && !listed(grant.options, sub);
-    if argv.len() <= words.len() && !open {
+    if argv.len() <= count && !open {
         let many = programs::exact(name).is_some_and(|program| program.is(Role::Many));
         let nameless = many && flagged && words.len() > 1 && argv.len() <= 2;
         return if nameless { None } else { exact() };
     }
-    if flagged || literal.len() < words.len() {
+    if flagged || literal.len() < count {
         return None;
     }
     let is = |role| programs::of(name).is_some_and(|program| program.is(role));
@@ -381,16 +382,20 @@ fn grant(name: &str) -> AlwaysRule {
 /// The words of `tokens` that name what the command does.
 #[must_use]
 pub fn prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
-    let [name, rest @ ..] = tokens else { return tokens };
+    tokens.get(..action(tokens)).unwrap_or(tokens)
+}
+
+/// The number of words that name what a command does, which may be more than it has.
+fn action(tokens: &[&str]) -> usize {
+    let [name, rest @ ..] = tokens else { return 0 };
     let grant = grant(base(name));
     let is_three = |subs| rest.first().is_some_and(|sub| listed(subs, sub));
-    let words = match grant.ours {
+    match grant.ours {
         _ if is_three(grant.ours_three) => 3,
         Some(words) => words,
         None if is_three(grant.molf_three) => 3,
         None => grant.molf,
-    };
-    tokens.get(..words).unwrap_or(tokens)
+    }
 }
 
 /// The same by molf's table, which ours adds to.
@@ -404,18 +409,19 @@ pub fn molf_prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
     tokens.get(..words).unwrap_or(tokens)
 }
 
-/// The words that name what a program does of whose commands nothing is known: its name and all that
-/// may be sub-commands. `None` where an option comes first, which may choose one.
-fn named_action<'t, 'w>(tokens: &'t [&'w str]) -> Option<&'t [&'w str]> {
-    let is_word =
-        |text: &&&str| text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b':' | b'_'));
-    let more = tokens.get(1..).unwrap_or_default();
-    let is_option = |text: &&str| text.starts_with('-');
-    if more.first().is_some_and(is_option) {
-        return None;
-    }
-    let count = more.iter().take_while(|text| is_word(text) && !is_option(text)).count();
-    tokens.get(..=count)
+/// The same for a program of whose commands nothing is known: its name and all that may be
+/// sub-commands. `None` where an option comes first, which may choose one.
+fn unknown_action(argv: &[Word<'_>]) -> Option<usize> {
+    let is_option = |word: &Word<'_>| word.text.starts_with('-');
+    let is_named = |text: &str| text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b':' | b'_'));
+    let may_be = |word: &Word<'_>| match word.literal() {
+        Some(text) => is_named(text) && !is_option(word),
+        // FAIL-CLOSED: a word that only the shell knows may be one.
+        None => true,
+    };
+    let words = argv.get(1..).unwrap_or_default();
+    let chooses = words.first().is_some_and(is_option);
+    (!chooses).then(|| 1 + words.iter().take_while(|word| may_be(word)).count())
 }
 
 /// The words of a command as a rule or a person would write them.
