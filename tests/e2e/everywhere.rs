@@ -86,6 +86,10 @@ impl Stage {
     }
 
     async fn restart(&mut self) {
+        // A press that is not confirmed yet is delivered again, and answered again.
+        if let GroupChat::Telegram(chat) = &self.chat {
+            chat.until("the press is confirmed", || (chat.unconfirmed() == 0).then_some(())).await;
+        }
         self.daemon.kill().await;
         self.daemon.run().await;
         Self::online(&self.chat).await;

@@ -106,6 +106,19 @@ impl Running {
         asked["ask"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned()
     }
 
+    /// Waits until the core knows where its card is.
+    async fn noted(&self, ask: &str) {
+        for _ in 0..1_000 {
+            let record = self.request("GET", &format!("/v1/history/{ask}"), None).await;
+            if record["deliveries"][0]["shown"] == true {
+                return;
+            }
+            // No event tells of a single card.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("the card of {ask} is not noted");
+    }
+
     async fn answer(&self, ask: &str) -> Value {
         self.request("GET", &format!("/v1/asks/{ask}?wait=20"), None).await
     }
@@ -180,6 +193,8 @@ async fn the_core_knows_who_owes_a_text_also_after_a_crash() {
     let card = card_of(&service, "Which branch?").await;
     let told = service.press(&card.id, "Other…", "UANA", "Ana").await;
     assert!(told.ends_with("Reply in the thread."), "{told}");
+
+    running.noted(&ask).await;
 
     // Nobody else's words, and no words elsewhere, are the answer.
     let other = service.reply(&card.id, "please", "UEVE", "Ana").await;
