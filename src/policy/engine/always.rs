@@ -387,29 +387,28 @@ pub fn prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
 
 /// The number of words that name what a command does, which may be more than it has.
 fn action(tokens: &[&str]) -> usize {
-    let [name, rest @ ..] = tokens else { return 0 };
-    let grant = grant(base(name));
-    let is_three = |subs| rest.first().is_some_and(|sub| listed(subs, sub));
+    let Some(name) = tokens.first() else { return 0 };
+    let (grant, sub) = (grant(base(name)), tokens.get(1).copied().unwrap_or_default());
     match grant.ours {
-        _ if is_three(grant.ours_three) => 3,
+        _ if listed(grant.ours_three, sub) => 3,
         Some(words) => words,
-        None if is_three(grant.molf_three) => 3,
-        None => grant.molf,
+        None => molf_action(&grant, sub),
     }
 }
 
 /// The same by molf's table, which ours adds to.
 #[must_use]
 pub fn molf_prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
-    let [name, rest @ ..] = tokens else { return tokens };
-    let words = programs::exact(name).map_or(1, |program| {
-        let three = rest.first().is_some_and(|sub| listed(program.grant.molf_three, sub));
-        if three { 3 } else { program.grant.molf }
-    });
-    tokens.get(..words).unwrap_or(tokens)
+    let Some(name) = tokens.first() else { return tokens };
+    let sub = tokens.get(1).copied().unwrap_or_default();
+    tokens.get(..molf_action(&grant(name), sub)).unwrap_or(tokens)
 }
 
-/// The same for a program of whose commands nothing is known: its name and all that may be
+fn molf_action(grant: &AlwaysRule, sub: &str) -> usize {
+    if listed(grant.molf_three, sub) { 3 } else { grant.molf }
+}
+
+/// The number of words for a program of whose commands nothing is known: its name and all that may be
 /// sub-commands. `None` where an option comes first, which may choose one.
 fn unknown_action(argv: &[Word<'_>]) -> Option<usize> {
     let is_option = |word: &Word<'_>| word.text.starts_with('-');

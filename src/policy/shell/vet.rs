@@ -47,6 +47,10 @@ impl<'a> Scanner<'a> {
     /// Returns true when the arguments are known to be plain: the builtin evaluates none of them.
     /// The checks of single builtins do the same.
     fn vet_builtin(&mut self, name: &str, args: &[Word<'a>], direct: bool) -> bool {
+        // The text that these run may assign any variable.
+        if matches!(name, "eval" | "source" | "." | "trap") {
+            self.names.taint_all();
+        }
         match name.as_bytes() {
             b"[" | b"test" => self.vet_test(name, args),
             b"printf" => self.vet_printf(args),
@@ -68,15 +72,8 @@ impl<'a> Scanner<'a> {
             b"hash" | b"history" | b"complete" | b"enable" | b"alias" if args.is_empty() => true,
             // `jobs -x` runs a command.
             b"jobs" => args.iter().all(|w| w.literal().is_some_and(|w| w != "-x")),
-            // The text that these run may assign any variable.
-            b"eval" | b"source" | b"." | b"trap" => {
-                self.names.taint_all();
-                match name {
-                    "eval" => args.iter().all(|w| w.literal().is_some()),
-                    "trap" => args.first().is_none_or(|action| action.literal().is_some()),
-                    _ => true,
-                }
-            }
+            b"eval" => args.iter().all(|w| w.literal().is_some()),
+            b"trap" => args.first().is_none_or(|action| action.literal().is_some()),
             b"hash" | b"history" | b"complete" | b"enable" | b"let" | b"alias" | b"bind"
             | b"compgen" | b"compopt" | b"fc" | b"caller" => false,
             _ => true,

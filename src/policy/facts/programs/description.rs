@@ -183,6 +183,8 @@ pub(crate) enum Role {
     Privilege,
     /// It runs a program that stands among its words (`awk`).
     Programmed,
+    /// Sends mail.
+    Mails,
     /// Overwrites files that its words do not name.
     Overwrites,
     /// Does no more than what its effects on files say.

@@ -89,6 +89,7 @@ const TO_THE_INFRASTRUCTURE: Reach = Reach::Publishes {
 };
 
 /// What destroys, whatever program it is.
+// Most commands have none of these words, and their operands need no reading.
 pub(crate) const UNDESCRIBED: &[Case] = &[destroys(Any(&[
     All(&[Has(DESTROYS), Any(&[Nth(0, DESTROYS), Nth(1, DESTROYS)])]),
     OperandEnds(":destroy :purge"),

@@ -20,6 +20,10 @@ const PAYS: Words = "\
 /// The same for changing permissions and identities.
 const GRANTS: Words = "sudo grant chmod chown login impersonate assume";
 
+/// The roles of programs that no wildcard covers.
+const NARROW: [Role; 6] =
+    [Role::Database, Role::HandsOn, Role::Privilege, Role::Recipes, Role::Overwrites, Role::Mails];
+
 /// Returns true when a word means that something is deleted, published, paid or granted.
 pub(crate) fn grave(word: &str) -> bool {
     [DELETES, PUBLISHES, PAYS, GRANTS].iter().any(|list| listed(list, word))
@@ -73,9 +77,7 @@ pub(crate) fn grave_behind(program: Option<&Program>, head: &[&str]) -> bool {
     }
     program.is_some_and(|program| {
         changes_files(program)
-            || [Role::Database, Role::HandsOn, Role::Privilege, Role::Recipes, Role::Overwrites]
-                .iter()
-                .any(|role| program.is(*role))
+            || NARROW.iter().any(|role| program.is(*role))
             || subs.iter().any(|sub| listed(program.grant.narrow, sub))
             || program.reaches.iter().any(|reach| publishes(*reach, subs))
     })

@@ -221,7 +221,8 @@ const SHOWS_A_REPOSITORY: Case = case(
 )
 .values(FORGE_VALUES);
 const AMAZON_DELETES: Words = "\
-    delete- batch-delete- terminate- deregister- purge- schedule-key-deletion close-account stop-logging";
+    delete- batch-delete- terminate- deregister- purge- schedule-key-deletion close-account \
+    stop-logging";
 const OTHER_CLOUDS: Words = "\
     linode-cli hcloud scw exo neonctl pscale turso atlas amplify eb civo upctl vultr-cli b2 \
     openstack";

@@ -72,9 +72,7 @@ pub(super) static ALL: &[Program] = &[
         .beyond(&[judge(probe)])
         .critical(&[case(Test(looks_up), "sends a value to another host in a name look-up")]),
     Program::named("tracepath whois").beyond(&[judge(probe)]),
-    Program::named("mail sendmail mutt")
-        .roles(&[Role::Overwrites])
-        .pipe(Pipe::sends(Not(&Has("-z")))),
+    Program::named("mail sendmail mutt").roles(&[Role::Mails]).pipe(Pipe::sends(Not(&Has("-z")))),
     Program::named("tcpdump")
         .beyond(&[case(options("--postrotate-command", "zwWZ", "icsrEGCFTmBQy"), RUNS)]),
     Program::named("nmap").beyond(&[case(options(NMAP_OPTIONS, "o", "pg"), RUNS)]),
