@@ -102,7 +102,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
     }
 
     /// Returns true when the operand at a position fits. With `may`, each of the first operands may
-    /// be the value of the option in front of it, so that the next one stands in its place.
+    /// be the value of the option in front of it, so that the next one counts too.
     pub(crate) fn nth(&self, at: usize, may: bool, fits: impl Fn(&str) -> bool) -> bool {
         let (mut first, mut may_be_value) =
             (may && !matches!(self.syntax, Syntax::Getopt(_)), false);
