@@ -33,7 +33,7 @@ pub enum Act {
 #[must_use]
 pub fn of_shell(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<Effect> {
     let mut list = List::default();
-    text(scan, dirs, &mut list, 0);
+    text(scan, dirs, &mut list, 0, false);
     list.finish()
 }
 
@@ -363,10 +363,10 @@ impl List {
 const MAX_DEPTH: u32 = 4;
 
 /// Adds the effects of every command.
-fn text(scan: &Scan<'_>, dirs: Directories<'_>, list: &mut List, depth: u32) {
+fn text(scan: &Scan<'_>, dirs: Directories<'_>, list: &mut List, depth: u32, guessed: bool) {
     // Guesses serve deny rules; as effects most of them would be wrong.
     for command in scan.commands.iter().filter(|c| c.via != Via::Guess) {
-        let at = EffectSite { command, dirs, depth, effort: &Effort::of(&command.argv) };
+        let at = EffectSite { command, dirs, depth, effort: &Effort::of(&command.argv), guessed };
         argv(&command.argv, at, list);
         for redirect in &command.redirects {
             redirected(redirect, dirs, list);
@@ -388,6 +388,9 @@ struct EffectSite<'e, 'a> {
     dirs: Directories<'e>,
     depth: u32,
     effort: &'e Effort,
+    /// Whether these words need not be a command: they are told as one that runs only where the
+    /// program is described.
+    guessed: bool,
 }
 
 /// Returns the user as whom a command behind `sudo` or `doas` is certain to run.
@@ -410,17 +413,17 @@ fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
     if !at.effort.spend(words) {
         return list.unknown("commands inside commands are too many to follow");
     }
-    if let Some(found) = unwrap(words) {
-        if is(name, Role::Privilege) {
-            list.add(Effect::Privilege { how: name.to_owned(), user: user_of(name, words) });
-        } else {
-            list.add(Effect::Runs { what: path.to_owned() });
-        }
-        for inner in &found.inner {
-            behind(inner, path, at, list);
-        }
-    } else if !is(name, Role::Quiet) {
+    let found = unwrap(words);
+    if found.is_some() && is(name, Role::Privilege) {
+        list.add(Effect::Privilege { how: name.to_owned(), user: user_of(name, words) });
+    } else if (found.is_some() || !is(name, Role::Quiet))
+        && (!at.guessed || programs::of(name).is_some())
+    {
         list.add(Effect::Runs { what: title(path, args) });
+    }
+    if let Some(found) = found {
+        let at = EffectSite { guessed: found.guessed, ..at };
+        found.inner.iter().for_each(|inner| behind(inner, path, at, list));
     }
     for (access, word) in access::of_command(words) {
         touched(access, &word, at.dirs, list);
@@ -479,7 +482,7 @@ fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &m
         if at.depth >= MAX_DEPTH {
             return list.unknown("commands inside commands are too deep to follow");
         }
-        text(&scan_as(source, dialect), at.dirs, list, at.depth + 1);
+        text(&scan_as(source, dialect), at.dirs, list, at.depth + 1, at.guessed);
     };
     match inner {
         Inner::Argv { argv: words, open } => {
@@ -646,6 +649,14 @@ pub fn is_restated(effect: &str, all: &[String]) -> bool {
         return all.iter().any(|other| written(other).is_some_and(|it| it == host));
     }
     let Some(program) = effect.strip_prefix("runs ") else { return false };
+    // `runs npx jest` says that jest runs.
+    let behind = |other: &String| {
+        let name = other.strip_prefix("runs ").and_then(|run| run.strip_suffix(program));
+        name.is_some_and(|runner| runner.ends_with(' '))
+    };
+    if all.iter().any(behind) {
+        return true;
+    }
     let by_it = format!(" ({program})");
     let says = |other: &String| {
         verb(program).is_some_and(|verb| other.starts_with(verb))

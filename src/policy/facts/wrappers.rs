@@ -60,17 +60,17 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
         Runs::Nothing => None,
         Runs::Behind(wrapper) => behind_options(&wrapper, name, program.syntax, args),
         Runs::Anywhere { opens_shell } => {
-            let mut inner = guesses(args);
+            let mut found = Unwrapped::guessed(Passage::DenyOnly, args);
             // `parallel` appends the lines of its input.
-            for one in inner.iter_mut().filter(|_| program.is(Role::HandsOn)) {
+            for one in found.inner.iter_mut().filter(|_| program.is(Role::HandsOn)) {
                 if let Inner::Argv { open, .. } = one {
                     *open = true;
                 }
             }
             if opens_shell {
-                inner.push(Inner::Input(Dialect::Bash));
+                found.inner.push(Inner::Input(Dialect::Bash));
             }
-            Some(Unwrapped::of(Passage::DenyOnly, inner))
+            Some(found)
         }
         Runs::Shell => shells::shell(name, args),
         Runs::OtherShell => shells::foreign(args),
@@ -131,11 +131,17 @@ pub struct Unwrapped<'w, 'a> {
     pub passage: Passage,
     /// The `NAME=value` words of `env` and `sudo`.
     pub assigns: Vec<&'w Word<'a>>,
+    /// Whether any word may be the command, so that most of the inner commands are none.
+    pub guessed: bool,
 }
 
 impl<'w, 'a> Unwrapped<'w, 'a> {
     fn of(passage: Passage, inner: Vec<Inner<'w, 'a>>) -> Self {
-        Self { inner, passage, assigns: Vec::new() }
+        Self { inner, passage, assigns: Vec::new(), guessed: false }
+    }
+
+    fn guessed(passage: Passage, args: &'w [Word<'a>]) -> Self {
+        Self { guessed: true, ..Self::of(passage, guesses(args)) }
     }
 }
 
@@ -270,19 +276,19 @@ fn behind_options<'w, 'a>(
             return None;
         }
         let inner = vec![Inner::Unknown];
-        return Some(Unwrapped { inner, passage: Passage::DenyOnly, assigns });
+        return Some(Unwrapped { assigns, ..Unwrapped::of(Passage::DenyOnly, inner) });
     }
     let mut inner = vec![Inner::Argv { argv: rest, open: wrapper.open }];
     if filled.is_some_and(|it| fills(rest, it)) {
         passage = Passage::DenyOnly;
         inner.push(Inner::Unknown);
     }
-    Some(Unwrapped { inner, passage, assigns })
+    Some(Unwrapped { assigns, ..Unwrapped::of(passage, inner) })
 }
 
 /// Returns what is certain when it is not known which word is the command: deny rules look at all.
 fn unknown<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
-    let mut found = Unwrapped::of(Passage::DenyOnly, guesses(args));
+    let mut found = Unwrapped::guessed(Passage::DenyOnly, args);
     found.inner.push(Inner::Unknown);
     found
 }
@@ -342,7 +348,7 @@ fn elsewhere<'w, 'a>(rest: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     };
     let shell = rest.iter().any(is_shell);
     let passage = if shell { Passage::DenyOnly } else { Passage::Outer };
-    Unwrapped::of(passage, guesses(rest))
+    Unwrapped::guessed(passage, rest)
 }
 
 /// Looks behind `countersign host SYSTEM -- ENGINE`.

@@ -64,6 +64,25 @@ fn what_stands_behind_wrappers_is_told_too() {
 }
 
 #[test]
+fn where_any_word_may_be_the_command_only_programs_are_told_to_run() {
+    const UNREAD: &str = "effects unknown: what timeout runs";
+    for (text, effects) in [
+        ("npx -y cowsay hello", &["runs npx cowsay"][..]),
+        ("npm exec jest", &["runs npm exec", "runs jest"]),
+        ("docker exec web acme list", &["runs docker exec"]),
+        (
+            "docker exec web rm -rf /data",
+            &["runs docker exec", "runs rm", "deletes /data (outside the project)"],
+        ),
+        ("pnpm dlx 'rm -r build'", &["runs pnpm dlx", "runs rm", "deletes build"]),
+        ("docker run alpine sh -c 'acme x'", &["runs docker run", "runs sh", "runs acme"]),
+        ("timeout --new 5 rm b", &["runs timeout", "runs rm", "deletes b", UNREAD]),
+    ] {
+        assert_eq!(told(text), effects, "{text}");
+    }
+}
+
+#[test]
 fn a_statement_that_changes_a_database_is_told_in_words_or_as_it_is_written() {
     for (text, change) in [
         ("psql -c 'DELETE FROM orders'", "deletes all rows of orders (psql)"),
@@ -210,6 +229,7 @@ fn a_run_that_the_other_effects_say_whole_is_restated_and_no_other_is() {
         ("chmod +x run.sh", vec!["changes the rights of run.sh"]),
         ("sudo rm -rf b", vec!["runs as root (sudo)", "deletes b"]),
         ("git push origin main", vec!["publishes to origin main (git push)"]),
+        ("npx jest", vec!["runs npx jest"]),
         // Each of these runs says more.
         ("./rm build", vec!["runs ./rm", "deletes build"]),
         ("rm $x", vec!["runs rm", "deletes $x", "effects unknown: which files $x stands for"]),

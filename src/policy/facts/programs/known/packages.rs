@@ -118,9 +118,12 @@ pub(super) static ALL: &[Program] = &[
                 .scripts("add build install pm run test x")
                 .narrow(NEW_CODE),
         ),
-    Program::named("npx uvx").runs(Runs::Package).grant(AlwaysRule::NEVER),
-    Program::named("bunx").runs(Runs::Package).grant(AlwaysRule::words(2).runner()),
-    Program::named("pnpx").runs(Runs::Package),
+    Program::named("npx uvx").roles(&[Role::Titled]).runs(Runs::Package).grant(AlwaysRule::NEVER),
+    Program::named("bunx")
+        .roles(&[Role::Titled])
+        .runs(Runs::Package)
+        .grant(AlwaysRule::words(2).runner()),
+    Program::named("pnpx").roles(&[Role::Titled]).runs(Runs::Package),
     PIP.grant(AlwaysRule::words(2).narrow(NEW_CODE)),
     PIP.renamed("pip3").grant(AlwaysRule::our_words(2).narrow(NEW_CODE)),
     Program::named("uv")
