@@ -103,7 +103,7 @@ fn options(ask: &AskView) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_port::testkit::sample_card;
+    use countersign_port_testkit::sample_card;
 
     #[test]
     fn an_ask_is_one_line_with_what_matters_first() {

@@ -393,7 +393,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_learns_of_the_code_at_once_and_of_nothing_after_their_time() {
-        countersign_tokens::clock::follow_tokio();
+        countersign_store::testkit::engines::follow_tokio();
         let codes = PairingCodes::default();
         let _ = codes.begin("chat", "p1", "pair-a");
         let minute = Duration::from_secs(60);
@@ -432,7 +432,7 @@ mod tests {
     }
 
     fn begun() -> PairingCodes {
-        countersign_tokens::clock::follow_tokio();
+        countersign_store::testkit::engines::follow_tokio();
         let codes = PairingCodes::default();
         assert_eq!(codes.begin("chat", "p1", "pair-a"), clock::now_ms() + PAIRING_MS);
         codes

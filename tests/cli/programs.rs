@@ -133,7 +133,12 @@ async fn always_keeps_as_many_words_as_the_description_says() {
     let none = json!([]);
     assert_eq!(
         offered,
-        [&json!(["deployctl build *"]), &json!(["stamp *"]), &none, &json!(["deployctl build"])]
+        [
+            &json!(["deployctl build *"]),
+            &json!(["stamp out/a"]),
+            &none,
+            &json!(["deployctl build"])
+        ]
     );
 }
 

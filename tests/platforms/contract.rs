@@ -4,9 +4,9 @@ use crate::{
     example::{ExamplePlatform, account},
     service::{Service, ServiceFault},
 };
-use countersign_port::{
-    Adapter, MessageRef, Platform, Presser, Target, async_trait,
-    testkit::{FakePlatform, Injected, PlatformFault, VisibleMessage, conformance},
+use countersign_port::{Adapter, MessageRef, Platform, Presser, Target, async_trait};
+use countersign_port_testkit::{
+    FakePlatform, Injected, PlatformFault, VisibleMessage, conformance,
 };
 use std::sync::Arc;
 

@@ -86,7 +86,7 @@ impl Adapter for Discord {
         _: Posting,
     ) -> Result<MessageRef, SendError> {
         let channel = &*self.0.channel(target).await?;
-        let rings = if self.0.bell.notifies(target, card) {
+        let rings = if self.0.bell.notifies(target, card.tone) {
             Rings::Aloud(self.0.config.mention.as_deref())
         } else {
             Rings::Silently

@@ -238,7 +238,8 @@ mod tests {
 
     use super::*;
     use crate::card::draw;
-    use countersign_port::{Mention, testkit::sample_card};
+    use countersign_port::Mention;
+    use countersign_port_testkit::sample_card;
     use serde_json::{Value, json};
 
     fn posted(rings: Rings<'_>) -> Value {

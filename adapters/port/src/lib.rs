@@ -24,9 +24,6 @@ mod signals;
 mod text;
 mod visible;
 
-#[cfg(feature = "testkit")]
-pub mod testkit;
-
 pub use adapter::{
     Adapter, Mention, MessageRef, NamedAdapter, Pace, Posting, Reminder, RetryScope, SendError,
     SessionThread, Target,

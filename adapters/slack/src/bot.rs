@@ -250,7 +250,7 @@ fn hashed(drawn: &SlackMessage) -> u64 {
 mod tests {
     use super::*;
     use crate::card::draw;
-    use countersign_port::testkit::{closed, sample_card};
+    use countersign_port_testkit::{closed, sample_card};
 
     #[tokio::test(start_paused = true)]
     async fn the_same_drawing_is_known_again_for_a_moment_and_another_one_is_not() {

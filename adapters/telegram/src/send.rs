@@ -86,7 +86,7 @@ impl CardSender {
         for file in &rendered.files {
             above = Some(self.send_file_once(chat, card, file, None).await?);
         }
-        let silent = !self.bell.notifies(target, card);
+        let silent = !self.bell.notifies(target, card.tone);
         let sent = self.send(chat, &rendered, above, silent).await;
         let sent = sent.map_err(|failure| self.remembered(failure, chat))?;
         let message = MessageAddress { chat: chat.id, message: sent.message_id }.message_ref();

@@ -118,7 +118,7 @@ fn left(at: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_port::testkit::{closed, sample_card, sample_edit};
+    use countersign_port_testkit::{closed, sample_card, sample_edit};
 
     #[test]
     fn a_card_shows_all_of_its_parts_and_an_agents_text_cannot_pass_for_one() {

@@ -275,7 +275,7 @@ mod tests {
         reason = "tests fail by panicking"
     )]
     use super::*;
-    use countersign_port::testkit::sample_card;
+    use countersign_port_testkit::sample_card;
     use serde_json::json;
 
     fn ask(id: &str, tone: Tone, deadline: i64) -> AskView {

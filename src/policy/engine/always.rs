@@ -325,12 +325,19 @@ fn of_words(argv: &[Word<'_>], open: bool, width: Width<'_>) -> Option<Vec<Strin
     if listed(grant.runners, sub) && literal.get(2).is_none_or(|third| runs_anything(base(third))) {
         return None;
     }
-    let count = match width {
-        Width::Harmless(_) if wide::may_have_commands(name) => match unknown_action(argv) {
-            Some(count) => count,
+    let unknown = match width {
+        Width::Family => None,
+        Width::Harmless(_) if wide::may_have_commands(name) => Some(0),
+        // `cargo xtask deploy`: a program of its own, of which nothing is known.
+        Width::Harmless(_) if !grant.own.is_empty() && !listed(grant.own, sub) => Some(1),
+        Width::Harmless(_) => None,
+    };
+    let count = match unknown {
+        None => action(&literal),
+        Some(before) => match unknown_action(argv.get(before..).unwrap_or_default()) {
+            Some(count) => before + count,
             None => return exact(),
         },
-        _ => action(&literal),
     };
     let words = literal.get(..count).unwrap_or(&literal);
     let flagged =
@@ -409,18 +416,17 @@ fn molf_action(grant: &AlwaysRule, sub: &str) -> usize {
 }
 
 /// The number of words for a program of whose commands nothing is known: its name and all that may be
-/// sub-commands. `None` where an option comes first, which may choose one.
+/// sub-commands. `None` where the first is none: then nothing says what it does.
 fn unknown_action(argv: &[Word<'_>]) -> Option<usize> {
-    let is_option = |word: &Word<'_>| word.text.starts_with('-');
     let is_named = |text: &str| text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b':' | b'_'));
     let may_be = |word: &Word<'_>| match word.literal() {
-        Some(text) => is_named(text) && !is_option(word),
+        Some(text) => is_named(text) && !text.starts_with('-'),
         // FAIL-CLOSED: a word that only the shell knows may be one.
         None => true,
     };
     let words = argv.get(1..).unwrap_or_default();
-    let chooses = words.first().is_some_and(is_option);
-    (!chooses).then(|| 1 + words.iter().take_while(|word| may_be(word)).count())
+    let named = words.iter().take_while(|word| may_be(word)).count();
+    (named > 0 || words.is_empty()).then_some(1 + named)
 }
 
 /// The words of a command as a rule or a person would write them.

@@ -7,11 +7,28 @@ use crate::{Database, LogSealer, Store};
 use countersign_tokens::{clock, secret::Secret};
 use seats::Seat;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use std::{sync::LazyLock, time::Instant};
 
 /// The PostgreSQL server for tests, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
 /// As in tests/support/postgres.rs, which has the reason.
 const SEATS: u32 = 3;
+
+/// From now on the time of day of this process follows tokio's clock, so that advancing a paused clock
+/// advances it too.
+pub fn follow_tokio() {
+    static START: LazyLock<(Instant, i64)> =
+        LazyLock::new(|| (Instant::now(), clock::machine_ms()));
+    LazyLock::force(&START);
+    clock::go_by_instead(|| {
+        let (start, at) = *START;
+        let now = tokio::time::Instant::now().into_std();
+        let (ahead, behind) =
+            (now.saturating_duration_since(start), start.saturating_duration_since(now));
+        let nanos = ahead.as_nanos() as i128 - behind.as_nanos() as i128;
+        at + nanos.div_euclid(1_000_000) as i64
+    });
+}
 
 /// A fresh, empty database of one engine; it is deleted when the test succeeds.
 pub struct Fresh {
@@ -22,7 +39,7 @@ pub struct Fresh {
 
 impl Fresh {
     pub fn sqlite() -> Self {
-        clock::follow_tokio();
+        follow_tokio();
         let folder = tempfile::tempdir().unwrap();
         let database = Database::Sqlite(folder.path().join("test.db"));
         Self { database, folder: Some(folder), _seat: None }
@@ -31,7 +48,7 @@ impl Fresh {
     /// Creates a schema of its own; prints a note and returns `None` if no server is available. One that was
     /// named has to be.
     pub async fn postgres() -> Option<Self> {
-        clock::follow_tokio();
+        follow_tokio();
         let named = std::env::var("COUNTERSIGN_TEST_POSTGRES").ok();
         let server = named.clone().unwrap_or(SERVER.to_owned());
         let seat = Seat::take("postgres", SEATS).await;
@@ -100,5 +117,18 @@ impl Store {
              step_at = step_at - $2 WHERE id = $1",
         );
         assert_eq!(self.execute(shift.bind(ask.to_owned()).bind(ms)).await.unwrap(), 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_hour_of_a_paused_clock_is_an_hour_of_the_day() {
+        follow_tokio();
+        let before = clock::now_ms();
+        tokio::time::advance(std::time::Duration::from_secs(3_600)).await;
+        assert_eq!(clock::now_ms() - before, 3_600_000);
     }
 }

@@ -260,7 +260,7 @@ mod tests {
     #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::*;
-    use countersign_port::testkit::{closed, sample_card};
+    use countersign_port_testkit::{closed, sample_card};
 
     fn card(id: &str) -> Card {
         Card { id: id.to_owned(), ..sample_card("ls") }

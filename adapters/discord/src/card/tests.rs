@@ -11,8 +11,8 @@ mod markdown;
 
 use super::*;
 use crate::markdown::units;
-use countersign_port::testkit::{closed, golden_bytes, golden_cards, golden_rows, sample_card};
 use countersign_port::{Block, Field, Tone, folded, line, visible};
+use countersign_port_testkit::{closed, golden_bytes, golden_cards, golden_rows, sample_card};
 use markdown::read;
 use proptest::prelude::*;
 use serde_json::json;

@@ -2,7 +2,8 @@
 
 use crate::discord::{FakeDiscord, Fault, Told};
 use crate::support::{Running, ana, receipt};
-use countersign_port::{Adapter, Outcome, Receiving, testkit::sample_card};
+use countersign_port::{Adapter, Outcome, Receiving};
+use countersign_port_testkit::sample_card;
 use std::time::{Duration, Instant};
 
 fn noted() -> countersign_port::Receipt {

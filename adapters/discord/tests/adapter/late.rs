@@ -2,10 +2,10 @@
 
 use crate::discord::{FakeDiscord, Told};
 use crate::support::{Running, adapter, ana, receipt, target};
-use countersign_port::testkit::{Received, TestCore, closed, sample_card};
 use countersign_port::{
     Adapter, CancellationToken, Outcome, Posting, Receipt, TEXT_NOT_NOW, async_trait,
 };
+use countersign_port_testkit::{Received, TestCore, closed, sample_card};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,8 @@ async fn a_press_that_nobody_knows_is_answered_in_time() {
 
 /// A core whose store is slow: it decides once Discord has been asked for patience.
 struct Slow(FakeDiscord, Receipt);
+
+countersign_port_testkit::presses!(Slow);
 
 #[async_trait]
 impl TestCore for Slow {

@@ -2,8 +2,8 @@
 
 use crate::discord::{CHANNEL, FakeDiscord, Fault};
 use crate::support::{adapter, target, wait};
-use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{Adapter, Card, MessageRef, Posting, SendError, Target};
+use countersign_port_testkit::{closed, sample_card};
 use std::time::{Duration, Instant};
 
 fn numbered(n: usize) -> Card {

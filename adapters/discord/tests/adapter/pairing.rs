@@ -3,9 +3,8 @@
 use crate::discord::{BOT, CHANNEL, FakeDiscord};
 use crate::support::{Running, ana, receipt};
 use countersign_discord::DiscordPlatform;
-use countersign_port::{
-    Outcome, PairingPlace, Platform as _, Presser, Setting, Settings, Target, testkit::Received,
-};
+use countersign_port::{Outcome, PairingPlace, Platform as _, Presser, Setting, Settings, Target};
+use countersign_port_testkit::Received;
 
 fn account(fake: &FakeDiscord) -> Settings {
     Settings::from([

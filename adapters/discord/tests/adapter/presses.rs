@@ -2,10 +2,10 @@
 
 use crate::discord::{FakeDiscord, Fault, Person, Told};
 use crate::support::{Running, adapter, ana, receipt, target};
-use countersign_port::testkit::{COMMANDS, Received, TestCore, closed, sample_card};
 use countersign_port::{
     Adapter, CancellationToken, Lead, Outcome, Posting, Presser, Receipt, SendError, async_trait,
 };
+use countersign_port_testkit::{COMMANDS, Received, TestCore, closed, sample_card};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -199,6 +199,8 @@ async fn an_older_picture_never_replaces_a_newer_one() {
 
 /// A core that is stuck with one button and quick with all others.
 struct Stuck;
+
+countersign_port_testkit::presses!(Stuck);
 
 #[async_trait]
 impl TestCore for Stuck {

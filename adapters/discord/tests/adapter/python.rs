@@ -4,13 +4,13 @@
 use crate::discord::{CHANNEL, markdown};
 use crate::support::{ana, receipt, target, until_listening, wait};
 use countersign_discord::{Discord, DiscordConfig, check, check_target};
-use countersign_port::testkit::{
-    FakePlatform, Injected, PlatformFault, ScriptedCore, VisibleMessage, closed, conformance,
-    sample_card,
-};
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Presser, SendError, Target,
     async_trait,
+};
+use countersign_port_testkit::{
+    FakePlatform, Injected, PlatformFault, ScriptedCore, VisibleMessage, closed, conformance,
+    sample_card,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

@@ -2,11 +2,11 @@
 
 use crate::discord::{CHANNEL, FakeDiscord, Person};
 use countersign_discord::{Discord, DiscordConfig};
-use countersign_port::testkit::{Received, ScriptedCore};
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Receipt, Receiving, RetryScope,
     SendError, Target,
 };
+use countersign_port_testkit::{Received, ScriptedCore};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;

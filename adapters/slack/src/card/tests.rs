@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::*;
-use countersign_port::testkit::{
+use countersign_port::{Block, Tone};
+use countersign_port_testkit::{
     closed, golden_bytes, golden_cards, golden_rows, sample_card, sample_edit,
 };
-use countersign_port::{Block, Tone};
 use proptest::prelude::*;
 
 /// What a person sees: the text, each box with its own margin, and the labels.

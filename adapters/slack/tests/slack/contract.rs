@@ -2,10 +2,10 @@
 
 use crate::slack::{self, FakeSlack, Person, TEAM};
 use crate::support::{adapter, ana, target};
-use countersign_port::testkit::{
+use countersign_port::{Adapter, MessageRef, Presser, Target, async_trait};
+use countersign_port_testkit::{
     FakePlatform, Injected, PlatformFault, VisibleMessage, conformance,
 };
-use countersign_port::{Adapter, MessageRef, Presser, Target, async_trait};
 use std::sync::Arc;
 
 struct Workspace(FakeSlack);

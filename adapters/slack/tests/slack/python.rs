@@ -3,10 +3,10 @@
 
 use crate::slack::{CHANNEL, blocks};
 use crate::support::{ana, target};
-use countersign_port::testkit::{
+use countersign_port::{Adapter, Card, MessageRef, Posting, Presser, Target, async_trait};
+use countersign_port_testkit::{
     FakePlatform, Injected, PlatformFault, VisibleMessage, conformance, sample_card,
 };
-use countersign_port::{Adapter, Card, MessageRef, Posting, Presser, Target, async_trait};
 use countersign_slack::{Slack, SlackConfig, check, check_target};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

@@ -2,8 +2,8 @@
 
 use crate::slack::{FakeSlack, Person, Told};
 use crate::support::{Running, ana, receipt};
-use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{Adapter as _, Outcome, Receiving};
+use countersign_port_testkit::{closed, sample_card};
 use std::time::{Duration, Instant};
 
 fn noted(times: usize) -> Vec<countersign_port::Receipt> {

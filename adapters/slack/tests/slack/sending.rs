@@ -2,8 +2,8 @@
 
 use crate::slack::{CHANNEL, FakeSlack, Fault};
 use crate::support::{Running, adapter, target};
-use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{Adapter, Card, Posting, RetryScope, SendError, Target};
+use countersign_port_testkit::{closed, sample_card};
 use std::time::Duration;
 
 #[tokio::test]

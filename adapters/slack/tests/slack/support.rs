@@ -1,10 +1,10 @@
 //! An adapter that runs against the fake, and the core behind it.
 
 use crate::slack::{CHANNEL, FakeSlack, Person};
-use countersign_port::testkit::{Received, ScriptedCore};
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Receipt, Receiving, Target,
 };
+use countersign_port_testkit::{Received, ScriptedCore};
 use countersign_slack::{Slack, SlackConfig};
 use std::sync::Arc;
 use std::time::Duration;

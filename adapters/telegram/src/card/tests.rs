@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::*;
-use countersign_port::testkit::{
+use countersign_port::{Block, DiffLine, DiffSide, Field, Tone};
+use countersign_port_testkit::{
     closed, golden_bytes, golden_cards, golden_rows, sample_card, sample_edit,
 };
-use countersign_port::{Block, DiffLine, DiffSide, Field, Tone};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;

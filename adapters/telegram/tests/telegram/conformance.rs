@@ -2,10 +2,10 @@
 
 use crate::fake::{self, ANA, FORUM, GROUP, Person, Telegram as Server};
 use crate::room::{adapter, number, target};
-use countersign_port::testkit::{
+use countersign_port::{Adapter, MessageRef, Presser, Target};
+use countersign_port_testkit::{
     FakePlatform, Injected, PlatformFault, VisibleMessage, conformance,
 };
-use countersign_port::{Adapter, MessageRef, Presser, Target};
 use std::sync::Arc;
 
 struct Chat(Server);

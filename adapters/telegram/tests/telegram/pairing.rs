@@ -2,9 +2,8 @@
 
 use crate::fake::{ANA, FORUM, GROUP, Telegram as Server};
 use crate::room::{Room, receipt};
-use countersign_port::{
-    Outcome, PairingPlace, Platform as _, Presser, Setting, Settings, Target, testkit::Received,
-};
+use countersign_port::{Outcome, PairingPlace, Platform as _, Presser, Setting, Settings, Target};
+use countersign_port_testkit::Received;
 use countersign_telegram::TelegramPlatform;
 
 fn account(server: &Server) -> Settings {

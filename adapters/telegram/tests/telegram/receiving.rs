@@ -2,11 +2,11 @@
 
 use crate::fake::{ANA, BEN, EVE, FORUM, Fault, GROUP, Telegram as Server, Told};
 use crate::room::{Room, adapter, number, receipt, target};
-use countersign_port::testkit::{Received, TestCore, closed, sample_card};
 use countersign_port::{
     Adapter as _, Lead, MessageRef, Outcome, Posting, Presser, Receipt, Receiving, SendError,
     Target,
 };
+use countersign_port_testkit::{Received, TestCore, closed, sample_card};
 use countersign_telegram::{Telegram, TelegramConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -146,6 +146,8 @@ struct SlowCore {
     seen: mpsc::UnboundedSender<Received>,
     let_go: Semaphore,
 }
+
+countersign_port_testkit::presses!(SlowCore);
 
 #[countersign_port::async_trait]
 impl TestCore for SlowCore {
@@ -329,7 +331,7 @@ async fn whatever_ends_the_polling_it_goes_on_when_that_is_over() {
 async fn a_url_that_is_none_is_said_with_its_key() {
     let config = TelegramConfig { token: "7:x".to_owned(), api_url: "not a url".to_owned() };
     let adapter = Arc::new(Telegram::new(config));
-    let (core, presses) = countersign_port::testkit::ScriptedCore::new(vec![]);
+    let (core, presses) = countersign_port_testkit::ScriptedCore::new(vec![]);
     let room = Room::with_core(adapter, core, presses);
     let why = room.deaf().await;
     assert!(why.contains("`[telegram] api_url`"), "{why}");

@@ -1,10 +1,10 @@
 //! An adapter that runs against the fake, and a core that says what it is told to say.
 
 use crate::fake::{TOKEN, Telegram as Server};
-use countersign_port::testkit::{Received, ScriptedCore};
 use countersign_port::{
     Adapter, CancellationToken, Outcome, Presses, Receipt, Receiving, RetryScope, SendError, Target,
 };
+use countersign_port_testkit::{Received, ScriptedCore};
 use countersign_telegram::{Telegram, TelegramConfig};
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use crate::fake::{FORUM, Fault, GROUP, Telegram as Server};
 use crate::room::{adapter, config, number, target, wait};
-use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{Adapter as _, Card, MessageRef, Posting, SendError, Target};
+use countersign_port_testkit::{closed, sample_card};
 use countersign_telegram::{TelegramConfig, check, check_target};
 use std::time::{Duration, Instant};
 

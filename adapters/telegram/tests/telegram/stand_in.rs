@@ -3,8 +3,8 @@
 //! `violations` …).
 
 use crate::room::{Room, number, receipt, target, wait};
-use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{Adapter as _, Card, Outcome, Posting, Receipt, SendError, Target};
+use countersign_port_testkit::{closed, sample_card};
 use countersign_telegram::{Telegram, TelegramConfig, check, check_target};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl StandIn {
     }
 
     fn open(&self, receipts: Vec<Receipt>) -> Room {
-        let (core, presses) = countersign_port::testkit::ScriptedCore::new(receipts);
+        let (core, presses) = countersign_port_testkit::ScriptedCore::new(receipts);
         Room::with_core(self.adapter(), core, presses)
     }
 

@@ -2,8 +2,8 @@
 
 use crate::fake::{ANA, BEN, Fault, GROUP, Message, Telegram as Server};
 use crate::room::{Room, number, receipt, target};
-use countersign_port::testkit::{Received, closed, sample_card};
 use countersign_port::{Adapter as _, MessageRef, Outcome, Posting, Presser, SendError};
+use countersign_port_testkit::{Received, closed, sample_card};
 use std::time::Duration;
 
 /// Posts a card, presses Other… as Ana and returns the card's number and the prompt.

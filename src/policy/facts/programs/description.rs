@@ -183,8 +183,8 @@ pub(crate) enum Role {
     Privilege,
     /// It runs a program that stands among its words (`awk`).
     Programmed,
-    /// Sends mail.
-    Mails,
+    /// What it is given decides all that it does, to other people or processes (`mail`, `pkill`).
+    Reaching,
     /// Overwrites files that its words do not name.
     Overwrites,
     /// Does no more than what its effects on files say.
@@ -556,6 +556,8 @@ pub(crate) struct AlwaysRule {
     pub(crate) options: Words,
     /// Sub-commands that delete or overwrite; a rule for one names every word.
     pub(crate) narrow: Words,
+    /// Its own sub-commands, where others may be added to it; empty where none may.
+    pub(crate) own: Words,
 }
 
 impl AlwaysRule {
@@ -576,6 +578,7 @@ impl AlwaysRule {
             scripts: "",
             options: "",
             narrow: "",
+            own: "",
         }
     }
 
@@ -616,6 +619,10 @@ impl AlwaysRule {
 
     pub(crate) const fn narrow(self, subs: Words) -> Self {
         Self { narrow: subs, ..self }
+    }
+
+    pub(crate) const fn own(self, subs: Words) -> Self {
+        Self { own: subs, ..self }
     }
 
     pub(crate) const fn options(self, options: Words) -> Self {

@@ -21,8 +21,14 @@ const PAYS: Words = "\
 const GRANTS: Words = "sudo grant chmod chown login impersonate assume";
 
 /// The roles of programs that no wildcard covers.
-const NARROW: [Role; 6] =
-    [Role::Database, Role::HandsOn, Role::Privilege, Role::Recipes, Role::Overwrites, Role::Mails];
+const NARROW: [Role; 6] = [
+    Role::Database,
+    Role::HandsOn,
+    Role::Privilege,
+    Role::Recipes,
+    Role::Overwrites,
+    Role::Reaching,
+];
 
 /// Returns true when a word means that something is deleted, published, paid or granted.
 pub(crate) fn grave(word: &str) -> bool {
@@ -49,15 +55,15 @@ pub(crate) fn grave_name(tool: &str) -> bool {
     false
 }
 
-/// Returns true for a program of whose sub-commands nothing is known, if it has any: nobody
-/// described it, or only what is critical.
+/// Returns true for a program of whose sub-commands nothing is known, if it has any: nobody said
+/// what it reads or changes, what goes beyond a grant, or how many of its words name the action.
 pub(crate) fn may_have_commands(name: &str) -> bool {
     programs::of(name).is_none_or(|program| {
-        let described = !matches!(program.files, Files::Unknown)
-            || !program.beyond.is_empty()
-            || program.grant.ours.is_some()
-            || program.grant.molf > 1;
-        !described && !program.critical.is_empty()
+        matches!(program.files, Files::Unknown)
+            && program.reads.is_empty()
+            && program.beyond.is_empty()
+            && program.grant.ours.is_none()
+            && program.grant.molf == 1
     })
 }
 
@@ -79,7 +85,7 @@ pub(crate) fn grave_behind(program: Option<&Program>, head: &[&str]) -> bool {
         changes_files(program)
             || NARROW.iter().any(|role| program.is(*role))
             || subs.iter().any(|sub| listed(program.grant.narrow, sub))
-            || program.reaches.iter().any(|reach| publishes(*reach, subs))
+            || program.reaches.iter().any(|reach| contacts(*reach) || publishes(*reach, subs))
     })
 }
 
@@ -100,6 +106,11 @@ fn changes_files(program: &Program) -> bool {
         | Files::Behind(_)
         | Files::Archive => true,
     }
+}
+
+/// Returns true when the words of a command say which host it contacts.
+fn contacts(reach: Reach) -> bool {
+    matches!(reach, Reach::Host | Reach::Copies | Reach::Addresses)
 }
 
 /// Returns true when a command with these words may publish: they name no other sub-command.

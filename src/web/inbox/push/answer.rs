@@ -185,7 +185,7 @@ fn told(push: &Push, answered: &Answered) -> Option<(String, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_port::testkit::sample_card;
+    use countersign_port_testkit::sample_card;
 
     fn acts(approves: bool, card: &Card) -> Vec<Act> {
         Answers::new(approves).offered(card).iter().map(|offer| offer.act).collect()

@@ -126,7 +126,8 @@ pub fn is_topic(name: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_port::{Card, testkit::sample_card};
+    use countersign_port::Card;
+    use countersign_port_testkit::sample_card;
 
     fn ntfy(public: Option<&str>) -> Ntfy {
         let config = NtfyConfig {

@@ -4,7 +4,9 @@ use crate::support::{Desk, cards::command, visitor::Visitor};
 use countersign_port::{
     Adapter, Block, Card, MessageRef, Posting, Presser, Receiving, SendError, Target, Tone,
     async_trait, diff_text,
-    testkit::{self, FakePlatform, Injected, PlatformFault, VisibleMessage},
+};
+use countersign_port_testkit::{
+    FakePlatform, Injected, PlatformFault, VisibleMessage, conformance,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -73,7 +75,7 @@ async fn the_inbox_keeps_the_contract() {
     let desk = Desk::closed("127.0.0.1:0").await;
     let web = Web(desk.visitor().await, desk.inbox.clone());
     assert_eq!(desk.inbox.signals().receiving(), Receiving::Starting);
-    testkit::conformance(&web).await;
+    conformance(&web).await;
     let ended = desk.inbox.signals().receiving();
     assert!(matches!(ended, Receiving::Deaf { why, .. } if why == "the inbox has stopped"));
     assert!(!desk.inbox.keeps_messages());

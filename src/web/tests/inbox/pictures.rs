@@ -6,7 +6,8 @@ use crate::support::{
     browser::{Browser, Page},
     cards::{command, question},
 };
-use countersign_port::{ButtonStyle, Card, Tone, testkit::sample_edit};
+use countersign_port::{ButtonStyle, Card, Tone};
+use countersign_port_testkit::sample_edit;
 use std::path::{Path, PathBuf};
 
 const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]') && \

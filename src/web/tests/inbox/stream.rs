@@ -1,7 +1,8 @@
 //! What open pages hear.
 
 use crate::support::{Desk, cards::command};
-use countersign_port::{testkit::closed, visible};
+use countersign_port::visible;
+use countersign_port_testkit::closed;
 use serde_json::json;
 
 #[tokio::test]

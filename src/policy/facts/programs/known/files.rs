@@ -149,7 +149,7 @@ const PATCH_OPTIONS: Words = "--output --directory --reject-file --prefix --get"
 
 pub(super) static ARCHIVES: &[Program] = &[
     TAR.files(Files::Archive),
-    TAR.renamed("gtar bsdtar"),
+    TAR.renamed("gtar bsdtar").roles(&[Role::Overwrites]),
     Program::named("zip")
         .beyond(&[
             case(options("--unzip-command --output-file --out", "O", "nxitbPmZ"), RUNS),
@@ -162,8 +162,8 @@ pub(super) static ARCHIVES: &[Program] = &[
     Program::named("cpio")
         .beyond(&[case(options(CPIO_OPTIONS, "FI", "HCEM"), RUNS), judge(cpio)])
         .files(Files::Archive),
-    Program::named("ar").beyond(&[judge(archive), judge(all)]),
-    Program::named("gzip bzip2 xz").files(SHOWN),
+    Program::named("ar").roles(&[Role::Overwrites]).beyond(&[judge(archive), judge(all)]),
+    Program::named("gzip bzip2 xz").roles(&[Role::Overwrites]).files(SHOWN),
     Program::named("zcat").files(SHOWN).pipe(Pipe::decodes(Always)),
     Program::named("gunzip uudecode").pipe(Pipe::decodes(Always)),
 ];

@@ -35,7 +35,8 @@ pub(super) static ALL: &[Program] = &[
         .reaches(&[Reach::Addresses])
         .pipe(Pipe::sends(SENDS_ITS_INPUT)),
     Program::named("https").roles(&[Role::Fetches]).critical(CLIENT_CRITICAL),
-    Program::named("fetch aria2c lwp-download lynx axel ftp").roles(&[Role::Fetches]),
+    Program::named("fetch aria2c lwp-download lynx axel ftp")
+        .roles(&[Role::Fetches, Role::Reaching]),
     SFTP.renamed("scp").files(Files::Transfer(Access::Read)),
     SFTP,
     Program::named("ssh")
@@ -56,6 +57,7 @@ pub(super) static ALL: &[Program] = &[
         .reaches(&[Reach::Host])
         .pipe(Pipe::sends(Not(&Has("-z")))),
     Program::named("socat")
+        .roles(&[Role::Reaching])
         .beyond(&[judge(probe)])
         .critical(&[case(Test(connects_a_program), REMOTE)])
         .pipe(Pipe::sends(Not(&Has("-z")))),
@@ -69,10 +71,13 @@ pub(super) static ALL: &[Program] = &[
         .critical(&[case(Test(looks_up), "sends a value to another host in a name look-up")])
         .reaches(&[Reach::Host]),
     Program::named("drill traceroute")
+        .roles(&[Role::Reaching])
         .beyond(&[judge(probe)])
         .critical(&[case(Test(looks_up), "sends a value to another host in a name look-up")]),
-    Program::named("tracepath whois").beyond(&[judge(probe)]),
-    Program::named("mail sendmail mutt").roles(&[Role::Mails]).pipe(Pipe::sends(Not(&Has("-z")))),
+    Program::named("tracepath whois").roles(&[Role::Reaching]).beyond(&[judge(probe)]),
+    Program::named("mail sendmail mutt")
+        .roles(&[Role::Reaching])
+        .pipe(Pipe::sends(Not(&Has("-z")))),
     Program::named("tcpdump")
         .beyond(&[case(options("--postrotate-command", "zwWZ", "icsrEGCFTmBQy"), RUNS)]),
     Program::named("nmap").beyond(&[case(options(NMAP_OPTIONS, "o", "pg"), RUNS)]),

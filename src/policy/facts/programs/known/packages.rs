@@ -43,7 +43,7 @@ pub(super) static ALL: &[Program] = &[
         ])
         .critical(&[destroys(Nth(0, "yank"))])
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(AlwaysRule::words(2).three("add run")),
+        .grant(AlwaysRule::words(2).three("add run").own(CARGO_OWN)),
     Program::named("rustup")
         .roles(&[Role::Titled])
         .reads(&[form("toolchain list", "v", "", &[], Operands::None)])
@@ -145,9 +145,9 @@ pub(super) static ALL: &[Program] = &[
         .runs(Runs::Elsewhere("run"))
         .grant(AlwaysRule::words(2).our_three("run").runners("run")),
     Program::named("rye pdm hatch mamba").runs(Runs::Elsewhere("run")),
-    Program::named("conda")
-        .runs(Runs::Elsewhere("run"))
-        .grant(AlwaysRule::ONE_WORD.never_subs("run")),
+    Program::named("conda").runs(Runs::Elsewhere("run")).grant(
+        AlwaysRule::our_words(2).our_three("config env").never_subs("run").narrow("install create"),
+    ),
     Program::named("pipx").runs(Runs::Elsewhere("run")).grant(AlwaysRule::NEVER),
     Program::named("vsce ovsx").critical(&[destroys(Nth(0, "unpublish"))]),
     Program::named("pod").critical(&[destroys(All(&[Nth(0, "trunk"), Nth(1, "delete")]))]),
@@ -159,7 +159,7 @@ pub(super) static ALL: &[Program] = &[
         .beyond(&[RUNS_SCRIPTS])
         .critical(&[drops(OperandStarts("db:drop db:reset"))])
         .runs(Runs::Elsewhere("exec x"))
-        .grant(AlwaysRule::ONE_WORD.our_three("exec").runners("exec")),
+        .grant(AlwaysRule::our_words(2).our_three("exec").runners("exec")),
     Program::named("composer")
         .beyond(&[RUNS_SCRIPTS])
         .runs(Runs::Elsewhere("exec x"))
@@ -198,6 +198,12 @@ const PIP: Program = Program::named("pip")
 /// Sub-commands that fetch packages and run their code: a rule for one names the packages.
 const NEW_CODE: Words = "install i add";
 const RUNS_SCRIPTS: Case = case(Verb("exec config global run-script run plugin x"), STARTS_ANOTHER);
+/// Any other is a program of the project or of the user, which may do anything: `cargo xtask deploy`.
+const CARGO_OWN: Words = "\
+    add b bench build c check clean clippy d doc expand fetch fix fmt generate-lockfile help \
+    info init install llvm-cov locate-project login logout metadata miri new nextest outdated \
+    owner package pkgid publish r read-manifest remove report rm run rustc rustdoc search t \
+    test tree udeps uninstall update vendor verify-project version yank";
 const CARGO_FOLDERS: Words = "\
     --manifest-path --target-dir --out-dir --artifact-dir --lockfile-path";
 const TO_ITS_REGISTRY: Reach = Reach::Publishes {
@@ -272,7 +278,8 @@ pub(super) static OF_THE_SYSTEM: &[Program] = &[
         .reaches(&[FROM_ITS_REGISTRY]),
     Program::named("aptitude")
         .beyond(&[case(options("--option --config-file", "oc", "t"), RUNS)])
-        .critical(&[REMOVES_THE_SYSTEM]),
+        .critical(&[REMOVES_THE_SYSTEM])
+        .grant(AlwaysRule::our_words(2).narrow(NEW_CODE)),
     Program::named("dnf yum")
         .roles(&[Role::Titled])
         .beyond(&[case(options("--config --setopt --installroot", "c", ""), RUNS), INSTALLS])
@@ -290,7 +297,11 @@ pub(super) static OF_THE_SYSTEM: &[Program] = &[
     Program::named("nix")
         .beyond(&[case(Verb("develop shell"), STARTS_ANOTHER)])
         .runs(Runs::Elsewhere("run develop shell"))
-        .grant(AlwaysRule::ONE_WORD.never_subs("run develop shell")),
+        .grant(
+            AlwaysRule::our_words(2)
+                .our_three("derivation flake profile registry store")
+                .never_subs("run develop shell"),
+        ),
 ];
 
 // Removing any other package only goes beyond a grant.

@@ -18,10 +18,12 @@ pub(super) static ALL: &[Program] = &[
         .critical(&[critical(Not(&Surely("-c --help --version")), STOPS)]),
     Program::named("init telinit").critical(&[critical(Nth(0, "0 1 6 s S"), STOPS)]),
     Program::named("kill")
+        .roles(&[Role::Reaching])
         .beyond(&[case(Test(ends_with_everyone), "it stops every process")])
         .critical(&[critical(Test(kills_all), STOPS)])
         .depth(Depth::Names),
     Program::named("pkill killall")
+        .roles(&[Role::Reaching])
         .beyond(&[case(Test(ends_with_everyone), "it stops every process")])
         .critical(&[critical(
             Test(kills_many),
@@ -48,9 +50,11 @@ pub(super) static ALL: &[Program] = &[
         .grant(AlwaysRule::words(2)),
     Program::named("loginctl")
         .beyond(&[case(options("--address --host --root --image", "H", "tnopM"), RUNS)])
-        .critical(&[HALTS_THE_MACHINE, STOPS_A_SERVICE, CHANGES_THE_START]),
+        .critical(&[HALTS_THE_MACHINE, STOPS_A_SERVICE, CHANGES_THE_START])
+        .grant(AlwaysRule::our_words(2)),
     Program::named("busctl")
-        .beyond(&[case(options("--address --host --root --image", "H", "tnopM"), RUNS)]),
+        .beyond(&[case(options("--address --host --root --image", "H", "tnopM"), RUNS)])
+        .grant(AlwaysRule::our_words(2).narrow("call emit set-property")),
     Program::named("service")
         .beyond(&[CHANGES_SERVICES])
         .critical(&[HALTS_THE_MACHINE, STOPS_A_SERVICE]),

@@ -109,6 +109,7 @@ pub(super) static ALL: &[Program] = &[
         .reads(&[reading("bls", "in", &["silent quiet print-bytes verbose"], Operands::Guarded)])
         .shows_files(),
     Program::named("split")
+        .roles(&[Role::Overwrites])
         .options(syntax::SPLIT)
         .beyond(&[
             // `--filter` runs a shell command for every part.
@@ -117,6 +118,7 @@ pub(super) static ALL: &[Program] = &[
         ])
         .shows_files(),
     Program::named("csplit")
+        .roles(&[Role::Overwrites])
         .options(syntax::CSPLIT)
         .beyond(&[judge(files::behind_the_first).values("-b -l -n -a -C")]),
     Program::named("shuf")

@@ -12,11 +12,11 @@ mod seats;
 #[path = "../../../../../tests/support/inbox.rs"]
 pub mod visitor;
 
-use countersign_port::testkit::{Received, TestCore};
 use countersign_port::{
     Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Presser, Receipt,
     Target, Tone, async_trait,
 };
+use countersign_port_testkit::{Received, TestCore};
 use countersign_web::{Inbox, InboxConfig, OidcClaim, OidcSettings, People, PublicUrl, PushConfig};
 use records::Records;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
@@ -195,6 +195,8 @@ impl People for Core {
         self.people.lock().unwrap().iter().find(|presser| presser.id == id).cloned()
     }
 }
+
+countersign_port_testkit::presses!(Core);
 
 #[async_trait]
 impl TestCore for Core {

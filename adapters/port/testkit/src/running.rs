@@ -1,7 +1,7 @@
 //! An adapter that runs, and the core behind it.
 
-use super::{FakePlatform, Received, ScriptedCore};
-use crate::{
+use crate::{FakePlatform, Received, ScriptedCore};
+use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Posting, Presses, Receipt, Receiving, SendError,
 };
 use std::{sync::Arc, time::Duration};

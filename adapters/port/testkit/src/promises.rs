@@ -1,11 +1,11 @@
 //! The promises, one by one.
 
-use super::running::AdapterProcess;
-use super::{
+use crate::running::AdapterProcess;
+use crate::{
     FakePlatform, Injected, PlatformFault, Received, ScriptedCore, TestCore, closed, sample_card,
     sample_edit,
 };
-use crate::{
+use countersign_port::{
     Button, ButtonStyle, Card, Outcome, Posting, Receipt, RetryScope, SendError, SessionThread,
     TEXT_NOT_NOW, Tone,
 };
@@ -154,7 +154,9 @@ pub(super) async fn a_long_card_is_shown_whole(fake: &dyn FakePlatform) {
 /// A core whose store is slow.
 struct SlowCore(Arc<ScriptedCore>);
 
-#[crate::async_trait]
+crate::presses!(SlowCore);
+
+#[countersign_port::async_trait]
 impl TestCore for SlowCore {
     async fn take(&self, received: Received) -> Receipt {
         // Longer than the 3 s that Slack and Discord wait.

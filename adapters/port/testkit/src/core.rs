@@ -1,8 +1,8 @@
 //! Cores for tests: what reaches them, and what they answer.
 
-use crate::{
-    BotCommand, Card, CommandCall, CommandParameter, CommandReply, MessageRef, Outcome,
-    PairingMessage, Press, Presser, Presses, Receipt, TextReply, locked,
+use countersign_port::{
+    BotCommand, Card, CommandCall, CommandParameter, MessageRef, Outcome, PairingMessage, Press,
+    Presser, Receipt, TextReply, locked,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
@@ -64,7 +64,7 @@ pub const COMMANDS: &[BotCommand] = &[
 ];
 
 /// A core of a test's own, for which presses, texts and commands are one.
-#[crate::async_trait]
+#[countersign_port::async_trait]
 pub trait TestCore: Send + Sync {
     /// Says what came of it.
     async fn take(&self, received: Received) -> Receipt;
@@ -75,36 +75,50 @@ pub trait TestCore: Send + Sync {
     }
 }
 
-#[crate::async_trait]
-impl<T: TestCore> Presses for T {
-    async fn press(&self, press: Press) -> Receipt {
-        self.take(press.into()).await
-    }
+/// Makes the [`TestCore`] of this type a core that adapters report to.
+#[macro_export]
+macro_rules! presses {
+    ($core:ty) => {
+        const _: () = {
+            use $crate::port::{
+                BotCommand, Card, CommandCall, CommandReply, MessageRef, PairingMessage, Press,
+                Presses, Receipt, TextReply, async_trait,
+            };
+            use $crate::{COMMANDS, Received, TestCore};
 
-    async fn press_with(&self, press: Press, chosen: Vec<String>) -> Receipt {
-        self.take(Received { text: Some(chosen.join(" ")), ..press.into() }).await
-    }
+            #[async_trait]
+            impl Presses for $core {
+                async fn press(&self, press: Press) -> Receipt {
+                    self.take(press.into()).await
+                }
 
-    async fn reply(&self, reply: TextReply) -> Receipt {
-        self.take(reply.into()).await
-    }
+                async fn press_with(&self, press: Press, chosen: Vec<String>) -> Receipt {
+                    self.take(Received { text: Some(chosen.join(" ")), ..press.into() }).await
+                }
 
-    fn commands(&self) -> &'static [BotCommand] {
-        COMMANDS
-    }
+                async fn reply(&self, reply: TextReply) -> Receipt {
+                    self.take(reply.into()).await
+                }
 
-    async fn command(&self, call: CommandCall) -> CommandReply {
-        let Receipt { outcome, sentence, .. } = self.take(call.into()).await;
-        CommandReply::words(outcome, sentence)
-    }
+                fn commands(&self) -> &'static [BotCommand] {
+                    COMMANDS
+                }
 
-    async fn pair(&self, sent: PairingMessage) -> Receipt {
-        self.take(sent.into()).await
-    }
+                async fn command(&self, call: CommandCall) -> CommandReply {
+                    let Receipt { outcome, sentence, .. } = self.take(call.into()).await;
+                    CommandReply::words(outcome, sentence)
+                }
 
-    async fn card(&self, id: &str, _at: Option<&MessageRef>) -> Option<Card> {
-        TestCore::card(self, id).await
-    }
+                async fn pair(&self, sent: PairingMessage) -> Receipt {
+                    self.take(sent.into()).await
+                }
+
+                async fn card(&self, id: &str, _at: Option<&MessageRef>) -> Option<Card> {
+                    TestCore::card(self, id).await
+                }
+            }
+        };
+    };
 }
 
 /// A core that answers every press with the next receipt it was given and remembers what came in.
@@ -135,7 +149,7 @@ impl ScriptedCore {
     }
 }
 
-#[crate::async_trait]
+#[countersign_port::async_trait]
 impl TestCore for ScriptedCore {
     async fn take(&self, received: Received) -> Receipt {
         let _ = self.seen.send(received);
@@ -152,3 +166,5 @@ impl TestCore for ScriptedCore {
         card.clone().filter(|card| card.id == id)
     }
 }
+
+presses!(ScriptedCore);

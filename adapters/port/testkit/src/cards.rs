@@ -1,6 +1,6 @@
 //! Cards as the core makes them, and how a platform shows each.
 
-use crate::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone};
+use countersign_port::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone};
 use serde_json::Value;
 use std::path::Path;
 use std::{env, fs, io};
@@ -142,7 +142,7 @@ pub fn golden_bytes(platform: &str, sent: impl Fn(&Card) -> Value) {
     assert_eq!(before.lines().count(), now.lines().count(), "cards in {}", file.display());
 }
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/golden");
 
 #[expect(clippy::expect_used, reason = "a test kit fails by panicking")]
 fn cards_of_the_core() -> Vec<(String, Card)> {

@@ -1,11 +1,11 @@
 //! A fake platform, as the kit drives it.
 
-use crate::{Adapter, MessageRef, Presser, Target};
+use countersign_port::{Adapter, MessageRef, Presser, Target};
 use std::{sync::Arc, time::Duration};
 
 /// A fake platform, from the side of the people in the chat. The fake itself may run anywhere and
 /// be written in any language: this is what a test has to say to it.
-#[crate::async_trait]
+#[countersign_port::async_trait]
 pub trait FakePlatform: Send + Sync {
     /// An adapter for the platform, as a process that was just started has it: it remembers nothing
     /// of earlier ones.

@@ -6,6 +6,9 @@ mod fake;
 mod promises;
 mod running;
 
+#[doc(hidden)]
+pub use countersign_port as port;
+
 pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
 pub use cards::{closed, golden_bytes, golden_cards, golden_rows, sample_card, sample_edit};
 pub use fake::{FakePlatform, Injected, PlatformFault, VisibleMessage};
