@@ -13,6 +13,9 @@ use proptest::{
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
+/// No measure of speed: what takes this long takes for ever.
+const HANGS: Duration = Duration::from_secs(60);
+
 /// How many are tried.
 fn count() -> usize {
     std::env::var("COUNTERSIGN_BODIES").ok().and_then(|n| n.parse().ok()).unwrap_or(80)
@@ -37,7 +40,7 @@ async fn whatever_comes_in_as_a_call_gets_a_plain_answer_and_a_card_that_every_s
     for body in made(count()) {
         let began = Instant::now();
         let (status, said) = world.daemon.call(&body).await;
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}: {body}", began.elapsed());
+        assert!(began.elapsed() < HANGS, "{:?}: {body}", began.elapsed());
         match status {
             202 => {
                 asked += 1;
@@ -115,6 +118,6 @@ async fn a_card_is_never_much_larger_than_its_call() {
         let card =
             daemon.get(&format!("/v1/asks/{ask}?card=true"), AGENT).await.1["card"].to_string();
         assert!(card.len() < 12 * size + 20_000, "{} of {size}", card.len());
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        assert!(began.elapsed() < HANGS, "{:?}", began.elapsed());
     }
 }

@@ -180,10 +180,12 @@ impl Victim {
         run(&self.daemon, &["log", "key"]).await.stdout.trim().to_owned()
     }
 
-    /// Writes the chain anew from a row on, and takes the newest checkpoints away.
-    async fn rehash(&self, from: i64) {
+    /// Changes rows, writes the chain anew from a row on, and takes the newest checkpoints away: in one
+    /// transaction, or a daemon sees the first half.
+    async fn rehash(&self, from: i64, change: &'static str) {
         let mut database = self.database().await;
         sqlx::raw_sql(BEGIN).execute(&mut database).await.unwrap();
+        sqlx::raw_sql(change).execute(&mut database).await.unwrap();
         let store = "SELECT value FROM meta WHERE name = 'store_id'";
         let store: String = sqlx::query(store).fetch_one(&mut database).await.unwrap().get(0);
         let mut last = hash(&["countersign log 1", &store]);
@@ -278,10 +280,8 @@ impl Attack {
     async fn on(self, victim: &Victim) {
         match self {
             Self::WrittenAnew => {
-                victim
-                    .execute("UPDATE event SET data = replace(data, 'deny', 'allow') WHERE seq > 1")
-                    .await;
-                victim.rehash(2).await;
+                let change = "UPDATE event SET data = replace(data, 'deny', 'allow') WHERE seq > 1";
+                victim.rehash(2, change).await;
             }
             Self::Copied => {
                 victim
