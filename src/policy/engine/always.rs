@@ -416,7 +416,7 @@ fn molf_action(grant: &AlwaysRule, sub: &str) -> usize {
 }
 
 /// The number of words for a program of whose commands nothing is known: its name and all that may be
-/// sub-commands. `None` where the first is none: then nothing says what it does.
+/// sub-commands. `None` where the first word cannot be one: then nothing says what it does.
 fn unknown_action(argv: &[Word<'_>]) -> Option<usize> {
     let is_named = |text: &str| text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b':' | b'_'));
     let may_be = |word: &Word<'_>| match word.literal() {
