@@ -33,6 +33,7 @@ use countersign_port::{
 use errors::sentence;
 use send::{CardSender, html, html_message, reply_to};
 use std::sync::Arc;
+use std::time::Duration;
 use tell::page;
 
 pub use check::{check, check_target};
@@ -47,6 +48,7 @@ pub struct Telegram {
     admins: Arc<Admins>,
     /// For what only reads: a daemon that does not lead counts votes too.
     reader: BotApi,
+    conflict_pause: Duration,
 }
 
 impl Telegram {
@@ -55,7 +57,15 @@ impl Telegram {
     pub fn new(config: TelegramConfig) -> Self {
         let cards = Arc::new(CardSender::new(BotApi::new(&config)));
         let (signals, admins, reader) = (Signals::default(), Arc::default(), BotApi::new(&config));
-        Self { cards, signals, admins, reader }
+        Self { cards, signals, admins, reader, conflict_pause: pull::CONFLICT }
+    }
+
+    /// For tests: another program that polls the bot has the line for this long, instead of 6 s.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn pausing_after_a_conflict(mut self, pause: Duration) -> Self {
+        self.conflict_pause = pause;
+        self
     }
 
     fn listening(&self) {

@@ -18,17 +18,15 @@ use tokio::task::JoinSet;
 const LONG_POLL: u32 = 30;
 /// The same while it is not known whether Telegram serves us again.
 const PROBE: u32 = 1;
-/// The same while another program polls too, to find out soon when it does not any more.
-const CONTESTED: u32 = 5;
 /// The line may be slow, but not silent for longer than Telegram holds the pull.
 const POLL_PATIENCE: Duration = Duration::from_secs(LONG_POLL as u64 + 10);
 /// What stopping may still take, twice.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 const BACKOFF: Duration = Duration::from_millis(250);
 const MOST_BACKOFF: Duration = Duration::from_secs(5);
-/// Somebody else polls. By the end of this the core knows whether that is the daemon that leads
-/// now; asking sooner would only take the line from it.
-const CONFLICT: Duration = Duration::from_secs(6);
+/// How long to leave the line to somebody else who polls. By the end of this the core knows whether
+/// that is the daemon that leads now; asking sooner would only take the line from it.
+pub(crate) const CONFLICT: Duration = Duration::from_secs(6);
 
 impl Telegram {
     pub(crate) async fn receive(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
@@ -62,7 +60,8 @@ impl Telegram {
                 Ok(me) => return Some(me),
                 Err(failure) => {
                     self.deaf(explain(&failure));
-                    wait_after(&failure, &mut backoff, stop).await;
+                    let pause = is_conflict(&failure).then_some(self.conflict_pause);
+                    wait_after(&failure, pause, &mut backoff, stop).await;
                 }
             }
         }
@@ -71,7 +70,7 @@ impl Telegram {
     async fn pull(&self, handler: &mut PressReporter, stop: &CancellationToken) {
         let mut offset = None;
         let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
-        let mut conflicts = Conflicts::default();
+        let mut conflicts = Conflicts::new(self.conflict_pause);
         while !stop.is_cancelled() {
             let pull = updates_from(offset, &*handler.presses).timeout(hold);
             let pulled = self.cards.api.call::<_, Vec<Value>>(&pull, POLL_PATIENCE);
@@ -83,7 +82,7 @@ impl Telegram {
                 Some(Ok(updates)) => {
                     (hold, backoff) = (LONG_POLL, BACKOFF);
                     if conflicts.go_on(Instant::now()) {
-                        hold = CONTESTED;
+                        hold = conflicts.hold();
                     } else {
                         self.listening();
                     }
@@ -108,7 +107,8 @@ impl Telegram {
                             "another program polls this Telegram bot; waiting for its end"
                         );
                     }
-                    wait_after(&failure, &mut backoff, stop).await;
+                    let pause = is_conflict(&failure).then_some(conflicts.pause);
+                    wait_after(&failure, pause, &mut backoff, stop).await;
                     hold = PROBE;
                 }
             }
@@ -135,11 +135,13 @@ async fn handle_all(handler: &mut PressReporter, updates: Vec<Value>) -> bool {
 
 /// Waits until it makes sense to try again. Nothing is final: tokens, webhooks and proxies are put
 /// right outside, and nobody restarts a daemon that they believe to be at work.
-async fn wait_after(failure: &Failure, backoff: &mut Duration, stop: &CancellationToken) {
-    let pause = match failure {
-        _ if is_conflict(failure) => CONFLICT,
-        _ => pause(failure, *backoff).unwrap_or(*backoff),
-    };
+async fn wait_after(
+    failure: &Failure,
+    named: Option<Duration>,
+    backoff: &mut Duration,
+    stop: &CancellationToken,
+) {
+    let pause = named.or_else(|| pause(failure, *backoff)).unwrap_or(*backoff);
     *backoff = (*backoff * 2).min(MOST_BACKOFF);
     let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
 }
@@ -202,17 +204,26 @@ pub(crate) fn webhook_sentence() -> String {
         .to_owned()
 }
 
-/// How soon: two pollers that wait 6 s each meet every 12 s.
-const SOON: Duration = Duration::from_secs(20);
-
 /// The conflicts of one poller.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Conflicts {
+    pause: Duration,
     last: Option<Instant>,
     goes_on: bool,
 }
 
 impl Conflicts {
+    /// None yet, with the pause after each.
+    pub(crate) fn new(pause: Duration) -> Self {
+        Self { pause, last: None, goes_on: false }
+    }
+
+    /// How long Telegram holds a pull while the other one is expected, in seconds: short of a pause,
+    /// to find out soon when it is gone.
+    fn hold(&self) -> u32 {
+        u32::try_from(self.pause.as_secs()).unwrap_or(LONG_POLL).saturating_sub(1).max(PROBE)
+    }
+
     /// Takes one more in. Whether the other one goes on polling.
     pub(crate) fn another(&mut self, now: Instant) -> bool {
         self.goes_on = self.is_soon(now);
@@ -226,7 +237,8 @@ impl Conflicts {
     }
 
     fn is_soon(&self, now: Instant) -> bool {
-        self.last.is_some_and(|last| now.duration_since(last) < SOON)
+        // Two pollers with the same pause meet at every second one.
+        self.last.is_some_and(|last| now.duration_since(last) < self.pause * 10 / 3)
     }
 }
 
@@ -236,7 +248,8 @@ mod tests {
 
     #[test]
     fn one_conflict_is_a_change_of_hands_and_two_soon_after_each_other_are_two_pollers() {
-        let mut conflicts = Conflicts::default();
+        let mut conflicts = Conflicts::new(CONFLICT);
+        assert_eq!(conflicts.hold(), 5);
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         assert!(!conflicts.go_on(at(0)));

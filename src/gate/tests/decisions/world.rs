@@ -61,14 +61,14 @@ struct World {
     tokens: HashMap<String, AgentToken>,
 }
 
-/// Every row of the table.
-pub async fn all_rows() -> Vec<Row> {
+/// The rows of the table for these rules.
+pub async fn rows_of(rules: &[Rule]) -> Vec<Row> {
     // While it waits the paused clock stands still: no timeout of the store runs out.
     let (done, wait) = mpsc::channel::<()>();
     let still = tokio::task::spawn_blocking(move || wait.recv());
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
-    let rows = World::new(store.clone()).await.rows().await;
+    let rows = World::new(store.clone()).await.rows(rules).await;
     store.close().await;
     drop(done);
     let _ = still.await;
@@ -83,8 +83,9 @@ impl World {
         Self { store, gate, folder, tokens: HashMap::new() }
     }
 
-    async fn rows(mut self) -> Vec<Row> {
-        let combinations = Combination::all();
+    async fn rows(mut self, rules: &[Rule]) -> Vec<Row> {
+        let mut combinations = Combination::all();
+        combinations.retain(|at| rules.contains(&at.rule));
         self.make_tokens().await;
         self.set_up(&combinations, |at| {
             at.granted == Granted::TimedOver || at.budget == Budget::Over
@@ -102,7 +103,7 @@ impl World {
         {
             self.come_about(everywhere).await;
             for yolo in [false, true] {
-                for &rule in Rule::ALL {
+                for &rule in rules {
                     let is_here = |at: &&Combination| {
                         (everywhere_of(at), is_configured_yolo(at), at.rule)
                             == (everywhere, yolo, rule)

@@ -229,6 +229,9 @@ fn a_run_that_the_other_effects_say_whole_is_restated_and_no_other_is() {
         ("chmod +x run.sh", vec!["changes the rights of run.sh"]),
         ("sudo rm -rf b", vec!["runs as root (sudo)", "deletes b"]),
         ("git push origin main", vec!["publishes to origin main (git push)"]),
+        ("crane copy a.example/x b.example/x", vec!["publishes to b.example/x (crane copy)"]),
+        ("oras push r.example/x:1 a.txt", vec!["publishes to r.example/x:1 (oras push)"]),
+        ("traceroute x.example", vec!["runs traceroute", "reaches x.example"]),
         ("npx jest", vec!["runs npx jest"]),
         // Each of these runs says more.
         ("./rm build", vec!["runs ./rm", "deletes build"]),

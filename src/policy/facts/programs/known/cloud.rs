@@ -60,8 +60,18 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DELETES])
         .grant(AlwaysRule::words(3)),
-    Program::named("skopeo crane regctl oras hf huggingface-cli")
-        .critical(&[destroys(Any(&[Nth(0, "delete"), Nth(1, "delete")]))]),
+    // Where skopeo copies to may be a folder, so it publishes nothing for sure; its hosts are told.
+    Program::named("skopeo regctl").critical(&[DELETES_FROM_A_REGISTRY]),
+    Program::named("crane").roles(&[Role::Titled]).critical(&[DELETES_FROM_A_REGISTRY]).reaches(&[
+        Reach::Publishes { sub: "push copy append", second: "", title: Title::Two, to: To::Last },
+    ]),
+    Program::named("oras hf huggingface-cli")
+        .roles(&[Role::Titled])
+        .critical(&[DELETES_FROM_A_REGISTRY])
+        .reaches(&[
+            Reach::Publishes { sub: "push upload", second: "", title: Title::Two, to: To::Second },
+            Reach::Publishes { sub: "copy cp", second: "", title: Title::Two, to: To::Last },
+        ]),
     Program::named(OTHER_CLOUDS).critical(&[DELETES]),
     Program::named("azcopy")
         .critical(&[destroys(Any(&[Nth(0, "remove rm"), Starts("--delete-destination=t")]))]),
@@ -223,6 +233,7 @@ const SHOWS_A_REPOSITORY: Case = case(
 const AMAZON_DELETES: Words = "\
     delete- batch-delete- terminate- deregister- purge- schedule-key-deletion close-account \
     stop-logging";
+const DELETES_FROM_A_REGISTRY: Case = destroys(Any(&[Nth(0, "delete"), Nth(1, "delete")]));
 const OTHER_CLOUDS: Words = "\
     linode-cli hcloud scw exo neonctl pscale turso atlas amplify eb civo upctl vultr-cli b2 \
     openstack";

@@ -148,8 +148,7 @@ const PATCH_OPTIONS: Words = "--output --directory --reject-file --prefix --get"
 // Programs that pack and unpack.
 
 pub(super) static ARCHIVES: &[Program] = &[
-    TAR.files(Files::Archive),
-    TAR.renamed("gtar bsdtar").roles(&[Role::Overwrites]),
+    TAR.renamed("tar gtar bsdtar").files(Files::Archive),
     Program::named("zip")
         .beyond(&[
             case(options("--unzip-command --output-file --out", "O", "nxitbPmZ"), RUNS),

@@ -230,10 +230,26 @@ const GIT: Program = Program::named("git")
     ])
     .grant(
         AlwaysRule::words(2)
+            .own(GIT_OWN)
             .three("config remote stash")
             .never_subs("-c config filter-branch")
             .narrow(GIT_OVERWRITES),
     );
+
+/// Any other is an alias or a program of the user, which may do anything: `git acme`. What only scripts
+/// of git itself run is left out.
+const GIT_OWN: Words = "\
+    add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore \
+    check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit \
+    commit-graph commit-tree config count-objects describe diagnose diff diff-files diff-index diff-tree \
+    difftool fast-export fast-import fetch filter-branch for-each-ref format-patch fsck gc grep gui \
+    hash-object help index-pack init interpret-trailers lfs log ls-files ls-remote ls-tree maintenance \
+    merge merge-base merge-file merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes \
+    pack-objects pack-refs prune prune-packed pull push range-diff read-tree rebase reflog remote repack \
+    replace request-pull rerere reset restore rev-list rev-parse revert rm send-email shortlog show \
+    show-branch show-index show-ref sparse-checkout stash status stripspace submodule switch \
+    symbolic-ref tag unpack-objects update-index update-ref update-server-info var verify-commit \
+    verify-pack verify-tag version whatchanged worktree write-tree";
 
 /// Creates the form of a sub-command whose operands are revisions and paths.
 const fn revisions(

@@ -66,15 +66,11 @@ pub(super) static ALL: &[Program] = &[
         .reaches(&[Reach::Host])
         .pipe(Pipe::sends(Not(&Has("-z")))),
     // A look-up of `$(…).example.com` carries data even where connections are blocked.
-    Program::named("ping ping6 dig nslookup host")
+    Program::named("ping ping6 dig drill nslookup host traceroute tracepath")
         .beyond(&[judge(probe)])
         .critical(&[case(Test(looks_up), "sends a value to another host in a name look-up")])
         .reaches(&[Reach::Host]),
-    Program::named("drill traceroute")
-        .roles(&[Role::Reaching])
-        .beyond(&[judge(probe)])
-        .critical(&[case(Test(looks_up), "sends a value to another host in a name look-up")]),
-    Program::named("tracepath whois").roles(&[Role::Reaching]).beyond(&[judge(probe)]),
+    Program::named("whois").roles(&[Role::Reaching]).beyond(&[judge(probe)]),
     Program::named("mail sendmail mutt")
         .roles(&[Role::Reaching])
         .pipe(Pipe::sends(Not(&Has("-z")))),
