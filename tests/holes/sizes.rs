@@ -26,8 +26,9 @@ async fn row_14_a_call_with_105_000_paths_is_asked_about_and_has_a_card() {
 }
 
 #[tokio::test]
-async fn row_14_no_names_of_files_or_hosts_stop_the_daemon() {
-    none_stops_the_daemon(vec![
+async fn row_14_no_kind_of_argument_stops_the_daemon() {
+    let daemon = Daemon::start("").await;
+    let calls = [
         call("Write", &json!({ "paths": many(|n| format!("d/f{n}")) })),
         call("Glob", &json!({ "paths": many(|n| format!("**/*{n}")) })),
         call("WebFetch", &json!({ "url": many(|n| format!("https://h{n}.example/x")) })),
@@ -35,34 +36,15 @@ async fn row_14_no_names_of_files_or_hosts_stop_the_daemon() {
         call("Skill", &json!({ "name": many(|n| format!("s{n}")) })),
         call("strange", &json!({ "items": many(|n| format!("s{n}")) })),
         call("mcp__x__y", &json!({ "items": many(|n| format!("s{n}")) })),
-    ])
-    .await;
-}
-
-#[tokio::test]
-async fn row_14_no_command_stops_the_daemon() {
-    none_stops_the_daemon(vec![
         call(
             "shell_exec",
             &json!({ "command": format!("ls {}", many(|n| format!(">f{n}")).join(" ")) }),
         ),
-        call("shell_exec", &json!({ "command": many(|n| format!("f{n}() {{ ls; }}")).join(";") })),
-        call("shell_exec", &json!({ "command": "rm x; ".repeat(10_000) })),
-    ])
-    .await;
-}
-
-#[tokio::test]
-async fn row_14_no_command_in_a_command_in_a_command_stops_the_daemon() {
-    none_stops_the_daemon(vec![
         call("shell_exec", &json!({ "command": "fd -xa ".repeat(8_000) })),
         call("shell_exec", &json!({ "command": "fd -xa ".repeat(120_000) })),
-    ])
-    .await;
-}
-
-async fn none_stops_the_daemon(calls: Vec<Value>) {
-    let daemon = Daemon::start("").await;
+        call("shell_exec", &json!({ "command": many(|n| format!("f{n}() {{ ls; }}")).join(";") })),
+        call("shell_exec", &json!({ "command": "rm x; ".repeat(10_000) })),
+    ];
     for call in calls {
         let (status, said) = daemon.call(&call).await;
         assert_eq!(status, 202, "{said}");
