@@ -93,7 +93,9 @@ pub async fn run(
         config.daemon.approver_token.as_ref().map(countersign_tokens::secret::Token::hash),
     );
     let stop = CancellationToken::new();
-    let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());
+    let all = accounts.adapters();
+    let leases = accounts.leases();
+    let inbox = accounts.inbox.clone();
     inbox.serve_people_of(gate.clone());
     gate.ask_roles_of(Arc::new(bridge::AdapterRoles(all.clone())));
     let fixed = config.daemon.clone();
@@ -125,7 +127,8 @@ pub async fn run(
     let in_force =
         InForceLog { store: store.clone(), gate: gate.clone(), reloader: reloader.clone() };
     tasks.spawn(in_force.keep(stop.clone()));
-    let (settings, to_send) = (config.log.clone(), store.clone());
+    let settings = config.log.clone();
+    let to_send = store.clone();
     tasks.spawn(log_delivery::deliver(settings, to_send, daemon.clone(), stop.clone()));
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
@@ -244,7 +247,9 @@ fn keep_store(
     gate: &Arc<Gate>,
     stop: &CancellationToken,
 ) {
-    let (log, gate, stops) = (log.clone(), gate.clone(), stop.clone());
+    let log = log.clone();
+    let gate = gate.clone();
+    let stops = stop.clone();
     tasks.spawn(async move { log.keep_sealed(|| gate.choices().settings.keep_ms, stops).await });
     tasks.spawn(store.clone().watch_tables(stop.clone()));
     tasks.spawn(store.clone().keep_time(stop.clone()));
@@ -279,7 +284,8 @@ fn reload_on_signal(
     stop: &CancellationToken,
 ) -> Result<impl Future<Output = ()> + use<>> {
     let mut hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
-    let (reloader, stop) = (reloader.clone(), stop.clone());
+    let reloader = reloader.clone();
+    let stop = stop.clone();
     Ok(async move {
         while let Some(Some(())) = stop.run_until_cancelled(hangup.recv()).await {
             // Logged there; nobody else is to be told.

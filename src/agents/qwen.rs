@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn settings_of_a_project_that_switch_its_hooks_off_are_named() {
-        let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = tempfile::tempdir().unwrap();
+        let project = tempfile::tempdir().unwrap();
         let settings = home.path().join("settings.json");
         std::fs::create_dir(project.path().join(".qwen")).unwrap();
         let theirs = project.path().join(".qwen/settings.json");

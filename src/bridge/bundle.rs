@@ -97,7 +97,8 @@ fn is_same(one: &Ask, other: &Ask) -> bool {
 
 /// Whether two calls run on the same machine and in the same mode, which no digest says.
 fn runs_alike(one: &Ask, other: &Ask) -> bool {
-    let (one, other) = (&one.body.call, &other.body.call);
+    let one = &one.body.call;
+    let other = &other.body.call;
     (&one.host, &one.agent_mode) == (&other.host, &other.agent_mode)
 }
 

@@ -272,8 +272,8 @@ impl Presses for PressHandler {
     async fn draft(&self, press: &Press) -> Option<String> {
         let token = ButtonToken::read(&press.token)?;
         let message = press.message.as_ref().map(|message| message.0.as_str());
-        let (edits, ours) =
-            (token.pressed == Pressed::Words(TextPurpose::Edit), token.store == self.store.id());
+        let edits = token.pressed == Pressed::Words(TextPurpose::Edit);
+        let ours = token.store == self.store.id();
         let found = self.store.ask_of_card(&token.nonce, self.adapter, message).await;
         let ask = found.ok()?.filter(|ask| edits && ours && ask.is_open())?;
         let text = editable(&ask.body.call)?;

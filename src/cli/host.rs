@@ -107,7 +107,9 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             engine: words,
         }) => {
             park::check()?;
-            let (host, cwd, after_s) = (caller::host(), caller::folder()?, after);
+            let host = caller::host();
+            let cwd = caller::folder()?;
+            let after_s = after;
             let run = ParkedRun { host, cwd, transcript: None, words, after_s, seal: None };
             let while_parked = WhileParked::Wait;
             let host = ParkingHost { hook: &park::hook(context)?, client, run, while_parked };

@@ -31,7 +31,8 @@ impl Client {
         &self,
         mut query: Vec<(&'static str, String)>,
     ) -> Result<Vec<AskView>, ClientError> {
-        let (mut all, first) = (Vec::new(), query.len());
+        let mut all = Vec::new();
+        let first = query.len();
         loop {
             let AsksPage { asks, next } = self.get(&["v1", "asks"], &query).await?;
             all.extend(asks);
@@ -109,7 +110,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn pairing(&self, id: &str) -> Result<PairingView, ClientError> {
-        let (path, query) = (["v1", "pairings", id], wait_query(HELD));
+        let path = ["v1", "pairings", id];
+        let query = wait_query(HELD);
         let patience = HELD + PATIENCE;
         self.transport.send(Method::GET, &path, &query, None, patience).await
     }

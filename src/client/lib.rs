@@ -243,13 +243,15 @@ impl Client {
 
     async fn send_call(&self, call: &Call, held: Duration) -> Result<Submitted, ClientError> {
         let body = submission(call);
-        let (path, query) = (["v1", "calls"], wait_query(held));
+        let path = ["v1", "calls"];
+        let query = wait_query(held);
         let reply: CallReply = self.post(&path, &query, &body, held + PATIENCE).await?;
         Submitted::read(reply, call).map_err(|why| self.transport.unreadable(why))
     }
 
     async fn wait(&self, id: &str, held: Duration) -> Result<Option<Decided>, ClientError> {
-        let (path, query) = (["v1", "asks", id], wait_query(held));
+        let path = ["v1", "asks", id];
+        let query = wait_query(held);
         let ask: AskView =
             self.transport.send(Method::GET, &path, &query, None, held + PATIENCE).await?;
         wire::decided(ask).map_err(|why| self.transport.unreadable(why))

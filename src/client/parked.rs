@@ -52,7 +52,8 @@ impl Client {
         call: &Call,
     ) -> Result<Decided, ClientError> {
         let body = submission(call);
-        let (path, query) = (["v1", "parked", ask, "take"], [("epoch", epoch.to_string())]);
+        let path = ["v1", "parked", ask, "take"];
+        let query = [("epoch", epoch.to_string())];
         let reply: CallReply = self.post_patiently(&path, &query, &body).await?;
         match Submitted::read(reply, call) {
             Ok(Submitted::Decided(decided)) => Ok(*decided),

@@ -63,7 +63,8 @@ impl Transport {
         query: &[(&str, String)],
         after: Option<i64>,
     ) -> Result<Response, ClientError> {
-        let (method, timeout) = (Method::GET, Duration::MAX);
+        let method = Method::GET;
+        let timeout = Duration::MAX;
         let request = &ApiRequest { method, path, query, body: None, timeout };
         let ask = |daemon| DaemonConnection::stream(daemon, request, self.token.as_ref(), after);
         let (turn, reply) = self.first(ask).await?;
@@ -137,7 +138,8 @@ impl Transport {
 
     /// The daemon that answered last, then the others.
     fn in_turn(&self) -> impl Iterator<Item = (usize, &DaemonConnection)> {
-        let (first, count) = (self.current.load(Ordering::Relaxed), self.connections.len());
+        let first = self.current.load(Ordering::Relaxed);
+        let count = self.connections.len();
         let of = move |turn: usize| Some((turn, self.connections.get(turn % count)?));
         (first..first + count).filter_map(of)
     }

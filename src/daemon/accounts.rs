@@ -172,7 +172,8 @@ impl Accounts {
         others_gone: CancellationToken,
         stop: CancellationToken,
     ) -> Led {
-        let (adapter, lease) = (account.adapter.clone(), account.lease.clone());
+        let adapter = account.adapter.clone();
+        let lease = account.lease.clone();
         let stops = stop.clone();
         let task = self.tasks.spawn(async move {
             others_gone.cancelled().await;
@@ -212,6 +213,7 @@ fn push(settings: &DaemonSettings, ntfy: Option<&NtfyConfig>) -> Option<PushConf
     // Push services want an address; Apple's only takes https or a mail address.
     let contact = public.filter(|origin| origin.starts_with("https:"));
     let contact = contact.unwrap_or_else(|| "mailto:countersign@localhost.invalid".to_owned());
-    let (file, ntfy) = (settings.state_dir.join("push.json"), ntfy.cloned());
+    let file = settings.state_dir.join("push.json");
+    let ntfy = ntfy.cloned();
     Some(PushConfig { file, shows, contact, ntfy })
 }

@@ -30,7 +30,8 @@ pub(super) struct AgentWatches {
 impl AgentWatches {
     /// `connected` is set while the server of Codex is watched.
     pub(super) fn new(daemon: &DaemonSettings, connected: watch::Sender<bool>) -> Self {
-        let (socket, state_dir) = (daemon.socket.clone(), daemon.state_dir.clone());
+        let socket = daemon.socket.clone();
+        let state_dir = daemon.state_dir.clone();
         Self { socket, state_dir, settings: AgentSettings::default(), connected, codex: None }
     }
 
@@ -58,7 +59,8 @@ impl AgentWatches {
             }
         };
         let host = gethostname::gethostname().into_string().ok();
-        let (kept, connected) = (self.state_dir.join(REVIEWS), self.connected.clone());
+        let kept = self.state_dir.join(REVIEWS);
+        let connected = self.connected.clone();
         let watch = CodexWatch { home, client, host, kept, connected };
         let stop = stop.child_token();
         self.codex = Some((stop.clone(), tokio::spawn(watch.run(stop))));

@@ -90,7 +90,8 @@ impl Account {
     async fn take(&self, gate: &Gate) -> Result<Option<Term>, StoreError> {
         // The time before the query, not after it: the lease runs from some moment in between, so
         // counting from the earlier one can only end the term too early.
-        let (store, asked) = (&self.store, Instant::now());
+        let store = &self.store;
+        let asked = Instant::now();
         // The lock on an SQLite file admits no other daemon, so its leases need no renewal.
         let length = if store.is_shared() { LEASE } else { FOR_EVER };
         let fence = store.take_lease(&self.lease, gate.daemon(), length).await?;
@@ -111,9 +112,13 @@ impl Account {
         );
         tasks.spawn(receive(self.adapter.clone(), handler, finish.clone()));
         for target in &self.targets {
-            let (gate, store, adapter) = (gate.clone(), self.store.clone(), self.adapter.clone());
-            let (adapters, target) = (self.adapters.clone(), target.clone());
-            let (term, finish) = (term.clone(), finish.clone());
+            let gate = gate.clone();
+            let store = self.store.clone();
+            let adapter = self.adapter.clone();
+            let adapters = self.adapters.clone();
+            let target = target.clone();
+            let term = term.clone();
+            let finish = finish.clone();
             tasks.spawn(countersign_bridge::deliver(
                 gate, store, adapter, adapters, target, term, finish,
             ));
@@ -175,7 +180,9 @@ async fn receive(adapter: NamedAdapter, handler: Arc<PressHandler>, stop: Cancel
     let name = adapter.name;
     let mut pause = Duration::from_millis(500);
     while !stop.is_cancelled() {
-        let (running, handler, stops) = (adapter.clone(), handler.clone(), stop.clone());
+        let running = adapter.clone();
+        let handler = handler.clone();
+        let stops = stop.clone();
         // A task of its own, so that a panic ends nothing else; the set aborts it if this one is
         // dropped.
         let mut run = JoinSet::new();

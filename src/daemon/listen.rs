@@ -84,7 +84,8 @@ impl InboxAddress {
     // the daemon was stopped. That token is from an earlier start and is useless.
     pub(super) fn new(daemon: &DaemonSettings, tcp: &Bound<TcpListener>) -> Result<Self> {
         let state = &daemon.state_dir;
-        let (file, held_file) = (token_file(state), state.join("inbox.socket"));
+        let file = token_file(state);
+        let held_file = state.join("inbox.socket");
         let sign_ins = state.join("inbox.sign-ins");
         let held = tcp.is_passed.then(|| identity(&tcp.listener)).flatten();
         let kept = held.as_ref().and_then(|held| kept_token(&file, &held_file, held));

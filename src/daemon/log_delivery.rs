@@ -56,7 +56,9 @@ pub(super) async fn deliver(
     ];
     let mut tasks = JoinSet::new();
     for destination in destinations.into_iter().flatten() {
-        let (store, daemon, stop) = (store.clone(), daemon.clone(), stop.clone());
+        let store = store.clone();
+        let daemon = daemon.clone();
+        let stop = stop.clone();
         let delivery = LogDelivery { destination, store, daemon, stop };
         tasks.spawn(async move { delivery.keep().await });
     }
@@ -74,7 +76,8 @@ struct LogDelivery {
 impl LogDelivery {
     /// Sends new rows until told to stop.
     async fn keep(&self) {
-        let (name, mut pause) = (self.destination.name(), LOOK);
+        let name = self.destination.name();
+        let mut pause = LOOK;
         // Before anything is sent: what a slow destination has not taken is kept meanwhile.
         let mut wanted = self.store.note_log_tried(&name, None).await.ok().map(|()| Instant::now());
         while !self.stop.is_cancelled() {
@@ -234,12 +237,14 @@ fn message(host: &str, row: &LogRow, hash: &str) -> String {
     let warns = matches!(kind.as_str(), "ruled" | "refused" | "log_broken" | "log_key");
     let severity = if warns { 4 } else { 6 };
     let priority = 13 * 8 + severity;
-    let (at, ask) = (clock::rfc3339(*at), ask.as_deref().unwrap_or("-"));
+    let at = clock::rfc3339(*at);
+    let ask = ask.as_deref().unwrap_or("-");
     let plain = |text: &str| -> String {
         let graphic = text.chars().filter(char::is_ascii_graphic).take(200).collect::<String>();
         if graphic.is_empty() { "-".to_owned() } else { graphic }
     };
-    let (host, kind) = (plain(host), plain(kind));
+    let host = plain(host);
+    let kind = plain(kind);
     let mut message = format!(
         "<{priority}>1 {at} {host} countersign {} {kind} [countersign@32473 seq=\"{seq}\" \
          ask=\"{ask}\" hash=\"{hash}\"] ",

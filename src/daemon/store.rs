@@ -11,7 +11,8 @@ use std::path::Path;
 /// A sentence with the fix: the store is unreachable or read-only, gone or replaced, or other users
 /// could replace it.
 pub(super) async fn open(config: &Config, anew: bool) -> Result<Store> {
-    let (database, state) = (&config.store.database, config.daemon.state_dir.as_path());
+    let database = &config.store.database;
+    let state = config.daemon.state_dir.as_path();
     if let Some(file) = database.file() {
         close(file, state).map_err(|why| anyhow!("store: {why}"))?;
     }

@@ -184,7 +184,9 @@ impl Call {
         tool: impl Into<String>,
         args: Value,
     ) -> Self {
-        let (agent, session, tool) = (agent.into(), session.into(), tool.into());
+        let agent = agent.into();
+        let session = session.into();
+        let tool = tool.into();
         Self { agent, session, tool, args, ..Self::default() }
     }
 

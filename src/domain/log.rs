@@ -46,7 +46,8 @@ impl LogRow {
     // INVARIANT: it covers every field, so no change of a row leaves the chain as it was.
     #[must_use]
     pub fn hash(&self, before: &str) -> String {
-        let (seq, at) = (self.seq.to_string(), self.at.to_string());
+        let seq = self.seq.to_string();
+        let at = self.at.to_string();
         let ask = self.ask.as_deref().unwrap_or_default();
         sha256_hex(&fields(&[before, &seq, &at, &self.kind, ask, &self.data]))
     }
@@ -68,7 +69,8 @@ mod tests {
     use super::*;
 
     fn row() -> LogRow {
-        let (kind, data) = ("asked".to_owned(), "{\"tool\":\"Bash\"}".to_owned());
+        let kind = "asked".to_owned();
+        let data = "{\"tool\":\"Bash\"}".to_owned();
         LogRow { seq: 1, at: 1_700_000_000_000, kind, ask: Some("k3f9".to_owned()), data }
     }
 

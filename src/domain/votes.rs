@@ -154,7 +154,8 @@ pub fn answer(requirements: &[Requirement], votes: &[Vote], now: i64) -> Option<
     let counted: Vec<&Vote> = votes.iter().filter(counts).collect();
     let (last, others) = counted.split_last()?;
     let same = |vote: &&&Vote| {
-        let (one, other) = (&vote.answer, &last.answer);
+        let one = &vote.answer;
+        let other = &last.answer;
         (one.scope, &one.stored.parts) == (other.scope, &other.stored.parts)
     };
     let agreed = others.iter().filter(|vote| !same(vote)).count() == 0;

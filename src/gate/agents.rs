@@ -105,7 +105,8 @@ impl Gate {
             return Ok(TokenOutcome::Unfit(why));
         }
         let (secret, hash) = fresh();
-        let (id, name) = (ids::nonce(), name.to_owned());
+        let id = ids::nonce();
+        let name = name.to_owned();
         let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits, scope };
         Ok(match self.store.add_agent_token(new, clock::now_ms()).await? {
             Some(token) => TokenOutcome::Done(Box::new(token), Some(secret)),
@@ -143,7 +144,8 @@ impl Gate {
         who: Who,
     ) -> Result<TokenOutcome, ApproverError> {
         let by = self.person(who)?;
-        let (gate, name) = (self.clone(), name.to_owned());
+        let gate = self.clone();
+        let name = name.to_owned();
         // A commit that began is finished, though the caller disconnects.
         let revoked = to_the_end(async move {
             let revoked = gate.store.revoke_agent_token(&name, &by, clock::now_ms()).await?;
@@ -506,7 +508,8 @@ pub async fn name_taken(store: &Store, name: &str) -> Result<Option<String>, Sto
 // Not all of Unicode's confusables: any letter that is not ASCII may look like any that is, as long
 // as half of the name is the same.
 fn looks_like(name: &str, of_token: &str) -> bool {
-    let (name, of_token) = (letters(name), letters(of_token));
+    let name = letters(name);
+    let of_token = letters(of_token);
     let foreign = name.iter().filter(|char| !char.is_ascii()).count();
     !name.is_empty()
         && name.len() == of_token.len()
@@ -543,7 +546,8 @@ mod tests {
         scope: TokenScope,
         who: Who,
     ) -> Result<TokenOutcome, ApproverError> {
-        let (reads, limits) = (Reads::Own, TokenLimits::default());
+        let reads = Reads::Own;
+        let limits = TokenLimits::default();
         gate.add_agent_token(name, reads, None, limits, scope, who).await
     }
 
@@ -643,7 +647,9 @@ mod tests {
             let (token, owner) = with_token(&gate, "bot").await;
             let agent = "bot".to_owned();
             let of = |text: &str| {
-                let (key, agent, owner) = (Some(text.to_owned()), agent.clone(), owner.clone());
+                let key = Some(text.to_owned());
+                let agent = agent.clone();
+                let owner = owner.clone();
                 Call { key, agent, owner, ..command(text) }
             };
             let had = asked(&gate, of("make a")).await;

@@ -102,7 +102,8 @@ impl Gate {
     // INVARIANT: what follows an answer follows though its presser has left meanwhile: its waiters
     // are told, and what was granted is written to the rules file.
     pub async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
-        let (gate, id) = (self.clone(), ask.id.clone());
+        let gate = self.clone();
+        let id = ask.id.clone();
         // Boxed: a task is moved several times before it runs, and a debug build copies it on a
         // stack that has no room for so large a one.
         let answering =
@@ -281,7 +282,8 @@ impl Gate {
         // First the waiter: the rule holds from the commit on.
         self.closed(&ask);
         if let (Some(review), Some(answer)) = (&ask.body.review, ask.answer()) {
-            let (review, answer) = (review.clone(), answer.clone());
+            let review = review.clone();
+            let answer = answer.clone();
             return self.reviewed(ask, &review, &answer).await;
         }
         let stored = self.store_always(&ask).await;
@@ -521,7 +523,8 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
         };
     }
     if let (Some(budget), Decision::Approve) = (&ask.body.call.budget, answer.decision) {
-        let (many, time) = (budget.calls.len(), lasting(budget.for_s));
+        let many = budget.calls.len();
+        let time = lasting(budget.for_s);
         return format!("Approved: each of these {many} may run once, for {time}.");
     }
     if ask.body.call.appeal.is_some() && answer.decision == Decision::Approve {
@@ -590,7 +593,8 @@ impl RecentDenials {
                 if denials.len() >= MANY {
                     denials.retain(|_, denial| denial.at.elapsed() < MOMENT);
                 }
-                let (by, reason) = (name.clone(), answer.reason.clone());
+                let by = name.clone();
+                let reason = answer.reason.clone();
                 denials.insert(ask.digest.clone(), Denial { at: Instant::now(), by, reason });
             }
             (Decision::Approve | Decision::Answer | Decision::Edit, _) => {
@@ -702,7 +706,8 @@ mod tests {
     fn told(change: impl Fn(&mut Body), answer: Answer) -> (String, String) {
         let call = Call::new("a", "s", "shell_exec", json!({"command": "make"}));
         let rules = |pattern: &str| vec![Rule::allow("shell_exec", pattern)];
-        let (always, exact) = (rules("make *"), rules("make"));
+        let always = rules("make *");
+        let exact = rules("make");
         let mut body = Body { always, exact, prefix: rules("make"), ..Body::new(call, "no rule") };
         change(&mut body);
         let opened = Ask::opened("one", "digest", body, 0);

@@ -34,7 +34,8 @@ impl Gate {
         let Some(appeal) = &call.appeal else { return Ok(None) };
         if let Some(ask) = self.overrule(call, appeal).await? {
             let by = ask.answer().map(Answer::deciders).unwrap_or_default();
-            let (by, against) = (line(&by), line(&appeal.against));
+            let by = line(&by);
+            let against = line(&appeal.against);
             return Ok(Some(format!("{by} approved it, but {against} still blocked it")));
         }
         let asked = self.open_appeals(call, digest).await?;

@@ -30,7 +30,8 @@ impl Gate {
         budget: &Budget,
     ) -> Result<(Decision, Vec<Requirement>), SubmitError> {
         let mut decision = facts(&call.for_policy(None));
-        let (mut effects_of_all, mut requirements) = (Vec::new(), Vec::<Requirement>::new());
+        let mut effects_of_all = Vec::new();
+        let mut requirements = Vec::<Requirement>::new();
         (decision.verdict, decision.rule) = (Verdict::Ask, None);
         let many = budget.calls.len();
         decision.reason = format!("the agent asks for {many} calls ahead");
@@ -96,7 +97,8 @@ impl Gate {
         if ruling.verdict != Verdict::Ask || !call.questions.is_empty() || call.budget.is_some() {
             return Ok(None);
         }
-        let (store, now) = (&self.store, clock::now_ms());
+        let store = &self.store;
+        let now = clock::now_ms();
         for grant in self.ahead_of(call, digest, now).await? {
             // FAIL-CLOSED: of a budget that is forgotten nobody knows who approved it.
             let Some(ask) = self.ask_of(&grant).await? else { continue };

@@ -50,7 +50,8 @@ impl Gate {
     }
 
     pub(super) async fn expire_overdue(self: &Arc<Self>) -> Result<Expiry, StoreError> {
-        let (now, mut last) = (clock::now_ms(), None);
+        let now = clock::now_ms();
+        let mut last = None;
         let mut all = Expiry::Settled;
         loop {
             let page = self.store.overdue(now, last.as_ref()).await?;
@@ -133,7 +134,9 @@ impl Gate {
         more: Duration,
         since: Option<Instant>,
     ) -> Result<(), StoreError> {
-        let (gate, seen, until) = (self.clone(), ask.clone(), now.saturating_add(ms(more)));
+        let gate = self.clone();
+        let seen = ask.clone();
+        let until = now.saturating_add(ms(more));
         to_the_end(async move {
             if let Closed::Won(ask) = gate.store.move_deadline(&seen, until, now).await? {
                 if let Some(since) = since {

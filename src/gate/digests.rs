@@ -169,9 +169,11 @@ impl Gate {
         &self,
         scope: &DigestScope<'_>,
     ) -> Result<(Vec<ClosedAsk>, bool), SubmitError> {
-        let (since, until) = (Some(scope.since), Some(scope.until.saturating_sub(1)));
+        let since = Some(scope.since);
+        let until = Some(scope.until.saturating_sub(1));
         let mut range = HistoryRange { since, until, ..HistoryRange::default() };
-        let (mut asks, mut bytes) = (Vec::new(), 0_usize);
+        let mut asks = Vec::new();
+        let mut bytes = 0_usize;
         loop {
             let look = |ask: &Ask| ClosedAsk::of(ask, (scope.title)(ask), (scope.tells)(ask));
             let page = self.store.history(&range, PAGE, look).await?;
@@ -216,7 +218,8 @@ impl Gate {
         until: i64,
         title: fn(&Ask) -> String,
     ) -> Result<(), SubmitError> {
-        let (store, choices) = (&self.store, self.choices());
+        let store = &self.store;
+        let choices = self.choices();
         let mut new = Vec::new();
         match store.last_digest().await? {
             Some(last) if last >= until => return Ok(()),
@@ -232,7 +235,8 @@ impl Gate {
                     let tells = |ask: &Ask| is_direct || is_shown_at(ask, &target);
                     let scope = DigestScope { since, until, tells: &tells, title };
                     let content = json!(self.digest(scope).await?.lines).to_string();
-                    let (adapter, target) = (adapter.clone(), place.clone());
+                    let adapter = adapter.clone();
+                    let target = place.clone();
                     new.push(NewDigest { adapter, target, content });
                 }
             }
@@ -294,7 +298,8 @@ struct ClosedAsk {
 impl ClosedAsk {
     /// What a digest needs of an ask; `None` for an open one and for a review.
     fn of(ask: &Ask, title: String, is_told: bool) -> Option<Self> {
-        let (body, answer) = (&ask.body, ask.answer()?);
+        let body = &ask.body;
+        let answer = ask.answer()?;
         // Its call was never kept waiting.
         if body.review.is_some() {
             return None;
@@ -395,7 +400,8 @@ fn lines(digest: &DigestReply, length_ms: i64) -> Vec<Vec<ReplyPiece>> {
         )));
     }
     if let (Some(median), Some(p90)) = (digest.median_ms, digest.p90_ms) {
-        let (median, p90) = (clock::brief_span(median), clock::brief_span(p90));
+        let median = clock::brief_span(median);
+        let p90 = clock::brief_span(p90);
         let fast = format!("People answered half within {median} and 9 of 10 within {p90}.");
         lines.push(words(fast));
     }

@@ -114,7 +114,8 @@ impl RuleTrial {
         let mut denies = denies
             .filter(|it| it.tool.contains(GLOB) || canonical(&it.tool) == canonical(&rule.tool));
         denies.any(|deny| {
-            let (one, other) = (beginning(&deny.pattern), beginning(&rule.pattern));
+            let one = beginning(&deny.pattern);
+            let other = beginning(&rule.pattern);
             one.starts_with(other) || other.starts_with(one)
         })
     }
@@ -233,7 +234,8 @@ impl Gate {
         facts: &Facts,
         decided: &policy::Decision,
     ) -> Handling {
-        let (choices, now) = (self.choices(), clock::now_ms());
+        let choices = self.choices();
+        let now = clock::now_ms();
         let (Approvers { rules, people, .. }, routes) = (&choices.approvers, &choices.routes);
         if rules.is_empty() && routes.list.is_empty() {
             return Handling::default();
@@ -248,7 +250,8 @@ impl Gate {
             } else {
                 decided.effects.clone()
             };
-            let (facts, critical) = (&Matcher::new(facts, &effects), decided.critical);
+            let facts = &Matcher::new(facts, &effects);
+            let critical = decided.critical;
             Handling::of(rules, people, routes, SeenCall { call, facts, critical }, at)
         };
         self.beside(bytes(call), look).await
@@ -312,7 +315,8 @@ impl Gate {
         by_rules: impl FnOnce(&Facts, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), SubmitError> {
         let Given { facts, session: SessionContext { mode, grants, .. } } = given;
-        let (now, choices) = (clock::now_ms(), self.choices());
+        let now = clock::now_ms();
+        let choices = self.choices();
         match &*choices.policy {
             Policy::Workers(workers, _) => {
                 let ruled = self.by_workers(workers, call, given, Runtime::Session)?;
@@ -447,7 +451,8 @@ impl Gate {
         scope: &TokenScope,
     ) -> Result<Handling, SubmitError> {
         let Some(name) = &scope.target else { return Ok(handling) };
-        let (choices, now_ms) = (self.choices(), clock::now_ms());
+        let choices = self.choices();
+        let now_ms = clock::now_ms();
         // A reload may have come between.
         choices.fit(scope).map_err(|why| not_for_this(&why))?;
         let absent = self.store.absent(now_ms).await.unwrap_or_default();
@@ -681,12 +686,15 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_small_call_is_served_while_more_large_ones_than_there_are_cores_are_at_work() {
-        let (large, open) = (Arc::new(Large::default()), Arc::<(Mutex<bool>, Condvar)>::default());
+        let large = Arc::new(Large::default());
+        let open = Arc::<(Mutex<bool>, Condvar)>::default();
         let (begins, begun) = mpsc::channel();
         let cores = large.0.available_permits();
         let held: Vec<_> = (0..cores + 3)
             .map(|_| {
-                let (large, open, begins) = (large.clone(), open.clone(), begins.clone());
+                let large = large.clone();
+                let open = open.clone();
+                let begins = begins.clone();
                 let work = move || {
                     begins.send(()).unwrap();
                     let held = open.0.lock().unwrap();
@@ -720,7 +728,8 @@ mod tests {
     #[test]
     fn texts_keys_and_many_small_values_make_a_call_large_in_whatever_field() {
         let call = |args| Call::new("a", "s", "t", args);
-        let (text, many) = ("x".repeat(LARGE), vec![0; 2 * LARGE]);
+        let text = "x".repeat(LARGE);
+        let many = vec![0; 2 * LARGE];
         for value in [json!(text), json!({ "a": [text] }), json!({ text: 1 }), json!([many, 1])] {
             let small = call(json!({"command": "ls", "n": [1, 2]}));
             assert_eq!(bytes(&small), 1 + 7 + 3 + 1 + 1 + 1 + 1);

@@ -102,7 +102,8 @@ impl GrantUses {
     pub(super) fn count(&self, call: &Call, rule: Option<&Rule>) {
         let Some(rule) = rule.cloned() else { return };
         let owner = call.owner.as_ref().map(|owner| owner.as_str().to_owned());
-        let (agent, session) = (call.agent.clone(), call.session.clone());
+        let agent = call.agent.clone();
+        let session = call.session.clone();
         let once = GrantUse { used: 1, last_at: clock::now_ms(), last_call: short(call) };
         self.add(UsedRule { rule, agent, session, owner }, once);
         self.news.notify_one();
@@ -402,7 +403,8 @@ impl Gate {
     ) -> Result<RuleSaved, SubmitError> {
         let grant = Grant::new(rule, GrantScope::Always, by, clock::now_ms());
         let grant = Grant { agent: MAKER.to_owned(), ..grant };
-        let (gate, new) = (self.clone(), grant.clone());
+        let gate = self.clone();
+        let new = grant.clone();
         // A page that goes away does not stop it half way.
         if !to_the_end(async move { gate.store.save_grant(&new).await }).await? {
             return Ok(RuleSaved::Refused(PAUSED.to_owned()));
@@ -725,10 +727,11 @@ mod tests {
     #[test]
     fn a_grant_lasts_as_its_scope_says_and_one_for_a_time_keeps_to_its_folder() {
         let open = |profile, file| Policy::open(profile, file, None, Guardrail::default(), false);
-        let (native, folder) =
-            (open(Profile::Standard, None).unwrap(), tempfile::tempdir().unwrap());
+        let native = open(Profile::Standard, None).unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let workers = open(Profile::Molf, Some(&folder.path().join("rules.jsonc"))).unwrap();
-        let (always, exact) = (vec![shell("make *")], vec![shell("make")]);
+        let always = vec![shell("make *")];
+        let exact = vec![shell("make")];
         let body = Body { always, exact, prefix: vec![shell("make")], ..Body::new(here(), "") };
         let ask = Ask::opened("k1", "digest", body, 0);
         let given = |scope, policy| {
@@ -742,7 +745,8 @@ mod tests {
         let of = |scope, pattern: &str, until, in_folder, in_file| {
             vec![(scope, pattern.to_owned(), until, in_folder, in_file)]
         };
-        let (session, timed) = (GrantScope::Session, GrantScope::Timed);
+        let session = GrantScope::Session;
+        let timed = GrantScope::Timed;
         for (scope, policy, grants) in [
             (Some(Scope::Session), &native, of(session, "make *", None, false, false)),
             (Some(Scope::Timed(600)), &native, of(timed, "make", Some(600_005), true, false)),

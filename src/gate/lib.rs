@@ -125,7 +125,8 @@ impl Gate {
     /// Puts the gate together.
     #[must_use]
     pub fn new(store: Store, choices: Choices) -> Arc<Self> {
-        let (home, daemon) = (choices.settings.home.clone(), choices.settings.daemon.clone());
+        let home = choices.settings.home.clone();
+        let daemon = choices.settings.daemon.clone();
         let store = store.named(&daemon);
         Arc::new(Self {
             in_force: RwLock::new(Arc::new(choices)),
@@ -211,7 +212,8 @@ impl Gate {
     /// Closes an ask if its row is as seen, and sends it to its waiters.
     // INVARIANT: they get it though the one who closed it has left meanwhile.
     async fn close(self: &Arc<Self>, seen: &Ask, end: State) -> Result<Closed, StoreError> {
-        let (gate, seen) = (self.clone(), seen.clone());
+        let gate = self.clone();
+        let seen = seen.clone();
         to_the_end(async move {
             let closed = gate.store.close_ask(&seen, &end, &[]).await?;
             if let Closed::Won(ask) = &closed {

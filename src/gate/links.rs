@@ -53,8 +53,8 @@ pub fn look(lookups: &Lookups) -> Links {
             links.own_program(name.clone());
         }
     }
-    let (cwd, home) =
-        (lookups.cwd.as_deref().map(Path::new), lookups.home.as_deref().map(Path::new));
+    let cwd = lookups.cwd.as_deref().map(Path::new);
+    let home = lookups.home.as_deref().map(Path::new);
     if lookups.obeys_folder && cwd.is_some_and(|cwd| holds_inner_repository(cwd, home)) {
         links.inner_repository();
     }

@@ -191,7 +191,8 @@ impl Counted {
             return Err(TooMuch { why, after: LATER });
         }
         let name = countersign_port::line(&session.0);
-        let (agent, one) = (limits.asks_a_minute_per_agent, limits.asks_a_minute_per_session);
+        let agent = limits.asks_a_minute_per_agent;
+        let one = limits.asks_a_minute_per_session;
         let too_fast = |who, key, limit| {
             let why = format!(
                 "{who} asks more than {limit} times a minute ([limits] {key} = {limit}), so this \
@@ -273,7 +274,8 @@ fn too_much(
 ) -> Option<String> {
     const THEN: &str = "try again when some of them are answered, or cancel some";
     let megabytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-    let (more, name) = (bytes + mine.bytes, countersign_port::line(agent));
+    let more = bytes + mine.bytes;
+    let name = countersign_port::line(agent);
     if mine.asks >= limits.asks_per_agent {
         return Some(format!(
             "`{name}` has {} asks open, and one agent may have no more ([limits] \

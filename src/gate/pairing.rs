@@ -48,7 +48,9 @@ impl PairingCodes {
     /// Begins a pairing on a platform, which ends an earlier one there. Returns until when its code
     /// works (Unix milliseconds).
     pub fn begin(&self, platform: &str, id: &str, code: &str) -> i64 {
-        let (id, code, until) = (id.to_owned(), TokenHash::of(code), clock::now_ms() + PAIRING_MS);
+        let id = id.to_owned();
+        let code = TokenHash::of(code);
+        let until = clock::now_ms() + PAIRING_MS;
         locked(&self.pairings)
             .insert(platform.to_owned(), OnePairing { id, code, until, by: None });
         // Those who wait for the previous one learn that it has ended.
@@ -185,7 +187,8 @@ impl Gate {
     async fn note_sign_in(&self, presser: Presser) -> Option<Presser> {
         let Presser { id, name, .. } = presser.clone();
         let by = By::Person { platform: INBOX.to_owned(), id, name };
-        let (now, data) = (clock::now_ms(), json!({ "by": by }));
+        let now = clock::now_ms();
+        let data = json!({ "by": by });
         let noted = self.store.note(now, "signed_in", None, &data).await;
         let noted = noted.inspect_err(|error| tracing::warn!(%error, "a sign-in was not noted"));
         noted.ok().map(|()| presser)
@@ -251,12 +254,14 @@ impl Gate {
         counter: u32,
     ) -> Result<ByPasskey, StoreError> {
         let Some(presser) = self.lets_in(passkey) else { return Ok(ByPasskey::Nobody) };
-        let (now, by) = (clock::now_ms(), by(presser.clone()));
+        let now = clock::now_ms();
+        let by = by(presser.clone());
         Ok(match self.store.use_passkey(passkey, counter, &by, now).await? {
             PasskeyUse::Done => ByPasskey::Done(presser),
             PasskeyUse::Gone => ByPasskey::Nobody,
             PasskeyUse::CounterRefused => {
-                let (id, owner) = (&passkey.id, &passkey.owner);
+                let id = &passkey.id;
+                let owner = &passkey.owner;
                 tracing::warn!(id, owner, "a passkey's counter did not rise: maybe a copy of it");
                 ByPasskey::CounterRefused
             }

@@ -250,7 +250,8 @@ mod tests {
 
     /// A call by this id at its agent.
     fn under(id: &str) -> Call {
-        let (meta, cwd) = (Some(json!({"tool_use_id": id})), Some("/srv".to_owned()));
+        let meta = Some(json!({"tool_use_id": id}));
+        let cwd = Some("/srv".to_owned());
         Call { meta, cwd, ..command("make a") }
     }
 
@@ -314,7 +315,8 @@ mod tests {
                 assert_eq!(gate.answer(parked, ana(), once).await.told, Told::Applied);
                 ask.id
             };
-            let (one, other) = (approved("make a").await, approved("make b").await);
+            let one = approved("make a").await;
+            let other = approved("make b").await;
             let runs = gate.parked_runs().await.unwrap();
             assert_eq!(runs.iter().map(|(_, ask)| &ask.id).collect::<Vec<_>>(), [&one, &other]);
 

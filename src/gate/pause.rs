@@ -37,7 +37,8 @@ impl Gate {
         who: Who,
     ) -> Result<PauseOutcome, ApproverError> {
         let by = self.person(who)?;
-        let (gate, new) = (self.clone(), Pause { mode, by, since: clock::now_ms() });
+        let gate = self.clone();
+        let new = Pause { mode, by, since: clock::now_ms() };
         let switched = to_the_end(async move {
             let before = gate.store.set_pause(&new).await?;
             gate.changed();

@@ -209,7 +209,8 @@ async fn a_call_that_does_not_say_why_is_denied_where_a_rule_wants_that_of_it() 
 async fn in_a_pause_only_a_denial_counts_and_who_approves_is_told_so() {
     on_both(async |store| {
         let (gate, _kept) = gate(&store, Profile::Standard, Vec::new());
-        let (one, late) = (asked(&gate, command("make a")).await, command("make b"));
+        let one = asked(&gate, command("make a")).await;
+        let late = command("make b");
         let late = asked(&gate, late).await;
         store.shift(&late.id, 600_000).await;
         let _ = gate.expire_overdue().await.unwrap();

@@ -91,7 +91,8 @@ impl<T: Clone> LastGood<T> {
                 tracing::error!(problem, "the last good rules stay in force");
             }
             // The old stamp stays, so that the file is looked at again.
-            let (held, stamp) = (self.held.clone(), self.stamp.clone());
+            let held = self.held.clone();
+            let stamp = self.stamp.clone();
             Self { held, problem: Some(problem), stamp }
         }))
     }
@@ -192,7 +193,8 @@ impl Policy {
         let Self::Rules(file, _) = self else { return None };
         let now = file.current();
         let denied = rules.iter().find(|rule| now.denies(rule))?;
-        let (tool, pattern) = (denied.tool.clone(), denied.pattern.clone());
+        let tool = denied.tool.clone();
+        let pattern = denied.pattern.clone();
         Some(FileError::Denied { tool, pattern }.to_string())
     }
 
@@ -221,7 +223,8 @@ impl NativeFile {
                 LastGood { held, problem: None, stamp: Stamp::Missing }
             }
         };
-        let (path, last) = (path.map(Path::to_owned), Mutex::new(Arc::new(last)));
+        let path = path.map(Path::to_owned);
+        let last = Mutex::new(Arc::new(last));
         Ok(Self { profile, path, compat, guardrail, last })
     }
 
@@ -602,7 +605,8 @@ impl Workers {
 
     fn load(&self, path: &Path, stamp: &Stamp, granted: &[Rule]) -> Result<Worker, String> {
         let text = guarded(path, stamp)?;
-        let (name, home) = (name(path), self.home.as_deref());
+        let name = name(path);
+        let home = self.home.as_deref();
         let system = self.profile.open(Some(&text), &name, home, self.compat)?;
         let guardrail = if self.compat {
             self.guardrail.clone()

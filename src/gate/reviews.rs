@@ -64,7 +64,9 @@ impl Gate {
                 "a call that ran is not shown for review: too many wait");
             return;
         }
-        let (call, decided, digest) = (call.clone(), decided.clone(), digest.to_owned());
+        let call = call.clone();
+        let decided = decided.clone();
+        let digest = digest.to_owned();
         let at = clock::now_ms();
         waiting.push_back(RanCall { call, decided, digest, at, random, scope, is_large });
         drop(waiting);
@@ -89,7 +91,8 @@ impl Gate {
     }
 
     async fn show_review(&self, ran: &RanCall) -> Result<(), SubmitError> {
-        let (call, choices) = (&ran.call, self.choices());
+        let call = &ran.call;
+        let choices = self.choices();
         let facts = self.facts(call).await;
         let grant = self.grant_behind(ran).await?;
         let by = if grant.is_some() { AllowedBy::Grant } else { AllowedBy::Rule };
@@ -332,7 +335,8 @@ mod tests {
 
     fn decided(call: &Call, rules: &str) -> (Decision, policy::Call) {
         let rules = Rules::parse(rules, "rules", None).unwrap();
-        let (none, guardrail) = (Rules::default(), Guardrail::default());
+        let none = Rules::default();
+        let guardrail = Guardrail::default();
         let layers =
             Layers { agent: None, rules: &rules, grants: &none, guardrail: &guardrail, now_ms: 0 };
         let facts = call.for_policy(None);

@@ -193,7 +193,8 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub async fn duty(&self) -> Result<Vec<DutyTurn>, StoreError> {
-        let (now, choices) = (clock::now_ms(), self.choices());
+        let now = clock::now_ms();
+        let choices = self.choices();
         let absent = self.store.absent(now).await?;
         Ok(choices.routes.on_duty(Moment { now_ms: now, absent: &absent }))
     }
@@ -209,7 +210,8 @@ impl Gate {
         adapter: &str,
         target: &str,
     ) -> Result<Option<Vec<Mention>>, StoreError> {
-        let (now, choices) = (clock::now_ms(), self.choices());
+        let now = clock::now_ms();
+        let choices = self.choices();
         let absent = self.store.absent(now).await?;
         let there = |name: &str| {
             choices.routes.reaches(&choices.approvers.people, name, ask.body.critical, now, &absent)

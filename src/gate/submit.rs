@@ -327,7 +327,8 @@ impl<'g> Submission<'g> {
 
     /// What policy makes of it.
     async fn decide(&self) -> Result<Ruling, SubmitError> {
-        let (gate, call) = (self.gate, &self.call);
+        let gate = self.gate;
+        let call = &self.call;
         let mut given = gate.given(call).await?;
         let (decision, problem, ahead) = match &call.budget {
             Some(budget) => {
@@ -357,7 +358,8 @@ impl<'g> Submission<'g> {
             // blocked, a person releases.
             let critical = Some(&decision.reason).filter(|_| decision.critical);
             let critical = critical.map(|why| format!(" {why}")).unwrap_or_default();
-            let (against, reason) = (line(&appeal.against), line(&appeal.reason));
+            let against = line(&appeal.against);
+            let reason = line(&appeal.reason);
             let blocked = Appeal { against, reason }.sentence("this");
             decision.reason = format!("{blocked}.{critical}");
             (decision.verdict, decision.rule) = (Verdict::Ask, None);
@@ -496,7 +498,8 @@ impl<'g> Submission<'g> {
         ruling: Ruling,
         mut handling: Handling,
     ) -> Result<SubmitOutcome, SubmitError> {
-        let (gate, token) = (self.gate, self.token.clone());
+        let gate = self.gate;
+        let token = self.token.clone();
         handling.requirements = ruling.ahead.clone().unwrap_or(handling.requirements);
         if let Some(token) = &token {
             handling = gate.scoped(handling, &ruling.decision, &token.scope).await?;
@@ -506,7 +509,8 @@ impl<'g> Submission<'g> {
         let opening = gate.opening.read().await;
         let choices = gate.choices();
         let cards = choices.cards(new.body.plan.as_ref());
-        let (call, bytes) = (&new.body.call, load::size(&new.body));
+        let call = &new.body.call;
+        let bytes = load::size(&new.body);
         let room = gate.load.make_room(&gate.store, &choices.settings.limits, call, bytes).await?;
         let limited = token.as_ref().filter(|it| it.limits != TokenLimits::default());
         let limited = limited.map(|it| it.id.as_str());
@@ -655,7 +659,8 @@ mod tests {
 
     fn allowed(call: &Call) -> Decision {
         let all = Rules::parse(r#"{"*": "allow"}"#, "rules", None).unwrap();
-        let (none, guardrail) = (Rules::default(), countersign_policy::Guardrail::default());
+        let none = Rules::default();
+        let guardrail = countersign_policy::Guardrail::default();
         let layers =
             Layers { agent: None, rules: &all, grants: &none, guardrail: &guardrail, now_ms: 0 };
         decide(&call.for_policy(None), &layers, Mode::Default)

@@ -107,7 +107,9 @@ impl Drop for AttachedCaller {
         let last = attached.remove_if(&self.ask, |_, count| *count == 0).is_some();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if last && self.end != AttachmentEnd::Closed && !self.gate.is_stopping() {
-            let (gate, ask, end) = (self.gate.clone(), std::mem::take(&mut self.ask), self.end);
+            let gate = self.gate.clone();
+            let ask = std::mem::take(&mut self.ask);
+            let end = self.end;
             let disconnect = gate.waiters.disconnects.note(&ask);
             runtime.spawn(async move {
                 gate.detach_after_grace(&ask, end, disconnect).await;
@@ -267,7 +269,8 @@ impl Gate {
 
     /// Cancels what callers waited for at daemons that are gone, and that nobody has come back to.
     async fn cancel_orphans_now(self: &Arc<Self>) -> Result<(), StoreError> {
-        let (daemon, mut last) = (&self.daemon, String::new());
+        let daemon = &self.daemon;
+        let mut last = String::new();
         loop {
             let page = self.store.orphans(daemon, RETURN, &last).await?;
             for (id, attached) in &page {

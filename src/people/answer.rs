@@ -241,7 +241,8 @@ impl<'a> Attempt<'a> {
             return unfit(NO_RULE);
         }
         if let Some(wrong) = parts.iter().find(|at| **at >= body.always.len()) {
-            let (wrong, count) = (wrong.saturating_add(1), body.always.len());
+            let wrong = wrong.saturating_add(1);
+            let count = body.always.len();
             return unfit(&format!("There is no rule {wrong}: this call has {count}."));
         }
         parts.sort_unstable();
@@ -450,7 +451,8 @@ fn undo(ask: &Ask, by: &Approver, now: i64) -> Result<Undone, Refusal> {
         return Err(Refusal::Unfit("It is not answered yet: approve it or deny it.".to_owned()));
     };
     if let Some(undone) = &answer.stored.undone {
-        let (by, at) = (&undone.by, clock::short(undone.at));
+        let by = &undone.by;
+        let at = clock::short(undone.at);
         return Err(Refusal::Closed(format!("Already undone by {by} at {at}.")));
     }
     if stored_nothing(ask, answer) {
@@ -868,7 +870,8 @@ mod tests {
     fn an_agent_that_takes_no_changed_input_is_told_no_with_the_text_as_the_reason() {
         let approve = || Action::Edit { nth: 1, step: EditStep::Confirm };
         let takes = with_edit(true, false);
-        let (args, digest) = (json!({"command": "make check"}), "d2".to_owned());
+        let args = json!({"command": "make check"});
+        let digest = "d2".to_owned();
         let edited = Answer {
             scope: Some(Scope::Once),
             updated: Some(UpdatedInput { args, digest }),

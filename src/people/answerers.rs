@@ -109,7 +109,8 @@ fn too_few(approvers: &Approvers, it: &Requirement) -> Option<String> {
     let asked = |name: &String| it.group.as_ref() == Some(name) || it.also.contains(name);
     let by_role = people.groups.iter().any(|group| asked(&group.name));
     let can = people.named.iter().filter(|who| it.admits(Some(&who.name), &who.groups).is_ok());
-    let (can, needed) = (can.count(), it.needed());
+    let can = can.count();
+    let needed = it.needed();
     let by_name = it.needed() > 1 && it.count == VoteCount::People && !by_role;
     (by_name && can < needed).then(|| {
         format!(
@@ -127,7 +128,8 @@ fn required_by(it: &Requirement) -> String {
         many => format!("{many} {what}s"),
     };
     let of = it.groups().map(|groups| format!(" of {groups}")).unwrap_or_default();
-    let (needed, denials) = (some(it.needed(), "approval"), some(it.denials(), "denial"));
+    let needed = some(it.needed(), "approval");
+    let denials = some(it.denials(), "denial");
     let deny = if it.denials() == 1 { "denies" } else { "deny" };
     let mut line = format!("{}: {needed}{of}; {denials} {deny}", it.rule);
     if it.count == VoteCount::Accounts {
@@ -315,7 +317,8 @@ mod tests {
             fallback: vec![target("Ana")],
             everywhere: false,
         };
-        let (groups, targets) = (vec!["leads".to_owned()], vec![target("Dora")]);
+        let groups = vec!["leads".to_owned()];
+        let targets = vec![target("Dora")];
         let steps = [
             AskStep { after_ms: 300_000, action: StepAction::Remind },
             AskStep { after_ms: 600_000, action: StepAction::Escalate { groups, targets } },

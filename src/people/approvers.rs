@@ -427,7 +427,9 @@ pub(crate) mod tests {
         for (platform, id) in [("telegram", "42"), ("discord", "7"), ("api", "sha256:1")] {
             let ana = approvers.admit(who(platform, id, &[])).unwrap();
             assert_eq!(ana.person(), Some("Ana"));
-            let (platform, id, name) = (platform.to_owned(), id.to_owned(), "Ana".to_owned());
+            let platform = platform.to_owned();
+            let id = id.to_owned();
+            let name = "Ana".to_owned();
             assert_eq!(person(&ana), By::Person { platform, id, name });
         }
         assert!(approvers.admit(who("discord", "42", &[])).is_err());
@@ -595,7 +597,8 @@ pub(crate) mod tests {
             zone: TimeZone::UTC,
         };
         let hold = |hours, except, critical| QuietHours { hours, except }.hold(critical, 0);
-        let (night, day) = (|| hours(0, 6), || hours(6, 0));
+        let night = || hours(0, 6);
+        let day = || hours(6, 0);
         assert!(hold(night(), QuietException::Critical, false));
         assert!(!hold(night(), QuietException::Critical, true));
         assert!(hold(night(), QuietException::Nothing, true));

@@ -28,7 +28,8 @@ impl Hours {
     pub fn include(&self, now_ms: i64) -> bool {
         let Ok(now) = Timestamp::from_millisecond(now_ms) else { return false };
         let now = now.to_zoned(self.zone.clone());
-        let (time, today) = (now.time(), now.weekday());
+        let time = now.time();
+        let today = now.weekday();
         let begins_on = |day: Weekday| self.days.is_empty() || self.days.contains(&day);
         if self.from < self.until {
             return begins_on(today) && (self.from..self.until).contains(&time);
@@ -198,7 +199,8 @@ mod tests {
 
     #[test]
     fn weeks_change_at_the_same_hour_on_the_wall_in_winter_and_in_summer() {
-        let (rota, nobody) = (rota(), BTreeSet::new());
+        let rota = rota();
+        let nobody = BTreeSet::new();
         // The clocks change on 29 March and on 25 October.
         let wanted = [
             ("2026-03-23T07:59:59Z", "Ana"),
@@ -237,7 +239,8 @@ mod tests {
 
     #[test]
     fn the_next_one_stands_in_for_who_is_away() {
-        let (rota, now) = (rota(), at("2026-03-18T12:00:00Z"));
+        let rota = rota();
+        let now = at("2026-03-18T12:00:00Z");
         let away = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         assert_eq!(rota.on_duty(now, &away(&["Ana"])), Some("Ben"));
         assert_eq!(rota.on_duty(now, &away(&["Ana", "Ben"])), Some("Cid"));
@@ -291,7 +294,8 @@ mod tests {
     fn in_every_year_each_day_has_one_digest() {
         let daily = digest(None, time(2, 30, 0, 0));
         let mut now = "2026-01-01T12:00:00Z".parse::<Timestamp>().unwrap().as_millisecond();
-        let (mut last, mut count) = (daily.latest(now).unwrap().0, 0);
+        let mut last = daily.latest(now).unwrap().0;
+        let mut count = 0;
         let end = now + 730 * 86_400_000;
         while now < end {
             now += 600_000;

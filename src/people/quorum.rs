@@ -188,7 +188,8 @@ mod tests {
             Approvers { people, ..Approvers::default() }
         };
         let by = |approvers: &Approvers, id: &str| {
-            let (id, name) = (id.to_owned(), String::new());
+            let id = id.to_owned();
+            let name = String::new();
             approvers.admit(Who { platform: "letters", id, name, roles: vec![] }).unwrap()
         };
         let may = |approvers: &Approvers, id| {
@@ -270,7 +271,8 @@ mod tests {
     }
 
     fn admitted(approvers: &Approvers, id: &str) -> Approver {
-        let (id, name) = (id.to_owned(), String::new());
+        let id = id.to_owned();
+        let name = String::new();
         approvers.admit(Who { platform: "letters", id, name, roles: vec![] }).unwrap()
     }
 

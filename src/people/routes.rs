@@ -297,7 +297,8 @@ mod tests {
     use serde_json::json;
 
     fn planned(name: &str) -> PlannedTarget {
-        let (adapter, target) = ("letters".to_owned(), format!("@{name}"));
+        let adapter = "letters".to_owned();
+        let target = format!("@{name}");
         PlannedTarget { adapter, target, name: name.to_owned() }
     }
 
@@ -323,7 +324,8 @@ mod tests {
         let call = Call::new("claude-code", "one", "Bash", json!({"command": command}));
         let facts = call.for_policy(Some("/home/ana"));
         let decided = countersign_policy::decision::facts(&facts);
-        let (facts, critical) = (&Matcher::new(&facts, &decided.effects), decided.critical);
+        let facts = &Matcher::new(&facts, &decided.effects);
+        let critical = decided.critical;
         let seen = SeenCall { call: &call, facts, critical };
         let now = now.parse::<Timestamp>().unwrap().as_millisecond();
         let absent = AbsentPeople::default();
@@ -383,7 +385,8 @@ mod tests {
     #[test]
     fn a_route_leads_in_its_hours_only() {
         let zone = TimeZone::get("Europe/Rome").unwrap();
-        let (from, until) = (time(22, 0, 0, 0), time(6, 0, 0, 0));
+        let from = time(22, 0, 0, 0);
+        let until = time(6, 0, 0, 0);
         let hours = Hours { from, until, days: Vec::new(), zone };
         let ana = RouteTarget::Person("Ana".to_owned());
         let night = TargetRoute { during: Some(hours), ..route("night", "", &[ana]) };
@@ -450,7 +453,8 @@ mod tests {
     #[test]
     fn who_is_away_or_has_quiet_hours_is_not_written_to() {
         use crate::approvers::{QuietException, QuietHours};
-        let (from, until) = (time(0, 0, 0, 0), time(6, 0, 0, 0));
+        let from = time(0, 0, 0, 0);
+        let until = time(6, 0, 0, 0);
         let hours = Hours { from, until, days: Vec::new(), zone: TimeZone::UTC };
         let mut people = people();
         for person in people.named.iter_mut().filter(|it| it.name == "Ben") {
@@ -490,7 +494,8 @@ mod tests {
         };
         assert_eq!(routes.on_duty(moment(&absent)), [turn(Some("Ana"), until)]);
         let time = DigestTime { day: None, at: time(9, 0, 0, 0), zone: TimeZone::UTC };
-        let (room, duty) = (RouteTarget::Chat(planned("room")), RouteTarget::Duty("nights".into()));
+        let room = RouteTarget::Chat(planned("room"));
+        let duty = RouteTarget::Duty("nights".into());
         let digest = ScheduledDigest { time, to: vec![room, duty] };
         let to = |absent: &AbsentPeople| {
             let targets = routes.digest_targets(&people(), &digest, moment(absent));

@@ -271,7 +271,8 @@ mod tests {
         call.host = Some("mill".to_owned());
         let facts = call.for_policy(Some("/home/ana"));
         let decided = policy::decision::facts(&facts);
-        let (facts, critical) = (&Matcher::new(&facts, &decided.effects), decided.critical);
+        let facts = &Matcher::new(&facts, &decided.effects);
+        let critical = decided.critical;
         let seen = SeenCall { call: &call, facts, critical };
         requirements(rules, &People::default(), seen).into_iter().map(|it| it.rule).collect()
     }
@@ -439,7 +440,8 @@ mod tests {
                 rule("rest", AskConditions::default()),
             ];
             let wrapped = wraps.iter().fold(command.to_owned(), |text, at| WRAPS[*at](&text));
-            let (plain, needed) = (of_command(&rules, command), of_command(&rules, &wrapped));
+            let plain = of_command(&rules, command);
+            let needed = of_command(&rules, &wrapped);
             for rule in &plain {
                 prop_assert!(needed.contains(rule), "{wrapped}: {needed:?} lacks {rule}");
             }
@@ -499,7 +501,9 @@ mod tests {
     #[test]
     fn the_first_rule_that_fits_says_how_often_and_none_is_never() {
         let call = |agent: &str| Call::new(agent, "s", "shell_exec", json!({"command": "ls"}));
-        let (quiet, bot, rest) = (review(&["quiet"], 0), review(&["bot"], 2), review(&[], 9));
+        let quiet = review(&["quiet"], 0);
+        let bot = review(&["bot"], 2);
+        let rest = review(&[], 9);
         let rules = [quiet, bot, rest];
         let of = |agent| rate_of(&rules, &call(agent), AllowedBy::Rule);
         assert_eq!(["quiet", "bot", "x"].map(of), [None, Some(2), Some(9)]);

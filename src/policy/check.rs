@@ -138,7 +138,8 @@ fn matches_alone(entry: &RuleEntry, example: &str, home: Option<&str>) -> bool {
 
 /// Decides the call that an example stands for, with these rules alone.
 pub fn decision(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> Decision {
-    let (grants, guardrail) = (Rules::default(), Guardrail::default());
+    let grants = Rules::default();
+    let guardrail = Guardrail::default();
     let layers = Layers::new(rules, &grants, &guardrail, now_ms);
     decide(&call(tool, example), &layers, Mode::Default)
 }

@@ -95,7 +95,8 @@ impl Machines {
     /// Matches nothing for an allow rule and everything for a deny or ask rule.
     // FAIL-CLOSED: unreachable, `parse` refuses every pattern that cannot be read.
     fn unreadable() -> Self {
-        let (strict, wide) = (parse::Node::Never, parse::Node::Anything);
+        let strict = parse::Node::Never;
+        let wide = parse::Node::Anything;
         Self { negated: false, strict: Machine::strict(&strict), wide: Machine::wide(&[wide]) }
     }
 }
@@ -198,7 +199,8 @@ fn refuse(pattern: &str) -> Result<(), GlobError> {
 }
 
 fn refuse_extglob(pattern: &str) -> Result<(), GlobError> {
-    let (mut previous, mut class) = (None, false);
+    let mut previous = None;
+    let mut class = false;
     let mut chars = pattern.chars().peekable();
     while let Some(char) = chars.next() {
         match (previous, char) {

@@ -132,7 +132,8 @@ mod tests {
 
     fn ruled(text: &str, call: &Call) -> Verdict {
         let rules = Rules::parse(text, "imported", None).unwrap();
-        let (grants, guardrail) = (Rules::default(), Guardrail::default());
+        let grants = Rules::default();
+        let guardrail = Guardrail::default();
         let layers = Layers {
             agent: None,
             rules: &rules,

@@ -267,7 +267,8 @@ impl CorpusCase {
 
     /// The call from a project in a home folder.
     fn at_home(&self) -> Call {
-        let (cwd, home) = (Some(PROJECT.to_owned()), Some(HOME.to_owned()));
+        let cwd = Some(PROJECT.to_owned());
+        let home = Some(HOME.to_owned());
         Call { cwd, home, ..self.call() }
     }
 

@@ -72,7 +72,8 @@ impl System for Molf {
         let call = &Call { agent: Some("molf".to_owned()), ..call.clone() };
         let pieces = commands::pieces_of_call(call);
         let gate = approval(context.mode.unwrap_or("on"))?;
-        let (layers, home) = (context.layers(&self.rules), self.home.as_deref());
+        let layers = context.layers(&self.rules);
+        let home = self.home.as_deref();
         let both = Both { call, pieces: &pieces, layers, home };
         let mut decision = if self.compat { both.literal() } else { both.strict() };
         // The switch lifts everything except a deny of the agent's own rules; under compat that as

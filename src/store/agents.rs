@@ -222,7 +222,9 @@ impl Store {
         by: &By,
         now: i64,
     ) -> Result<Option<AgentToken>, StoreError> {
-        let (agent, hash, by) = (name.to_owned(), hash.to_string(), by.clone());
+        let agent = name.to_owned();
+        let hash = hash.to_string();
+        let by = by.clone();
         let rotated = self.change(move |tx| {
             Box::pin(async move {
                 let rotate = sqlx::query(
@@ -250,7 +252,9 @@ impl Store {
         now: i64,
     ) -> Result<Option<AgentToken>, StoreError> {
         let Some(token) = self.agent_token_named(name).await? else { return Ok(None) };
-        let (id, name, by) = (token.id.clone(), name.to_owned(), by.clone());
+        let id = token.id.clone();
+        let name = name.to_owned();
+        let by = by.clone();
         let revoked = self.change(move |tx| {
             Box::pin(async move {
                 let revoke = sqlx::query(
@@ -300,8 +304,12 @@ impl Store {
         resumption: &Ask,
         cards: &[NewCard],
     ) -> Result<Option<Ask>, StoreError> {
-        let (id, name, why) = (token.id.clone(), token.name.clone(), why.to_owned());
-        let (new, cards, daemon) = (resumption.clone(), cards.to_vec(), self.name.clone());
+        let id = token.id.clone();
+        let name = token.name.clone();
+        let why = why.to_owned();
+        let new = resumption.clone();
+        let cards = cards.to_vec();
+        let daemon = self.name.clone();
         self.change(move |tx| {
             Box::pin(async move {
                 let pause = sqlx::query(
@@ -377,7 +385,9 @@ impl Store {
         mode: &str,
         now: i64,
     ) -> Result<(), StoreError> {
-        let (agent, session, mode) = (agent.to_owned(), session.to_owned(), mode.to_owned());
+        let agent = agent.to_owned();
+        let session = session.to_owned();
+        let mode = mode.to_owned();
         self.write(move |tx| {
             Box::pin(async move {
                 let set = sqlx::query(
@@ -400,7 +410,8 @@ impl Store {
         session: &str,
         now: i64,
     ) -> Result<(), StoreError> {
-        let (agent, session) = (agent.to_owned(), session.to_owned());
+        let agent = agent.to_owned();
+        let session = session.to_owned();
         self.write(move |tx| {
             Box::pin(async move {
                 // A grant for always is made in a session too, but outlives it.
@@ -596,7 +607,8 @@ fn limits(row: &AnyRow) -> Result<TokenLimits, StoreError> {
         let limit = row.try_get::<Option<i64>, _>(column)?.map(u32::try_from);
         limit.transpose().map_err(|error| sqlx::Error::Decode(error.into()))
     };
-    let (per_minute, per_task) = (limit("per_minute")?, limit("per_session")?);
+    let per_minute = limit("per_minute")?;
+    let per_task = limit("per_session")?;
     Ok(TokenLimits { max_open: limit("open_asks")?, per_minute, per_task })
 }
 

@@ -93,7 +93,9 @@ impl Store {
         cards: &[NewCard],
         limited: Option<&str>,
     ) -> Result<Inserted, StoreError> {
-        let (new, cards, daemon) = (new.clone(), cards.to_vec(), self.name.clone());
+        let new = new.clone();
+        let cards = cards.to_vec();
+        let daemon = self.name.clone();
         let limited = limited.map(str::to_owned);
         self.change(move |tx| {
             Box::pin(async move {
@@ -140,7 +142,8 @@ impl Store {
         let (at, id) = after.map_or((i64::MIN, ""), |last| (last.deadline_at, &last.id));
         let rows = self.all(query.bind(now).bind(at).bind(id).bind(FEW)).await?;
         let overdue = |row: &AnyRow| {
-            let (id, deadline_at) = (row.try_get("id")?, row.try_get("deadline_at")?);
+            let id = row.try_get("id")?;
+            let deadline_at = row.try_get("deadline_at")?;
             Ok(Overdue { id, deadline_at, ask: ask(row) })
         };
         rows.iter().map(overdue).collect()
@@ -156,8 +159,10 @@ impl Store {
             Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default())
         };
         let of = |row: &AnyRow| {
-            let (agent, session) = (row.try_get("agent")?, row.try_get("session")?);
-            let (asks, bytes) = (count(row, "asks")?, count(row, "bytes")?);
+            let agent = row.try_get("agent")?;
+            let session = row.try_get("session")?;
+            let asks = count(row, "asks")?;
+            let bytes = count(row, "bytes")?;
             Ok(OpenInSession { agent, session, asks, bytes })
         };
         self.all(open).await?.iter().map(of).collect()

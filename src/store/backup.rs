@@ -282,7 +282,8 @@ fn swap(file: &Path, part: &Path, now: i64) -> Result<Option<PathBuf>, RestoreEr
     };
     let mut kept = Vec::new();
     for end in ["", "-wal", "-shm", "-journal"] {
-        let (was, to) = (beside(file, end), beside(&aside, end));
+        let was = beside(file, end);
+        let to = beside(&aside, end);
         if !was.exists() {
             continue;
         }

@@ -154,7 +154,8 @@ impl Store {
         let rows =
             self.all(digests.iter().fold(query, |query, it| query.bind(it.as_str()))).await?;
         let twin = |row: &AnyRow| {
-            let (digest, card) = (row.try_get("digest")?, row.try_get("nonce")?);
+            let digest = row.try_get("digest")?;
+            let card = row.try_get("nonce")?;
             Ok(Twin { digest, card, bundle: row.try_get("bundle")? })
         };
         rows.iter().map(twin).collect()
@@ -238,7 +239,8 @@ impl Store {
         now: i64,
     ) -> Result<Option<String>, StoreError> {
         let [adapter, target, crowd] = [adapter, target, crowd].map(str::to_owned);
-        let (cards, fence) = (cards.to_vec(), fence.clone());
+        let cards = cards.to_vec();
+        let fence = fence.clone();
         let (new, nonce) = match into {
             Some(nonce) => (false, nonce.to_owned()),
             None => (true, ids::nonce()),
@@ -293,7 +295,8 @@ impl Store {
         nonce: &str,
         fence: &Fence,
     ) -> Result<Option<Bundle>, StoreError> {
-        let (nonce, fence) = (nonce.to_owned(), fence.clone());
+        let nonce = nonce.to_owned();
+        let fence = fence.clone();
         self.write(move |tx| {
             Box::pin(async move {
                 let count = sqlx::query(
@@ -326,7 +329,8 @@ impl Store {
         rests_until: i64,
         fence: &Fence,
     ) -> Result<bool, StoreError> {
-        let (shown, message) = (shown.clone(), message.map(str::to_owned));
+        let shown = shown.clone();
+        let message = message.map(str::to_owned);
         let fence = fence.clone();
         let shown = self.write(move |tx| {
             Box::pin(async move {
@@ -393,7 +397,8 @@ impl Store {
 }
 
 fn bundle_row(row: &AnyRow) -> Result<BundleRow, StoreError> {
-    let (nonce, message) = (row.try_get("nonce")?, row.try_get("message")?);
+    let nonce = row.try_get("nonce")?;
+    let message = row.try_get("message")?;
     Ok(BundleRow {
         nonce,
         message,
@@ -404,7 +409,8 @@ fn bundle_row(row: &AnyRow) -> Result<BundleRow, StoreError> {
 
 fn member(row: &AnyRow) -> Option<Member> {
     let ask = whole(row)?;
-    let (card, joined) = (row.try_get("nonce").ok()?, row.try_get("joined").ok()?);
+    let card = row.try_get("nonce").ok()?;
+    let joined = row.try_get("joined").ok()?;
     let seen = row.try_get::<i64, _>("seen").ok()? > 0;
     Some(Member { card, joined, seen, ask })
 }

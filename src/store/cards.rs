@@ -203,12 +203,14 @@ impl Store {
         if asks.is_empty() {
             return Ok(());
         }
-        let (adapter, target) = (adapter.to_owned(), target.to_owned());
+        let adapter = adapter.to_owned();
+        let target = target.to_owned();
         self.write(move |tx| {
             Box::pin(async move {
                 for ask in asks {
                     let nonce = ids::nonce();
-                    let (adapter, target) = (adapter.clone(), target.clone());
+                    let adapter = adapter.clone();
+                    let target = target.clone();
                     insert(tx, &ask, &[NewCard { nonce, adapter, target }]).await?;
                 }
                 Ok(())
@@ -304,7 +306,8 @@ impl Store {
         keeps_messages: bool,
         belongs: Belongs,
     ) -> Result<(), StoreError> {
-        let (adapter, target) = (adapter.to_owned(), target.to_owned());
+        let adapter = adapter.to_owned();
+        let target = target.to_owned();
         self.write(move |tx| {
             Box::pin(async move {
                 let here =

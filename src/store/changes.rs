@@ -87,7 +87,8 @@ pub(super) enum Follow {
 impl Change {
     /// An update that people see on the cards.
     pub(super) fn of(update: Statement) -> Self {
-        let (while_paused, cards) = (WhilePaused::Made, Follow::Due);
+        let while_paused = WhilePaused::Made;
+        let cards = Follow::Due;
         Self { update, while_paused, cards, event: None, also: None }
     }
 }
@@ -191,7 +192,8 @@ impl Store {
         );
         let update = update.bind(id.to_owned()).bind(to_json("answer", answer)?).bind(answer.at);
         let event = Some((answer.at, "expired", to_value(answer)?));
-        let (id, change) = (id.to_owned(), Change { event, ..Change::of(update) });
+        let id = id.to_owned();
+        let change = Change { event, ..Change::of(update) };
         self.change(move |tx| Box::pin(async move { compare_and_set(tx, &id, change).await })).await
     }
 
@@ -271,7 +273,8 @@ impl Store {
         now: i64,
         taken: TakenStep,
     ) -> Result<bool, StoreError> {
-        let (id, done) = (seen.id.clone(), i64::try_from(seen.steps_done).unwrap_or(i64::MAX));
+        let id = seen.id.clone();
+        let done = i64::try_from(seen.steps_done).unwrap_or(i64::MAX);
         // An escalation changes what cards say; a reminder does not.
         let changes = matches!(taken, TakenStep::Escalation { .. });
         let update = sqlx::query(
@@ -308,7 +311,8 @@ impl Store {
     pub async fn note_overtaken(&self, seen: &Ask, at: i64) -> Result<Closed, StoreError> {
         let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
         let after = with_answer(seen, Answer { overtaken_at: Some(at), ..answer.clone() });
-        let (update, event) = (replace_answer(&after)?, Some((at, "overtaken", json!({}))));
+        let update = replace_answer(&after)?;
+        let event = Some((at, "overtaken", json!({})));
         self.compare_and_set(after, Change { event, ..Change::of(update) }).await
     }
 

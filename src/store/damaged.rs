@@ -127,7 +127,8 @@ async fn calls_with_awkward_values_read_back_from_either_engine_as_they_were_han
         let args = json!({"z": numbers, "a": "\u{0}\u{7f}\u{2028}\u{fffd}🦀 ' \" \\ e\u{301}",
             "": {"b": 1, "a": [[], {}, null]}, "\u{0}": true});
         let call = Call::new("a\u{301}", "s", "shell_exec", args);
-        let (digest, body) = (call.digest(), Body::new(call, "no rule"));
+        let digest = call.digest();
+        let body = Body::new(call, "no rule");
         let ask = asked(&store, Ask { digest, body, ..new_ask("awkward", None, None) }).await;
         assert_eq!(store.ask("awkward").await.unwrap(), Some(ask));
     })

@@ -294,7 +294,8 @@ pub(super) async fn damage(
 /// (`-shm`), which counts the committed frames.
 // FAIL-CLOSED: an acknowledged answer is not lost silently.
 pub(super) fn check_log(file: &Path) -> Result<(), StoreError> {
-    let (log, index) = (private::beside(file, "-wal"), private::beside(file, "-shm"));
+    let log = private::beside(file, "-wal");
+    let index = private::beside(file, "-shm");
     let Some(committed) = Committed::in_index(&index) else { return Ok(()) };
     let found = File::open(&log).map(BufReader::new);
     match found.map_or(Some(0), |log| committed.found_in(log)) {

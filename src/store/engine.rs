@@ -169,7 +169,8 @@ impl Engine {
         if let Some(file) = &self.file {
             return file.writer.write(work).await;
         }
-        let (pool, began) = (self.pool(), Instant::now());
+        let pool = self.pool();
+        let began = Instant::now();
         let begun = timeout(self.limits.longest, begin(pool, work)).await;
         let (mut pooled, done) =
             self.replace_dead(begun.unwrap_or(Err(StoreError::Late)), began)?;

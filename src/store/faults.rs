@@ -70,7 +70,8 @@ async fn a_full_disk_changes_nothing_is_said_and_is_over_when_there_is_room() {
         new
     };
     let tries = (0..8).map(|n| {
-        let (store, new) = (store.clone(), large(n));
+        let store = store.clone();
+        let new = large(n);
         tokio::spawn(async move { store.insert_ask(&new, &[], None).await })
     });
     let mut kept = vec!["one".to_owned()];

@@ -174,7 +174,8 @@ impl Store {
         let rows = self.all(sqlx::query(used)).await?;
         let one = |row: &AnyRow| {
             let used = u64::try_from(row.try_get::<i64, _>("used")?).unwrap_or_default();
-            let (last_at, last_call) = (row.try_get("last_used_at")?, row.try_get("last_call")?);
+            let last_at = row.try_get("last_used_at")?;
+            let last_call = row.try_get("last_call")?;
             Ok((row.try_get("id")?, GrantUse { used, last_at, last_call }))
         };
         rows.iter().map(one).collect()
@@ -210,7 +211,9 @@ impl Store {
         call: &str,
         started: &Execution,
     ) -> Result<bool, StoreError> {
-        let (grant, call, started) = (grant.clone(), call.to_owned(), started.clone());
+        let grant = grant.clone();
+        let call = call.to_owned();
+        let started = started.clone();
         let now = started.started_at;
         self.change(move |tx| {
             Box::pin(async move {
@@ -244,7 +247,9 @@ impl Store {
         most: OpenReviews,
     ) -> Result<Option<Ask>, StoreError> {
         let Some(review) = new.body.review.clone() else { return Ok(None) };
-        let (new, cards, daemon) = (new.clone(), cards.to_vec(), self.name.clone());
+        let new = new.clone();
+        let cards = cards.to_vec();
+        let daemon = self.name.clone();
         self.change(move |tx| {
             Box::pin(async move {
                 if !has_room(tx, &review.agent, most).await? {
@@ -289,8 +294,9 @@ impl Grant {
     /// The same, given on this ask to the session of this call.
     #[must_use]
     pub fn given_on(self, ask: &Ask, call: &Call) -> Self {
-        let (agent, session, owner) =
-            (call.agent.clone(), call.session.clone(), call.owner.clone());
+        let agent = call.agent.clone();
+        let session = call.session.clone();
+        let owner = call.owner.clone();
         Self { ask: ask.id.clone(), agent, session, owner, ..self }
     }
 
@@ -462,7 +468,8 @@ async fn store_review(
     }
     let new = Grant::new(rule.clone(), GrantScope::Review, answer.by.clone(), answer.at);
     // The card names it before it exists.
-    let (id, agent) = (ask.id.clone(), REVIEWER.to_owned());
+    let id = ask.id.clone();
+    let agent = REVIEWER.to_owned();
     insert(tx, &Grant { id: id.clone(), ask: id, agent, ..new }).await
 }
 

@@ -72,7 +72,8 @@ impl Store {
              ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = lease.epoch + 1, \
              until_at = excluded.until_at WHERE lease.until_at <= {now} RETURNING epoch"
         );
-        let (name, holder) = (name.to_owned(), holder.to_owned());
+        let name = name.to_owned();
+        let holder = holder.to_owned();
         self.write(move |tx| {
             Box::pin(async move {
                 let taken = sqlx::query(AssertSqlSafe(sql)).bind(&name).bind(holder);
@@ -132,7 +133,8 @@ impl Store {
     /// store that daemons share, this process goes by the database's clock from then on.
     pub async fn clock_ahead(&self) -> Result<i64, StoreError> {
         let sql = format!("SELECT {} AS now", self.engine.dialect.now());
-        let (before, asked) = (clock::machine_ms(), Instant::now());
+        let before = clock::machine_ms();
+        let asked = Instant::now();
         let row = self.one(sqlx::query(AssertSqlSafe(sql))).await?;
         let took = asked.elapsed();
         // The middle of the query's duration, so that half of the round trip does not count as a
@@ -208,7 +210,8 @@ impl Store {
     }
 
     async fn listen(&self, heard: &Notify) -> Result<(), sqlx::Error> {
-        let (url, silence) = (self.database.url(), self.engine.limits.silence);
+        let url = self.database.url();
+        let silence = self.engine.limits.silence;
         let listening = timeout(silence, async {
             // A connection of its own, by sqlx's PostgreSQL driver: an `AnyConnection` cannot
             // listen.
@@ -269,9 +272,12 @@ mod tests {
         let Some(fresh) = Fresh::postgres().await else { return };
         let here = Store::open(&fresh.database).await.unwrap();
         let there = Store::open(&fresh.database).await.unwrap();
-        let (stop, heard) = (CancellationToken::new(), Arc::new(Notify::new()));
+        let stop = CancellationToken::new();
+        let heard = Arc::new(Notify::new());
         let carry = |store: &Store, heard: &Arc<Notify>| {
-            let (store, heard, stop) = (store.clone(), heard.clone(), stop.clone());
+            let store = store.clone();
+            let heard = heard.clone();
+            let stop = stop.clone();
             tokio::spawn(async move { store.carry_hints(heard, stop).await })
         };
         let carrying = [carry(&here, &Arc::default()), carry(&there, &heard)];

@@ -155,7 +155,8 @@ impl Store {
         // An ask that was closed between the two queries comes first in the second one, and pushes
         // the last of the first one out of it. Then there is a further page, though the sizes did
         // not show one.
-        let (expected, last) = (fit.checked_sub(1).and_then(|at| found.get(at)), rows.last());
+        let expected = fit.checked_sub(1).and_then(|at| found.get(at));
+        let last = rows.last();
         let moved = match (expected, last) {
             (Some(expected), Some(last)) => {
                 expected.try_get::<String, _>("id")? != last.try_get::<String, _>("id")?

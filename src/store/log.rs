@@ -135,7 +135,9 @@ impl Store {
         ask: Option<&str>,
         data: &Value,
     ) -> Result<(), StoreError> {
-        let (kind, ask, data) = (kind.to_owned(), ask.map(str::to_owned), data.clone());
+        let kind = kind.to_owned();
+        let ask = ask.map(str::to_owned);
+        let data = data.clone();
         self.write(move |tx| {
             Box::pin(async move { append(tx, at, &kind, ask.as_deref(), &data).await })
         })
@@ -228,7 +230,8 @@ impl Store {
         let mut signed = signed.iter().map(checkpoint).collect::<Result<Vec<_>, _>>()?;
         let mut lines = Vec::with_capacity(rows.len() + signed.len());
         for row in &rows {
-            let (seq, hash) = (row.try_get("seq")?, row.try_get("hash")?);
+            let seq = row.try_get("seq")?;
+            let hash = row.try_get("hash")?;
             lines.push(LogLine::Row(log_row(row, seq)?, hash));
             let covers = signed.iter().position(|signed| signed.head.count == seq);
             lines.extend(covers.map(|at| LogLine::Checkpoint(signed.remove(at))));
@@ -457,7 +460,8 @@ impl Tail {
             // Ids up to `forgotten` were deleted, so a gap among them is not waited for.
             let first = self.last.max(self.forgotten) + 1;
             if first < event.id {
-                let (last, until) = (event.id - 1, now + LONGEST_GAP);
+                let last = event.id - 1;
+                let until = now + LONGEST_GAP;
                 self.gaps.push(Gap { first, last, until });
             }
             self.last = event.id;
@@ -521,7 +525,9 @@ fn broken(LogBreak { row, at, says, .. }: &LogBreak) -> Trouble {
 fn late(it: &LogDestinationState, now: i64) -> Option<Trouble> {
     let since = it.since.filter(|since| it.waiting > 0 && now - since > LATE_MS)?;
     let why = it.why.as_deref().unwrap_or("it takes none");
-    let (name, waiting, since) = (&it.name, it.waiting, clock::local(since));
+    let name = &it.name;
+    let waiting = it.waiting;
+    let since = clock::local(since);
     Some(Trouble {
         says: format!("{name}: {waiting} rows of the log wait since {since}: {why}"),
         fix: "repair the destination, or take it out of [log]; its rows are kept for 7 days more \
@@ -531,7 +537,8 @@ fn late(it: &LogDestinationState, now: i64) -> Option<Trouble> {
 }
 
 fn lost_rows(it: &LogDestinationState) -> Option<Trouble> {
-    let (name, lost) = (&it.name, it.lost);
+    let name = &it.name;
+    let lost = it.lost;
     (lost > 0).then(|| Trouble {
         says: format!("{name}: {lost} rows of the log were deleted before it took them"),
         fix: "they are in backups of the store, if anywhere; this stays while [log] names it"

@@ -120,7 +120,8 @@ async fn what_comes_while_the_server_is_restarted_waits_for_it() {
 #[tokio::test]
 async fn connections_that_the_server_ended_are_all_given_up_with_the_first() {
     let Some(server) = Server::start().await else { return };
-    let (store, other) = (open(&server.url()).await, open(&server.url()).await);
+    let store = open(&server.url()).await;
+    let other = open(&server.url()).await;
     all_connections(&store).await;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
@@ -156,7 +157,8 @@ async fn nothing_acknowledged_is_lost_when_the_server_crashes_at_work() {
     let store = open(&server.url()).await;
     let (told, mut heard) = mpsc::unbounded_channel();
     let writers = (0..16).map(|writer| {
-        let (store, told) = (store.clone(), told.clone());
+        let store = store.clone();
+        let told = told.clone();
         tokio::spawn(async move {
             for n in 0.. {
                 let id = format!("ask{writer}-{n}");

@@ -323,7 +323,8 @@ impl Store {
     /// redrawn by the daemon that does.
     // INVARIANT: what a deposed leader showed never counts as the newest.
     pub async fn cards_shown(&self, shown: &[Shown], fence: &Fence) -> Result<bool, StoreError> {
-        let (shown, fence) = (shown.to_vec(), fence.clone());
+        let shown = shown.to_vec();
+        let fence = fence.clone();
         self.write(move |tx| {
             Box::pin(async move {
                 let mut shown = shown;
@@ -430,7 +431,8 @@ impl Store {
         let query = sqlx::query(LATE_CARDS);
         let late = |row: &AnyRow| {
             let cards = u64::try_from(row.try_get::<i64, _>("cards")?).unwrap_or_default();
-            let (adapter, target) = (row.try_get("adapter")?, row.try_get("target")?);
+            let adapter = row.try_get("adapter")?;
+            let target = row.try_get("target")?;
             Ok(LateCards { adapter, target, cards, since: row.try_get("since")? })
         };
         self.all(query.bind(before)).await?.iter().map(late).collect()
@@ -448,7 +450,8 @@ impl Store {
         let query = query.bind(adapter).bind(target).bind(&fence.name).bind(fence.epoch);
         let rows = self.all(query.bind(REMINDERS)).await?;
         let due = |row: &AnyRow| -> Result<Option<DueReminder>, StoreError> {
-            let (nonce, message) = (row.try_get("nonce")?, row.try_get("posted_in")?);
+            let nonce = row.try_get("nonce")?;
+            let message = row.try_get("posted_in")?;
             let reminders = row.try_get("reminders")?;
             Ok(whole(row).map(|ask| DueReminder { nonce, message, reminders, ask }))
         };
@@ -596,7 +599,8 @@ fn event(shown: &Shown) -> Option<NewEvent> {
     let DrawnCard { adapter, target, digest } = shown.drawn.as_ref()?;
     let data = json!({"adapter": adapter, "target": target, "message": shown.message,
         "version": shown.version, "digest": digest});
-    let (kind, ask) = ("shown".to_owned(), Some(shown.ask.clone()));
+    let kind = "shown".to_owned();
+    let ask = Some(shown.ask.clone());
     Some(NewEvent { at: clock::now_ms(), kind, ask, data })
 }
 
@@ -640,7 +644,8 @@ pub(super) async fn start_time(
     tx: &mut Tx,
     asks: &[String],
 ) -> Result<HashSet<String>, StoreError> {
-    let (now, mut moved) = (clock::now_ms(), HashSet::new());
+    let now = clock::now_ms();
+    let mut moved = HashSet::new();
     for ask in asks {
         // The same as `ask::late::deadline`, which the card shows already.
         let start = sqlx::query(

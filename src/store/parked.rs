@@ -78,7 +78,8 @@ impl Store {
         deadline_at: Option<i64>,
         now: i64,
     ) -> Result<ParkOutcome, StoreError> {
-        let (seen, run) = (seen.clone(), to_json("run", run)?);
+        let seen = seen.clone();
+        let run = to_json("run", run)?;
         self.change(move |tx| {
             Box::pin(async move {
                 let call = &seen.body.call;
@@ -124,7 +125,8 @@ impl Store {
     /// Gives the right to resume the run that waits for this ask, for so long. It is held by the
     /// database's clock, as leases are.
     pub async fn resume_run(&self, ask: &str, hold: Duration) -> Result<Resumption, StoreError> {
-        let (ask, hold) = (ask.to_owned(), i64::try_from(hold.as_millis()).unwrap_or(i64::MAX));
+        let ask = ask.to_owned();
+        let hold = i64::try_from(hold.as_millis()).unwrap_or(i64::MAX);
         self.write(move |tx| {
             Box::pin(async move {
                 let now = tx.dialect.now();
@@ -254,7 +256,9 @@ mod tests {
     const HOLD: Duration = Duration::from_mins(1);
 
     fn run() -> ParkedRun {
-        let (host, cwd, transcript) = (Some("mill".into()), "/shop".into(), Some("/t".into()));
+        let host = Some("mill".into());
+        let cwd = "/shop".into();
+        let transcript = Some("/t".into());
         ParkedRun { host, cwd, transcript, words: vec!["claude".into()], after_s: 600, seal: None }
     }
 
@@ -280,7 +284,8 @@ mod tests {
     #[tokio::test]
     async fn a_parked_ask_has_no_caller_and_a_later_deadline_and_its_session_no_second_one() {
         on_both(async |store| {
-            let (one, two) = (asked(&store, "one", "s").await, asked(&store, "two", "s").await);
+            let one = asked(&store, "one", "s").await;
+            let two = asked(&store, "two", "s").await;
             let park =
                 async |seen: &Ask, now| store.park(seen, &run(), Some(90), now).await.unwrap();
             assert_eq!(park(&one, 50).await, ParkOutcome::Changed, "its time is over");

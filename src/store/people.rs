@@ -131,7 +131,8 @@ impl Store {
         by: &By,
         now: i64,
     ) -> Result<PasskeyUse, StoreError> {
-        let (id, event) = (passkey.id.clone(), passkey.event(by));
+        let id = passkey.id.clone();
+        let event = passkey.event(by);
         let refused = json!({ "passkey": passkey.named(), "counter": counter });
         self.write(move |tx| {
             Box::pin(async move {
@@ -165,7 +166,8 @@ impl Store {
         let one = sqlx::query("SELECT * FROM passkey WHERE id = $1").bind(id.to_owned());
         let Some(found) = self.maybe(one).await? else { return Ok(None) };
         let found = passkey(&found)?;
-        let (id, event) = (found.id.clone(), found.event(by));
+        let id = found.id.clone();
+        let event = found.event(by);
         let removed = self.write(move |tx| {
             Box::pin(async move {
                 let delete = sqlx::query("DELETE FROM passkey WHERE id = $1").bind(id);

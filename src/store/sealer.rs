@@ -251,7 +251,9 @@ impl LogSealer {
         let store = self.store.id().to_owned();
         let fresh = LogState { store: store.clone(), ..LogState::default() };
         let lost = |says: &str| {
-            let (row, at, says) = (0, clock::now_ms(), says.to_owned());
+            let row = 0;
+            let at = clock::now_ms();
+            let says = says.to_owned();
             Some(LogBreak { row, at, says, accepted: false })
         };
         *known = match LogState::read(&self.state) {
@@ -277,7 +279,8 @@ impl LogSealer {
                 ..fresh
             },
         };
-        let (before, said) = (known.broken.clone(), known.head.is_some());
+        let before = known.broken.clone();
+        let said = known.head.is_some();
         self.seal_all(&mut known).await?;
         if let (Some(broken), false) = (before, said) {
             tracing::error!(says = broken.says, "the log may be broken");
@@ -371,7 +374,8 @@ impl LogSealer {
     // the old key can tell that its holder made the new one.
     pub async fn rotate(&self, by: &Value) -> Result<PublicKey, StoreError> {
         let mut known = self.known.lock().await;
-        let (old, next) = (self.key(), next_key_file(&self.state));
+        let old = self.key();
+        let next = next_key_file(&self.state);
         let failed = |why: String| StoreError::LogKey { file: self.state.join(KEY), why };
         // Written before anything says that it is the new one: a full disk changes nothing.
         let new = Arc::new(make_key(&next).map_err(failed)?);
@@ -521,7 +525,9 @@ impl LogSealer {
     /// Writes down what is known.
     async fn noted(&self, known: &LogState) {
         self.store.engine.rows.condition().broken.clone_from(&known.broken);
-        let (state, known, key) = (self.state.clone(), known.clone(), self.key());
+        let state = self.state.clone();
+        let known = known.clone();
+        let key = self.key();
         // Synced to the disk, which takes a while.
         let written = tokio::task::spawn_blocking(move || known.write(&state, &key)).await;
         if let Err(error) = written.unwrap_or_else(|error| Err(io::Error::other(error))) {
@@ -539,7 +545,8 @@ impl LogSealer {
         let from = from.unwrap_or_else(|| begin.clone());
         let page = self.store.log_page(from.count, None).await?;
         let Some(page) = page else { return Ok(()) };
-        let (mut last, mut changed) = (from, None);
+        let mut last = from;
+        let mut changed = None;
         for line in &page.lines {
             let LogLine::Row(row, hash) = line else { continue };
             if row.seq > head.count {
@@ -815,7 +822,8 @@ fn parsed(text: &str) -> Option<(LogState, PublicKey)> {
     let (text, signature) = text.strip_suffix('\n')?.rsplit_once("\nsigned ")?;
     let text = format!("{text}\n");
     let mut lines = text.lines();
-    let (head, key) = (lines.next()?, lines.next()?);
+    let head = lines.next()?;
+    let key = lines.next()?;
     let key: PublicKey = key.parse().ok()?;
     if !key.verifies(&signed(&text), signature) {
         return None;
@@ -829,8 +837,10 @@ fn parsed(text: &str) -> Option<(LogState, PublicKey)> {
             ("also", key) => drop(known.keys.insert(key.parse().ok()?)),
             (how @ ("broken" | "accepted"), rest) => {
                 let mut parts = rest.splitn(3, ' ');
-                let (row, at) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-                let (says, accepted) = (parts.next()?.to_owned(), how == "accepted");
+                let row = parts.next()?.parse().ok()?;
+                let at = parts.next()?.parse().ok()?;
+                let says = parts.next()?.to_owned();
+                let accepted = how == "accepted";
                 known.broken = Some(LogBreak { row, at, says, accepted });
             }
             _ => return None,

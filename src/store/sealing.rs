@@ -173,7 +173,8 @@ impl Round {
     pub(super) fn broke(&mut self, row: i64, says: String) {
         tracing::error!(row, says, "the log is broken: somebody else wrote to it");
         if self.known.broken.as_ref().is_none_or(|broken| broken.accepted) {
-            let (at, says) = (clock::now_ms(), says.clone());
+            let at = clock::now_ms();
+            let says = says.clone();
             self.known.broken = Some(LogBreak { row, at, says, accepted: false });
         }
         self.found.push((row, says));
@@ -334,7 +335,8 @@ async fn follow(tx: &mut Tx, round: &mut Round, end: &LogEnd) -> Result<(), Stor
     let signed = tx.all(signed.bind(i64::from(FOLLOWED))).await?;
     let signed = signed.iter().map(checkpoint).collect::<Result<Vec<_>, _>>()?;
     let mut signed = signed.into_iter().peekable();
-    let (mut last, mut bad) = (from.clone(), None);
+    let mut last = from.clone();
+    let mut bad = None;
     let mut told = Told::default();
     for row in &rows {
         let (seq, hash): (i64, String) = (row.try_get("seq")?, row.try_get("hash")?);
@@ -443,7 +445,8 @@ async fn next_events(tx: &mut Tx, round: &mut Round) -> Result<Vec<AnyRow>, Stor
 // INVARIANT: an event that was committed joins the chain once, by the daemon that wrote it.
 async fn extend(tx: &mut Tx, round: &mut Round, new: Vec<AnyRow>) -> Result<(), StoreError> {
     let copied = copies(tx, round, &new).await?;
-    let (mut last, mut joined) = (round.head(), Vec::with_capacity(new.len()));
+    let mut last = round.head();
+    let mut joined = Vec::with_capacity(new.len());
     for row in &new {
         let (id, seq): (i64, i64) = (row.try_get("id")?, last.count + 1);
         let whole = log_row(row, seq)?;
@@ -608,7 +611,8 @@ impl LogRows {
     /// Proves the rows of a store with this key.
     pub(super) fn new(store: Arc<str>, key: SigningKey) -> Self {
         let rows = Rows { keys: vec![Arc::new(key)], last: 0, written: BTreeMap::new() };
-        let (rows, condition) = (Mutex::new(rows), Mutex::default());
+        let rows = Mutex::new(rows);
+        let condition = Mutex::default();
         Self { store, run: ids::ask_id(), rows, condition }
     }
 
@@ -720,8 +724,11 @@ pub(super) async fn forget_rows(
     let signed = signed.iter().map(checkpoint).collect::<Result<Vec<_>, _>>()?;
     let signed: BTreeMap<_, _> = signed.iter().map(|it| (it.head.count, it)).collect();
     // Up to a checkpoint, because its signature says that the rows are as they were sealed.
-    let (mut last, mut newest, mut untaken) = (begin.clone(), i64::MIN, 0_i64);
-    let (mut up_to, mut changed) = (None, false);
+    let mut last = begin.clone();
+    let mut newest = i64::MIN;
+    let mut untaken = 0_i64;
+    let mut up_to = None;
+    let mut changed = false;
     for row in &first {
         let seq = row.try_get("seq")?;
         let row = log_row(row, seq)?;

@@ -50,7 +50,8 @@ async fn shown(store: &Store, nonce: &str, message: &str, version: i64, fence: &
 }
 
 fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
-    let (nonce, message) = (nonce.into(), message.into());
+    let nonce = nonce.into();
+    let message = message.into();
     Shown { nonce, ask: "one".into(), message, version, muted: false, seen: Seen::No, drawn: None }
 }
 
@@ -104,7 +105,8 @@ async fn of_many_that_close_an_ask_at_once_exactly_one_wins() {
         for round in 0..20 {
             let ask = stored(&store, &new_ask(&format!("ask{round}"), None, None), &[]).await;
             let tries = (0..8).map(|n| {
-                let (store, ask) = (store.clone(), ask.clone());
+                let store = store.clone();
+                let ask = ask.clone();
                 tokio::spawn(async move { store.close_ask(&ask, &yes(n), &[]).await.unwrap() })
             });
             let mut won = 0;
@@ -297,7 +299,8 @@ async fn what_happens_is_noted_in_order_and_old_asks_are_forgotten() {
 #[tokio::test]
 async fn a_lease_has_one_holder_and_its_epoch_rises_with_every_one() {
     on_both(async |store| {
-        let (long, over) = (Duration::from_secs(60), Duration::ZERO);
+        let long = Duration::from_secs(60);
+        let over = Duration::ZERO;
         let take = async |who: &str, length| store.take_lease("chat", who, length).await.unwrap();
         let first = take("a", long).await.unwrap();
         assert_eq!(first.epoch, 1);

@@ -72,7 +72,9 @@ impl Store {
         fence: &Fence,
         now: i64,
     ) -> Result<Option<ThreadRow>, StoreError> {
-        let (key, name, fence) = (key.clone(), name.to_owned(), fence.clone());
+        let key = key.clone();
+        let name = name.to_owned();
+        let fence = fence.clone();
         self.write(move |tx| {
             Box::pin(async move {
                 if !lease::leads(tx, &fence).await? {

@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn a_time_reads_as_people_say_it_at_another() {
-        let (now, minute) = (1_763_805_641_120, 60_000);
+        let now = 1_763_805_641_120;
+        let minute = 60_000;
         let said = |minutes: i64| relative(now - minutes * minute, now);
         assert_eq!(
             [0, 1, 59, 60, 1439, 1440, 10_079].map(said),

@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn a_link_is_replaced_and_what_it_led_to_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, other) = (folder.path().join("file"), folder.path().join("other"));
+        let file = folder.path().join("file");
+        let other = folder.path().join("other");
         fs::write(&other, "another's").unwrap();
         symlink(&other, &file).unwrap();
         replace(&file, "ours").unwrap();

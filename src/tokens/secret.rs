@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn the_id_of_a_token_is_its_own_and_holds_nothing_of_its_hash() {
-        let (one, other) = (TokenHash::of("one"), TokenHash::of("other"));
+        let one = TokenHash::of("one");
+        let other = TokenHash::of("other");
         assert_eq!((one.id(), one.id().len()), (TokenHash::of("one").id(), 32));
         assert!(one.id() != other.id() && !one.to_string().contains(&one.id()));
     }

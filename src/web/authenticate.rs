@@ -93,7 +93,8 @@ pub(super) async fn known(
         return Ok(known);
     }
     let store = &api.store;
-    let (now, tokens) = (clock::now_ms(), store.agent_tokens().await?);
+    let now = clock::now_ms();
+    let tokens = store.agent_tokens().await?;
     // All are always compared, so that the time does not show which one matched.
     let shown = |token: &AgentToken| Some((token.clone(), token.shown(now, &shows)?.clone()));
     let fits: Vec<_> = tokens.iter().filter_map(shown).collect();

@@ -88,7 +88,8 @@ impl Bundle {
 
     /// The lines of a module without its comments, and what it exports. What it imports is added before.
     fn module(&mut self, name: &str) -> io::Result<(String, Vec<String>)> {
-        let (mut lines, mut exported) = (String::new(), vec![]);
+        let mut lines = String::new();
+        let mut exported = vec![];
         let source = read(name)?;
         let mut in_comment = false;
         for line in source.lines() {

@@ -115,7 +115,8 @@ pub fn as_far_as_files_reach(wanted: ConnectionLimits) -> ConnectionLimits {
     let needed = u64::try_from(wanted.connections).unwrap_or(u64::MAX / 4) * 2 + OTHERS;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     // `None` means no limit.
-    let (now, most) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
+    let now = current.unwrap_or(u64::MAX);
+    let most = maximum.unwrap_or(u64::MAX);
     if now >= needed {
         return wanted;
     }
@@ -179,7 +180,8 @@ impl Places {
         } else if taken.peers.values().sum::<usize>() >= self.limits.connections {
             taken.make_way(|_| true)?;
         }
-        let (number, makes_way) = (taken.next, CancellationToken::new());
+        let number = taken.next;
+        let makes_way = CancellationToken::new();
         taken.next += 1;
         *taken.peers.entry(peer).or_default() += 1;
         taken.newcomers.insert(number, (peer, makes_way.clone()));
@@ -239,7 +241,8 @@ async fn attend<I>(io: I, connection: Arc<Connection>, router: Router, drain: Ca
 where
     I: AsyncRead + AsyncWrite + Send + 'static,
 {
-    let (makes_way, router) = (connection.makes_way.clone(), TowerToHyperService::new(router));
+    let makes_way = connection.makes_way.clone();
+    let router = TowerToHyperService::new(router);
     let service =
         service::service_fn(move |request| answer(router.clone(), connection.clone(), request));
     // Reads are not limited here: head and body of a request have time limits of their own.
@@ -248,7 +251,8 @@ where
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD);
     let served = server.serve_connection(TokioIo::new(Box::pin(io)), service).with_upgrades();
-    let (mut served, mut draining) = (pin!(served), false);
+    let mut served = pin!(served);
+    let mut draining = false;
     loop {
         tokio::select! {
             ended = served.as_mut() => {

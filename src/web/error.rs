@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_caller_of_a_damaged_ask_is_told_so_and_not_to_try_again() {
-        let (ask, why) = ("k3f9".to_owned(), "it is not valid JSON".to_owned());
+        let ask = "k3f9".to_owned();
+        let why = "it is not valid JSON".to_owned();
         let error = StoreError::DamagedAsk { ask, why };
         let sentence = format!("{error}; nothing may run");
         let response = ApiError::from(error);

@@ -72,7 +72,9 @@ impl Feed for EveryEvent {
             News::Open(ask) => event(None, "ask", &view(&ask)),
             News::Happened { event: happened, ask, resume } => {
                 let ask = ask.as_ref().map(view);
-                let (id, at, data) = (happened.id, happened.at, happened.data);
+                let id = happened.id;
+                let at = happened.at;
+                let data = happened.data;
                 event(Some(resume), &happened.kind, &EventView { id, at, data, ask })
             }
         })
@@ -151,7 +153,9 @@ pub(crate) fn serve<F: Feed>(
     backlog: Backlog,
     feed: F,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>> {
-    let (gate, store, turns) = (api.gate.clone(), api.store.clone(), api.turns.clone());
+    let gate = api.gate.clone();
+    let store = api.store.clone();
+    let turns = api.turns.clone();
     let live = Live::new(gate, store, turns, tail, backlog, feed);
     let live = Live { end, reader: Some(reader), ..live };
     Sse::new(stream::unfold(live, Live::next).map(Ok)).keep_alive(KeepAlive::default())
@@ -190,8 +194,11 @@ impl<F: Feed> Live<F> {
         backlog: Backlog,
         feed: F,
     ) -> Self {
-        let (changes, next, end) = (gate.changes(), VecDeque::new(), StreamEnd::Never);
-        let (turn, reader) = (None, None);
+        let changes = gate.changes();
+        let next = VecDeque::new();
+        let end = StreamEnd::Never;
+        let turn = None;
+        let reader = None;
         Self { gate, store, turns, changes, tail, backlog, next, turn, end, reader, feed }
     }
 
@@ -311,9 +318,11 @@ mod tests {
     async fn a_damaged_ask_ends_no_stream_of_events() {
         on_both(async |store| {
             let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
-            let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
+            let bad = scenario.ask("bad", None).await;
+            let _good = scenario.ask("good", None).await;
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let (gate, tail) = (scenario.gate.clone(), Tail::after(0));
+            let gate = scenario.gate.clone();
+            let tail = Tail::after(0);
             let backlog = Backlog::From(None);
             let mut live = Live::new(
                 gate,

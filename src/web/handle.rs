@@ -207,7 +207,8 @@ impl<S: Sync> FromRequestParts<S> for AskReader {
 
     // FAIL-CLOSED: a route outside the guard has no reader, and its requests fail.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let (handle, owner) = (parts.extensions.get(), parts.extensions.get());
+        let handle = parts.extensions.get();
+        let owner = parts.extensions.get();
         match (handle.cloned(), owner.cloned()) {
             (Some(handle), Some(owner)) => Ok(Self { handle, owner }),
             _ => Err(ApiError::unauthorized("a token is needed")),

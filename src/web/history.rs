@@ -57,7 +57,8 @@ pub(super) async fn get(api: Api, reader: AskReader, Path(id): Path<String>) -> 
 
 /// A closed ask in short; `None` for an open one.
 fn entry(ask: &Ask, title: String) -> Option<HistoryEntry> {
-    let (call, answer) = (&ask.body.call, ask.answer()?);
+    let call = &ask.body.call;
+    let answer = ask.answer()?;
     Some(HistoryEntry {
         id: ask.id.clone(),
         created: clock::rfc3339(ask.created_at),
@@ -211,7 +212,8 @@ fn limit(value: Option<String>) -> Result<usize, String> {
 
 /// Whether a folder is this one or lies in it. A name without a `/` at its start is the end of one.
 fn is_in(folder: &str, wanted: &str) -> bool {
-    let (folder, wanted) = (folder.trim_end_matches('/'), wanted.trim_end_matches('/'));
+    let folder = folder.trim_end_matches('/');
+    let wanted = wanted.trim_end_matches('/');
     let ends_there = |rest: &str| rest.is_empty() || rest.starts_with('/');
     if wanted.starts_with('/') || wanted.is_empty() {
         folder.strip_prefix(wanted).is_some_and(ends_there)

@@ -261,10 +261,12 @@ mod tests {
     async fn a_damaged_ask_ends_no_stream_of_approvals() {
         on_both(async |store| {
             let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
-            let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
+            let bad = scenario.ask("bad", None).await;
+            let _good = scenario.ask("good", None).await;
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let (gate, turns, tail) =
-                (scenario.gate.clone(), LargeReplies::default(), Tail::after(0));
+            let gate = scenario.gate.clone();
+            let turns = LargeReplies::default();
+            let tail = Tail::after(0);
             let approvals = ApprovalFeed { session: None, open: HashSet::new() };
             let live = Live::new(gate, store, turns, tail, Backlog::From(None), approvals);
             let (required, _) = live.next().await.unwrap();

@@ -104,7 +104,8 @@ pub(super) async fn decide(
     query: Params<SandboxQuery>,
     body: Body,
 ) -> JsonReply<NonoReply> {
-    let (query, body) = (query.read()?, body.bytes()?);
+    let query = query.read()?;
+    let body = body.bytes()?;
     let wait = query.wait.unwrap_or(WAIT_S).clamp(1, LONGEST_S);
     let call = match read(&body) {
         Ok(call) => Call { waits_s: Some(wait), owner: Some(owner), ..call },

@@ -76,7 +76,8 @@ pub(super) async fn begin_pairing(api: Api, handle: Handle, body: Body) -> JsonR
             "no account on `{name}` is in force; write [{name}] into the config and reload it"
         )));
     }
-    let (id, code) = (ids::ask_id(), format!("{PAIRING_PREFIX}{}", ids::nonce()));
+    let id = ids::ask_id();
+    let code = format!("{PAIRING_PREFIX}{}", ids::nonce());
     let until = api.gate.pairings.begin(&platform, &id, &code);
     tracing::info!(platform, pairing = id, "a pairing has begun");
     Ok(Json(PairingReply { id, code, expires: clock::rfc3339(until) }))

@@ -154,7 +154,8 @@ impl Answering<'_> {
 
     /// Tells the presser something after the first answer.
     async fn more(&self, sentence: &str) -> Result<(), Problem> {
-        let (application, token) = (&self.incoming.application, &self.incoming.token);
+        let application = &self.incoming.application;
+        let token = &self.incoming.token;
         self.shared.rest.follow_up(application, token, &MessageBody::whisper(sentence)).await
     }
 

@@ -82,7 +82,8 @@ pub(crate) fn call(
 
 /// What the bot says, as plain text that is escaped later; what does not fit is counted.
 pub(crate) fn spoken(reply: &CommandReply) -> String {
-    let (mut text, mut room) = (String::new(), ROOM);
+    let mut text = String::new();
+    let mut room = ROOM;
     for (at, line) in reply.lines.iter().enumerate() {
         let pieces = line.iter().map(ReplyPiece::plain);
         let line: String = pieces.collect();

@@ -171,7 +171,8 @@ mod tests {
         let body = r#"{"message":"You are being rate limited.","retry_after":1.5,"global":false}"#;
         let wait = |after, scope| SendError::Retry { after, scope };
         let everything = |after| wait(after, RetryScope::Account);
-        let (half, minute) = (Duration::from_millis(1500), Duration::from_secs(60));
+        let half = Duration::from_millis(1500);
+        let minute = Duration::from_secs(60);
         assert_eq!(refusal(429, body), wait(half, RetryScope::Target));
         assert_eq!(refusal(429, &body.replace("false", "true")), everything(half));
         let blocked = Problem::read(429, Some(60.0), "error code: 1015").send_error("7");

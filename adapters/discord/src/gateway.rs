@@ -57,7 +57,8 @@ pub(crate) async fn receive(
     presses: Arc<dyn Presses>,
     stop: CancellationToken,
 ) {
-    let (mut tries, mut hasty) = (0_u32, 0_u32);
+    let mut tries = 0_u32;
+    let mut hasty = 0_u32;
     loop {
         let patience = MOST_PATIENCE.min(PATIENCE * 2_u32.saturating_pow(hasty));
         let end = connection(shared, &presses, &stop, patience).await;
@@ -105,7 +106,8 @@ async fn connection(
         Ok(gateway) => gateway,
         Err(problem) => return End::Unreached(problem.to_string()),
     };
-    let (mut watch, mut me) = (Watch::new(patience), None);
+    let mut watch = Watch::new(patience);
+    let mut me = None;
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -143,7 +145,8 @@ fn hear(
             if named.is_some() {
                 *me = named;
             }
-            let (looking, core) = (shared.clone(), presses.clone());
+            let looking = shared.clone();
+            let core = presses.clone();
             tokio::spawn(async move { register(&looking, core.commands()).await });
             if shared.signals.listening() {
                 info!("connected to Discord");
@@ -152,7 +155,8 @@ fn hear(
         }
         Notice::Interaction(interaction) => {
             if let Some(incoming) = Incoming::read(&interaction) {
-                let (shared, core) = (shared.clone(), presses.clone());
+                let shared = shared.clone();
+                let core = presses.clone();
                 // In a task of its own: nothing waits for another press.
                 tokio::spawn(async move { answer(&shared, &*core, &incoming).await });
             }
@@ -160,7 +164,8 @@ fn hear(
         }
         Notice::Message(message) => {
             if let Some(me) = me.clone() {
-                let (shared, core) = (shared.clone(), presses.clone());
+                let shared = shared.clone();
+                let core = presses.clone();
                 tokio::spawn(async move { written::take(&shared, &*core, &message, &me).await });
             }
             None

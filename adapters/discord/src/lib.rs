@@ -48,7 +48,8 @@ impl Discord {
     #[must_use]
     pub fn new(config: DiscordConfig) -> Self {
         let rest = Rest::new(&config.api_url, &config.token);
-        let (turns, signals) = (Turns::default(), Signals::default());
+        let turns = Turns::default();
+        let signals = Signals::default();
         let (bell, direct, reply_limit, registered) = Default::default();
         Self(Arc::new(DiscordBot {
             config,

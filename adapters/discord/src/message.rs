@@ -110,7 +110,8 @@ impl MessageBody {
 
     /// What a message with these files is to become.
     pub(crate) fn edit(drawn: RenderedCard, attached: &[AttachedFile]) -> Self {
-        let (mut keep, mut files) = (Vec::new(), Vec::new());
+        let mut keep = Vec::new();
+        let mut files = Vec::new();
         for file in drawn.files {
             let same = |old: &&AttachedFile| {
                 old.filename == file.name && old.size == file.text.len() as u64

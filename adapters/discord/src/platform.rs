@@ -148,7 +148,8 @@ impl Guide for DiscordPlatform {
         place: PairingPlace,
     ) -> Result<Invitation, CheckError> {
         let config = DiscordConfig::of(account);
-        let (link, name) = (invite_url(&config).await?, check(&config).await?);
+        let link = invite_url(&config).await?;
+        let name = check(&config).await?;
         let invite = match place {
             PairingPlace::Private => "Open this link and add the bot to a server that you are in.",
             PairingPlace::Group => "Open this link and add the bot to the server of the channel.",

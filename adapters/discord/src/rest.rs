@@ -199,7 +199,8 @@ impl Rest {
         }
         let response = self.request(&call)?.send().await.map_err(unreachable)?;
         self.learn(&call, &response);
-        let (status, retry_after) = (response.status(), number(response.headers(), "retry-after"));
+        let status = response.status();
+        let retry_after = number(response.headers(), "retry-after");
         let body = response.text().await.map_err(unreachable)?;
         if status.is_success() {
             return if body.is_empty() {
@@ -390,7 +391,8 @@ mod tests {
 
     #[test]
     fn an_empty_bucket_says_how_long_to_wait_and_fills_again() {
-        let (mut pace, now) = (RateLimits::default(), Instant::now());
+        let mut pace = RateLimits::default();
+        let now = Instant::now();
         pace.take("a", now).unwrap();
         pace.learn("a", BucketState { limit: 2, left: 1, reset_after: 5 * SECOND }, now);
         pace.take("a", now).unwrap();
@@ -403,7 +405,8 @@ mod tests {
 
     #[test]
     fn a_late_answer_does_not_give_back_what_was_taken_since() {
-        let (mut pace, now) = (RateLimits::default(), Instant::now());
+        let mut pace = RateLimits::default();
+        let now = Instant::now();
         pace.learn("a", BucketState { limit: 5, left: 1, reset_after: SECOND }, now);
         pace.take("a", now).unwrap();
         pace.learn("a", BucketState { limit: 5, left: 2, reset_after: SECOND }, now);
@@ -412,7 +415,8 @@ mod tests {
 
     #[test]
     fn a_refusal_empties_its_bucket_for_its_time_only() {
-        let (mut pace, now) = (RateLimits::default(), Instant::now());
+        let mut pace = RateLimits::default();
+        let now = Instant::now();
         pace.refused("a", SECOND, RetryScope::Target, now);
         assert_eq!(pace.take("a", now), wait(SECOND, RetryScope::Target));
         assert_eq!(pace.take("b", now), Ok(()));
@@ -422,7 +426,8 @@ mod tests {
 
     #[test]
     fn a_global_limit_closes_everything_for_its_time() {
-        let (mut pace, now) = (RateLimits::default(), Instant::now());
+        let mut pace = RateLimits::default();
+        let now = Instant::now();
         pace.refused("a", 2 * SECOND, RetryScope::Account, now);
         assert_eq!(pace.take("b", now + SECOND), wait(SECOND, RetryScope::Account));
         assert_eq!(pace.take("b", now + 2 * SECOND), Ok(()));

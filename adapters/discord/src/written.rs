@@ -115,6 +115,7 @@ fn words(message: &Message, me: &str) -> Option<AddressedMessage> {
         return None;
     }
     let text = message.content.replace(&format!("<@{me}>"), "").replace(&format!("<@!{me}>"), "");
-    let (channel, id) = (message.channel_id.to_string(), message.id.to_string());
+    let channel = message.channel_id.to_string();
+    let id = message.id.to_string();
     Some(AddressedMessage { text: text.trim().to_owned(), to, channel, id, private })
 }

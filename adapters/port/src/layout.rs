@@ -212,7 +212,8 @@ fn fitted<T>(
     (fits_well, fits, is_sent): (impl Fn(&T) -> bool, impl Fn(&T) -> bool, impl Fn(&T) -> bool),
 ) -> (usize, usize) {
     // Room that cuts nothing which could fit.
-    let (all, whole) = (blocks.min(BLOCKS), 2 * limits.units);
+    let all = blocks.min(BLOCKS);
+    let whole = 2 * limits.units;
     if fits_well(&compose(all, whole)) {
         return (all, whole);
     }
@@ -231,7 +232,8 @@ fn fitted<T>(
 
 /// The most of `from..=to` that fits, or `from`.
 fn most(from: usize, to: usize, fits: impl Fn(usize) -> bool) -> usize {
-    let (mut good, mut beyond) = (from, to + 1);
+    let mut good = from;
+    let mut beyond = to + 1;
     while beyond - good > 1 {
         let middle = good.midpoint(beyond);
         if fits(middle) {
@@ -637,7 +639,8 @@ fn gather<'a>(block: &'a Block, texts: &mut Vec<ShownText<'a>>) {
         Block::Code { text, .. } | Block::Quote { text, .. } => text.into(),
         Block::Diff { lines, .. } => diff_text(lines).into(),
         Block::Note { text } => {
-            let (exact, shown) = (text.into(), visible(text));
+            let exact = text.into();
+            let shown = visible(text);
             return texts.push(ShownText { exact, shown, rows: 0, whole: false });
         }
         Block::Details { blocks } => return blocks.iter().for_each(|it| gather(it, texts)),

@@ -197,7 +197,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_notifies_once_a_minute_and_what_is_critical_always() {
-        let (bell, here, there) = (Bell::default(), Target("1".into()), Target("2".into()));
+        let bell = Bell::default();
+        let here = Target("1".into());
+        let there = Target("2".into());
         assert!(bell.notifies(&here, Tone::Open) && bell.notifies(&there, Tone::Open));
         assert!(!bell.notifies(&here, Tone::Open));
         assert!(bell.notifies(&here, Tone::Critical));
@@ -213,7 +215,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_message_is_drawn_by_one_at_a_time_and_remembers_its_revision() {
-        let (turns, message) = (Turns::default(), MessageRef("1/2".to_owned()));
+        let turns = Turns::default();
+        let message = MessageRef("1/2".to_owned());
         let mut turn = turns.wait(&message).await;
         assert!(turns.now(&message).is_none());
         assert!(turns.now(&MessageRef("1/3".to_owned())).is_some());
@@ -224,7 +227,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_remembered_is_bounded_but_a_turn_in_use_stays() {
-        let (turns, message) = (Turns::default(), MessageRef("held".to_owned()));
+        let turns = Turns::default();
+        let message = MessageRef("held".to_owned());
         let held = turns.wait(&message).await;
         for n in 0..3 * MESSAGES {
             drop(turns.now(&MessageRef(n.to_string())));
@@ -237,7 +241,8 @@ mod tests {
 
     #[test]
     fn one_answer_per_channel_and_not_too_many_in_all() {
-        let (reply_limit, start) = (ChannelReplyLimit::default(), Instant::now());
+        let reply_limit = ChannelReplyLimit::default();
+        let start = Instant::now();
         let asked = [("1", 0), ("2", 100), ("2", 600), ("1", 2_000), ("1", 5_000), ("2", 5_200)];
         let spoke = asked
             .map(|(channel, ms)| reply_limit.allows(channel, start + Duration::from_millis(ms)));

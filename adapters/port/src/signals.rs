@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn followers_are_told_of_news_only() {
         let signals = Signals::default();
-        let (mut receiving, mut access) = (signals.follow_receiving(), signals.follow_access());
+        let mut receiving = signals.follow_receiving();
+        let mut access = signals.follow_access();
         signals.listening();
         assert!(receiving.has_changed().is_ok_and(|news| news));
         receiving.mark_unchanged();

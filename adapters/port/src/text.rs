@@ -30,9 +30,11 @@ pub fn excerpt(text: &str, budget: usize) -> Excerpt {
     let tail_start = tail_len.checked_sub(1).and_then(|last| starts.nth(last));
     let head = text.get(..head_end).unwrap_or(text);
     let tail = text.get(tail_start.unwrap_or(text.len())..).unwrap_or_default();
-    let (head, tail) = (ended(head), begun(tail));
+    let head = ended(head);
+    let tail = begun(tail);
     // A picture that is cut in two leaves no joiner or mark behind that stands on nothing.
-    let (head, tail) = (head.trim_end_matches('\u{200d}'), tail.trim_start_matches(leans));
+    let head = head.trim_end_matches('\u{200d}');
+    let tail = tail.trim_start_matches(leans);
     let shown = head.chars().count() + tail.chars().count();
     Excerpt { head: head.to_owned(), tail: Some(tail.to_owned()), hidden: count - shown }
 }
@@ -75,7 +77,8 @@ pub(crate) fn excerpt_rows(text: &str, rows: usize) -> (Excerpt, Option<usize>) 
     let of_tail = rows.div_ceil(3);
     let head = within(text.split_inclusive('\n'), rows - of_tail);
     let tail = within(text.split_inclusive('\n').rev(), of_tail);
-    let (start, end) = (head.whole, text.len() - tail.whole);
+    let start = head.whole;
+    let end = text.len() - tail.whole;
     let part = |from, to| text.get(from..to).unwrap_or_default();
     let middle = part(start, end);
     let chars = |text: &str| text.chars().count();
@@ -118,7 +121,8 @@ struct Within {
 }
 
 fn within<'t>(lines: impl Iterator<Item = &'t str>, rows: usize) -> Within {
-    let (mut whole, mut left) = (0, rows);
+    let mut whole = 0;
+    let mut left = rows;
     for line in lines {
         let needed = rows_of(line).max(1);
         if needed > left {

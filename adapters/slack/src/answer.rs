@@ -77,7 +77,8 @@ async fn slash(bot: &SlackBot, core: &dyn Presses, command: SlashCommand) {
     };
     if let Some(code) = pairing_code(&text) {
         let place_name = ids::place_in_words(&channel);
-        let (target, code) = (Target(channel), code.to_owned());
+        let target = Target(channel);
+        let code = code.to_owned();
         let sent = PairingMessage { presser, place: place_name, target, code };
         let Receipt { outcome, sentence, .. } = core.pair(sent).await;
         if outcome != Outcome::Unknown || bot.reply_limit.allows(&user, Tick::now()) {
@@ -88,7 +89,8 @@ async fn slash(bot: &SlackBot, core: &dyn Presses, command: SlashCommand) {
     let text = text.trim_start().trim_start_matches('/');
     let line = format!("/{text}");
     let (name, rest) = command_in(&line, core.commands()).unwrap_or(("", text));
-    let (name, rest) = (name.to_owned(), rest.to_owned());
+    let name = name.to_owned();
+    let rest = rest.to_owned();
     // The presser alone sees the answer.
     let call = CommandCall { presser, targets: Vec::new(), message: None, name, rest };
     let reply = reply_in_slack(core.command(call).await, core.commands());

@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_channel_takes_a_few_messages_at_once_and_then_one_a_second() {
-        let (mut limits, now) = (MethodLimits::default(), Instant::now());
+        let mut limits = MethodLimits::default();
+        let now = Instant::now();
         let mut take = |channel, at| limits.take("chat.postMessage", channel, at);
         assert!((0..4).all(|_| take("C1", now).is_ok()));
         assert_eq!(take("C1", now), Err(ApiProblem::Wait(SECOND)));
@@ -259,7 +260,8 @@ mod tests {
 
     #[test]
     fn all_edits_together_stay_below_fifty_in_any_minute() {
-        let (mut limits, now) = (MethodLimits::default(), Instant::now());
+        let mut limits = MethodLimits::default();
+        let now = Instant::now();
         let edits =
             (0..600).filter(|at| limits.take("chat.update", "", now + SECOND / 10 * *at).is_ok());
         assert_eq!(edits.count(), 20 + 29);
@@ -267,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_refusal_holds_for_its_method_and_its_time_only() {
-        let (mut limits, now) = (MethodLimits::default(), Instant::now());
+        let mut limits = MethodLimits::default();
+        let now = Instant::now();
         limits.refused("users.info", "", 3 * SECOND, now);
         let wait = Err(ApiProblem::Wait(2 * SECOND));
         assert_eq!(limits.take("users.info", "", now + SECOND), wait);

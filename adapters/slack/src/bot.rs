@@ -254,8 +254,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_same_drawing_is_known_again_for_a_moment_and_another_one_is_not() {
-        let (last, message) = (LastDrawn::default(), MessageRef("C1/1.2".to_owned()));
-        let (open, over) = (draw(&sample_card("ls")), draw(&closed(&sample_card("ls"))));
+        let last = LastDrawn::default();
+        let message = MessageRef("C1/1.2".to_owned());
+        let open = draw(&sample_card("ls"));
+        let over = draw(&closed(&sample_card("ls")));
         assert!(!last.shows(&message, &open));
         last.note(&message, &open);
         assert!(last.shows(&message, &open) && !last.shows(&message, &over));

@@ -116,8 +116,8 @@ fn button(payload: &Value) -> Option<ButtonPress> {
         "overflow" | "static_select" => "/selected_option/value",
         _ => return None,
     };
-    let (channel, ts) =
-        (text(payload, "/container/channel_id")?, text(payload, "/container/message_ts")?);
+    let channel = text(payload, "/container/channel_id")?;
+    let ts = text(payload, "/container/message_ts")?;
     Some(ButtonPress {
         user: owned(payload, "/user/id")?,
         message: ids::reference_in(channel, ts, text(payload, "/container/thread_ts")),

@@ -79,7 +79,8 @@ impl SlackPeople {
     ) -> Result<Vec<String>, ApiProblem> {
         let user = person.split_once('/').map_or("", |(_, user)| user);
         let (known, groups) = self.ask(api, user).await;
-        let (known, groups) = (known?, groups?);
+        let known = known?;
+        let groups = groups?;
         Ok(if known.barred.is_some() { Vec::new() } else { groups_of(user, groups) })
     }
 
@@ -142,8 +143,10 @@ fn read_user(told: &Value, user: &str) -> Option<SlackUser> {
     let is = |key: &str| told.get(key).and_then(Value::as_bool);
     text("/id").filter(|id| *id == user)?;
     // Slack says each of these of every member whom it shows us.
-    let (deleted, bot) = (is("deleted")?, is("is_bot")?);
-    let (guest, single) = (is("is_restricted")?, is("is_ultra_restricted")?);
+    let deleted = is("deleted")?;
+    let bot = is("is_bot")?;
+    let guest = is("is_restricted")?;
+    let single = is("is_ultra_restricted")?;
     let barred = match (bot || user == "USLACKBOT", deleted, guest || single) {
         (true, ..) => Some(BOT),
         (_, true, _) => Some(GONE),

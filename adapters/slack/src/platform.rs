@@ -161,7 +161,8 @@ impl Guide for SlackPlatform {
         let api = WebApi::new(&SlackConfig::of(account));
         let me = api.read("auth.test", &[]).await.map_err(ApiProblem::check_error)?;
         let text = |key| me.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (name, team) = (text("user"), text("team_id"));
+        let name = text("user");
+        let team = text("team_id");
         let bot = api.read("bots.info", &[("bot", text("bot_id"))]).await;
         let bot = bot.map_err(ApiProblem::check_error)?;
         let app = bot.pointer("/bot/app_id").and_then(Value::as_str).unwrap_or_default();

@@ -139,9 +139,11 @@ impl Sockets {
     /// Opens another connection after a while.
     fn open(&mut self, after: Duration) {
         self.last += 1;
-        let (number, stop) = (self.last, self.all.child_token());
+        let number = self.last;
+        let stop = self.all.child_token();
         self.next = Some((number, stop.clone()));
-        let (bot, report) = (self.bot.clone(), self.report.clone());
+        let bot = self.bot.clone();
+        let report = self.report.clone();
         tokio::spawn(async move {
             sleep(after).await;
             let notify = |notice| drop(report.send((number, notice)));
@@ -214,7 +216,9 @@ fn take(bot: &Arc<SlackBot>, core: &Arc<dyn Presses>, (kind, payload): (&str, Va
         return;
     }
     let Some(action) = payload::read(kind, &payload, me) else { return };
-    let (bot, core, me) = (bot.clone(), core.clone(), me.to_owned());
+    let bot = bot.clone();
+    let core = core.clone();
+    let me = me.to_owned();
     let came = std::time::Instant::now();
     tokio::spawn(async move { answer::take(&bot, &*core, action, (&me, came)).await });
 }
@@ -267,8 +271,10 @@ pub(crate) async fn serve(
         Ok(Err(error)) => return format!("its connection cannot be opened: {}", kind(&error)),
         Err(_) => return "its connection cannot be opened in 10 s".to_owned(),
     };
-    let (mut ping, opened) = (interval(PING), Instant::now());
-    let (mut heard, mut greeted) = (opened, false);
+    let mut ping = interval(PING);
+    let opened = Instant::now();
+    let mut heard = opened;
+    let mut greeted = false;
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let frame = tokio::select! {
@@ -356,7 +362,8 @@ mod tests {
     async fn a_connection_behind_tls_is_opened_in_tls() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("wss://localhost:{}", listener.local_addr().unwrap().port());
-        let (stop, guard) = (CancellationToken::new(), SendGuard::default());
+        let stop = CancellationToken::new();
+        let guard = SendGuard::default();
         let opening = serve(&url, &guard, &stop, |_| {});
         let dialled = async {
             let (mut dialled, _) = listener.accept().await.unwrap();

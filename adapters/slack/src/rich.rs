@@ -53,7 +53,8 @@ impl RichText {
     /// A time of day on the current line, in the reader's zone.
     pub(crate) fn add_time(&mut self, seconds: i64) {
         self.characters += 8;
-        let (hour, minute) = (seconds.rem_euclid(86_400) / 3_600, seconds.rem_euclid(3_600) / 60);
+        let hour = seconds.rem_euclid(86_400) / 3_600;
+        let minute = seconds.rem_euclid(3_600) / 60;
         self.line.push(json!({"type": "date", "timestamp": seconds, "format": "{time}",
             "fallback": format!("{hour:02}:{minute:02} UTC")}));
     }

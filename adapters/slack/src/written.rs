@@ -42,9 +42,11 @@ pub(crate) async fn take(bot: &SlackBot, core: &dyn Presses, written: WrittenMes
     let words = read(&text, reply_to.is_some(), core.commands());
     let is_command = matches!(words, Written::Command(..));
     let is_code = matches!(words, Written::Code(_));
-    let (target, place_name) = (Target(channel.clone()), ids::place_in_words(&channel));
+    let target = Target(channel.clone());
+    let place_name = ids::place_in_words(&channel);
     // They alone see the answer.
-    let (seen_at, to) = (Vec::new(), reply_to);
+    let seen_at = Vec::new();
+    let to = reply_to;
     let is_of_card = to.is_some();
     let written = WrittenWords { presser, target, place: place_name, seen_at, to, words };
     let (mut reply, shown) = hand_over(core, written).await;

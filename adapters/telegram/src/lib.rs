@@ -56,7 +56,9 @@ impl Telegram {
     #[must_use]
     pub fn new(config: TelegramConfig) -> Self {
         let cards = Arc::new(CardSender::new(BotApi::new(&config)));
-        let (signals, admins, reader) = (Signals::default(), Arc::default(), BotApi::new(&config));
+        let signals = Signals::default();
+        let admins = Arc::default();
+        let reader = BotApi::new(&config);
         Self { cards, signals, admins, reader, conflict_pause: pull::CONFLICT }
     }
 
@@ -133,7 +135,8 @@ impl Adapter for Telegram {
         message: &MessageRef,
         reminder: &Reminder,
     ) -> Result<(), SendError> {
-        let (chat, card) = (Chat::parse(target)?, MessageAddress::parse(message)?);
+        let chat = Chat::parse(target)?;
+        let card = MessageAddress::parse(message)?;
         let mut reply = html_message(chat, html(reminder));
         reply.reply_parameters = Some(reply_to(card.message));
         self.cards.send_text(chat, &reply).await

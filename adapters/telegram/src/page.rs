@@ -135,7 +135,8 @@ impl Page {
     /// The same formatting without any parsing, beside [`Page::text`].
     pub(crate) fn entities(&self) -> Vec<MessageEntity> {
         let mut entities = Vec::new();
-        let (mut offset, mut fold) = (0, 0);
+        let mut offset = 0;
+        let mut fold = 0;
         for (at, (style, text)) in self.pieces.iter().enumerate() {
             let length = text.encode_utf16().count();
             if at == self.folded.start {

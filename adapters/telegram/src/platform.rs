@@ -189,7 +189,8 @@ impl Guide for TelegramPlatform {
             return Vec::new();
         }
         let api = BotApi::new(&TelegramConfig::of(account));
-        let (bot, room) = (bot(&api).await, room(&api, chat).await);
+        let bot = bot(&api).await;
+        let room = room(&api, chat).await;
         let privacy = bot.ok().map(|bot| {
             if bot.can_read_all_group_messages {
                 PRIVACY_OFF.to_owned()

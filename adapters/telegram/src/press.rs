@@ -85,8 +85,10 @@ impl PressReporter {
         self.answer(query.id, &receipt.sentence, alert);
         let Some(place) = place else { return };
         if receipt.outcome == Outcome::TextWanted {
-            let (me, cards) = (self.me.clone(), Arc::clone(&self.cards));
-            let (from, sentence) = (query.from, receipt.sentence.clone());
+            let me = self.me.clone();
+            let cards = Arc::clone(&self.cards);
+            let from = query.from;
+            let sentence = receipt.sentence.clone();
             self.telling.spawn(ask_for_text(cards, me, place, thread, from, token, sentence));
         }
         self.redraw(place, receipt.card);
@@ -94,7 +96,8 @@ impl PressReporter {
 
     /// Tells a presser alone.
     fn answer(&mut self, query: CallbackQueryId, words: &str, alert: bool) {
-        let (cards, words) = (Arc::clone(&self.cards), words.to_owned());
+        let cards = Arc::clone(&self.cards);
+        let words = words.to_owned();
         self.telling.spawn(async move { answer(&cards.api, query, words, alert).await });
     }
 
@@ -106,7 +109,8 @@ impl PressReporter {
         card: String,
         menu: Menu,
     ) {
-        let (presses, cards) = (Arc::clone(&self.presses), Arc::clone(&self.cards));
+        let presses = Arc::clone(&self.presses);
+        let cards = Arc::clone(&self.cards);
         self.telling.spawn(async move {
             let card = match place {
                 Some(place) => {

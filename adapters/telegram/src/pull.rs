@@ -36,7 +36,9 @@ impl Telegram {
         let mut telling = JoinSet::new();
         telling.spawn(register(self.cards.api.clone(), presses.commands()));
         // So that the first press waits for none of them.
-        let (api, admins, of) = (self.cards.api.clone(), self.admins.clone(), presses.roles());
+        let api = self.cards.api.clone();
+        let admins = self.admins.clone();
+        let of = presses.roles();
         telling.spawn(async move { drop(admins.known_roles(&api, 0, &of).await) });
         let mut handler = PressReporter {
             admins: self.admins.clone(),
@@ -53,7 +55,8 @@ impl Telegram {
 
     /// Who we are; `None` when stopped before Telegram answered.
     async fn introduce(&self, stop: &CancellationToken) -> Option<User> {
-        let (who, mut backoff) = (GetMe::new(), BACKOFF);
+        let who = GetMe::new();
+        let mut backoff = BACKOFF;
         loop {
             let asked = self.cards.api.call::<_, User>(&who, PATIENCE);
             match stop.run_until_cancelled(asked).await? {
@@ -69,7 +72,8 @@ impl Telegram {
 
     async fn pull(&self, handler: &mut PressReporter, stop: &CancellationToken) {
         let mut offset = None;
-        let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
+        let mut hold = LONG_POLL;
+        let mut backoff = BACKOFF;
         let mut conflicts = Conflicts::new(self.conflict_pause);
         while !stop.is_cancelled() {
             let pull = updates_from(offset, &*handler.presses).timeout(hold);

@@ -186,7 +186,8 @@ fn changed(there: &[(String, String)], commands: &[BotCommand]) -> Option<Vec<(S
 
 /// What the bot says, as one message: what does not fit is counted.
 pub(crate) fn page(reply: &CommandReply) -> Page {
-    let (mut page, mut room) = (Page::default(), ROOM);
+    let mut page = Page::default();
+    let mut room = ROOM;
     for (at, line) in reply.lines.iter().enumerate() {
         let length: usize = line.iter().map(|piece| piece.plain().chars().count()).sum();
         let Some(left) = room.checked_sub(length + 1) else {

@@ -132,7 +132,8 @@ impl PressReporter {
         } else {
             vec![chat.target(), Chat { topic: None, ..chat }.target()]
         };
-        let (target, place) = (chat.target(), place_in_words(message, chat.topic));
+        let target = chat.target();
+        let place = place_in_words(message, chat.topic);
         let to = at.map(MessageAddress::message_ref);
         let written = WrittenWords { presser, target, place, seen_at, to, words };
         let (reply, shown) = hand_over(&*self.presses, written).await;

@@ -71,7 +71,8 @@ pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, Stri
     let before = if mode.is_gate() { gate(&with(&[mode.option()])) } else { quick(&ahead) };
     entries.push(entry(GATE, vec![before]));
     let connected = SETTINGS.connect(text, &entries)?;
-    let (had, wants) = (brought_rule(text)?, mode == HookMode::Dialogs);
+    let had = brought_rule(text)?;
+    let wants = mode == HookMode::Dialogs;
     if wants && !(had && ask_rule::is_there(&connected)) {
         ask_rule::add(&connected)
     } else if had && !wants {

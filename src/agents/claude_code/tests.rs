@@ -308,7 +308,8 @@ fn what_asks_for_a_decision_elsewhere_is_blocked_and_what_only_tells_is_passed_o
 
 #[test]
 fn hooks_that_a_file_switches_off_are_named_with_the_file() {
-    let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let home = tempfile::tempdir().unwrap();
+    let project = tempfile::tempdir().unwrap();
     let settings = home.path().join("settings.json");
     std::fs::create_dir(project.path().join(".claude")).unwrap();
     let local = project.path().join(".claude/settings.local.json");

@@ -167,7 +167,8 @@ fn notification(method: &str, params: &Map<String, Value>) -> CodexFrame {
     match method {
         "thread/status/changed" => {
             let status = params.get("status");
-            let (waits, runs) = (status.and_then(waits), status.and_then(runs));
+            let waits = status.and_then(waits);
+            let runs = status.and_then(runs);
             CodexFrame::Thread(CodexThread { id: thread, waits, runs, ..CodexThread::default() })
         }
         "item/started" => {

@@ -111,7 +111,8 @@ impl Review {
             }
             "mcpToolCall" => {
                 let (call, cwd) = self.known.as_ref()?;
-                let (server, tool) = (text("server")?, text("toolName")?);
+                let server = text("server")?;
+                let tool = text("toolName")?;
                 let is =
                     |name: &str, value: &str| call.get(name).and_then(Value::as_str) == Some(value);
                 let is_it = is("server", server) && is("tool", tool);
@@ -419,7 +420,8 @@ impl Reviews {
         tracing::warn!(why, "Codex does not accept an approval of what its reviewer denied");
         let ask = self.blocked.get(id).and_then(|it| it.kept.ask.clone());
         let Some(ask) = ask else { return };
-        let (client, why) = (self.client.clone(), why.to_owned());
+        let client = self.client.clone();
+        let why = why.to_owned();
         tokio::spawn(async move { client.refuse(&ask, &why).await });
     }
 
@@ -428,7 +430,9 @@ impl Reviews {
         let Some(blocked) = self.blocked.get_mut(id) else { return };
         let (cancel, cancelled) = oneshot::channel();
         blocked.state = State::Asked(Some(cancel));
-        let (client, call, id) = (self.client.clone(), blocked.call.clone(), id.to_owned());
+        let client = self.client.clone();
+        let call = blocked.call.clone();
+        let id = id.to_owned();
         let was_released = blocked.kept.released;
         self.asking.spawn(async move {
             let released = if was_released {
@@ -554,7 +558,8 @@ mod tests {
 
     /// A review that a person overruled.
     fn overruled(file: &Path) -> (Reviews, String) {
-        let (mut reviews, id) = (reviews(file), review().review_id);
+        let mut reviews = reviews(file);
+        let id = review().review_id;
         reviews.reviewed(review());
         let frames =
             reviews.decided(Ok(Asked { id: id.clone(), released: Some(Some("a1".into())) }));
@@ -702,7 +707,8 @@ mod tests {
     async fn without_a_note_on_the_disk_nothing_is_changed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("gone/kept");
-        let (mut reviews, id) = (reviews(&file), review().review_id);
+        let mut reviews = reviews(&file);
+        let id = review().review_id;
         reviews.reviewed(review());
         assert_eq!(reviews.decided(Ok(Asked { id, released: Some(None) })), [] as [Value; 0]);
         assert!(reviews.blocked.is_empty());

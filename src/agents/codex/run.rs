@@ -276,7 +276,8 @@ impl CodexRun {
         let of_item = |item: &String| self.changes.of(&(thread.clone(), item.clone()));
         let changes = item.as_ref().and_then(of_item);
         let CallOrigin { session, host, cwd, .. } = &self.origin;
-        let (host, cwd) = (host.as_deref(), cwd.as_deref());
+        let host = host.as_deref();
+        let cwd = cwd.as_deref();
         let mut request = CodexRequest::of(asked, RequestContext { cwd, changes, host })?;
         if !session.is_empty() && *session != thread {
             request.call.session.clone_from(session);

@@ -84,7 +84,8 @@ pub(super) fn outcome(ask: &Ask, answer: &Answer) -> String {
         .as_ref()
         .map(|undone| format!(" · undone by {}, {}", who(&undone.by), clock::short(undone.at)));
     let next = answer.next_try.as_ref().map(|next| {
-        let (by, until) = (who(&next.by), clock::short(next.until));
+        let by = who(&next.by);
+        let until = clock::short(next.until);
         match &answer.execution {
             Some(_) => format!(" · its next try, approved by {by}"),
             None => format!(" · the next try may run once, says {by}, until {until}"),
@@ -97,7 +98,8 @@ pub(super) fn outcome(ask: &Ask, answer: &Answer) -> String {
 /// The machine of the agent that blocked what was approved.
 fn overruled(answer: &Answer) -> String {
     let Some(Overruled { verdict, .. }) = &answer.overruled else { return String::new() };
-    let (against, reason) = (line(&verdict.against), brief(&line(&verdict.reason), MOST));
+    let against = line(&verdict.against);
+    let reason = brief(&line(&verdict.reason), MOST);
     format!(" · but {}", Appeal { against, reason }.sentence("it"))
 }
 

@@ -212,7 +212,8 @@ pub(super) fn draw_highlights(call: &Call, text: &str, sheet: &mut Sheet) {
     if found.is_empty() {
         return;
     }
-    let (places, lines) = (found.len(), distinct_lines(&found));
+    let places = found.len();
+    let lines = distinct_lines(&found);
     found.sort_by_key(|(_, found)| found.weight);
     found.truncate(MOST_PLACES);
     let what = match (found.len() == places, distinct_lines(&found)) {

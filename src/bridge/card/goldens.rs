@@ -69,7 +69,8 @@ fn samples() -> Vec<(&'static str, Ask)> {
         "content": content});
     let mut big = ask("Write", big, &["writes /home/ana/shop/src/generated/constants.rs"], &[]);
     big.body.call.existing = Some(Existing::File { bytes: 1_504, lines: Some(50) });
-    let (old, new) = (lines(60).collect::<String>(), lines(90).collect::<String>());
+    let old = lines(60).collect::<String>();
+    let new = lines(90).collect::<String>();
     let new = new.replace("u32", "u64");
     let big_edit = json!({"file_path": "/home/ana/shop/src/constants.rs", "old_string": old,
         "new_string": new});

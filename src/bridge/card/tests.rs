@@ -677,7 +677,8 @@ fn a_card_says_until_when_the_terminal_shows_no_dialog() {
 #[test]
 fn what_a_machine_has_blocked_stays_so_with_the_first_button_and_remembers_nothing() {
     let mut ask = push();
-    let (against, reason) = ("Claude Code's auto mode".into(), "[Data Exfiltration] x".into());
+    let against = "Claude Code's auto mode".into();
+    let reason = "[Data Exfiltration] x".into();
     ask.body.call.appeal = Some(Appeal { against, reason });
     ask.body.why = "Claude Code's auto mode blocked this: [Data Exfiltration] x.".into();
     (ask.body.always, ask.body.choices) = (Vec::new(), Vec::new());

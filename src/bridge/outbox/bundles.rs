@@ -206,7 +206,8 @@ const LARGEST: usize = 8 * 1024;
 /// for ever, beside the shared one.
 fn may_share(due: &Due) -> bool {
     let Ok(ask) = &due.ask else { return false };
-    let (body, call) = (&ask.body, &ask.body.call);
+    let body = &ask.body;
+    let call = &ask.body.call;
     // A bundle shows no votes, and not that a machine has blocked a call.
     let is_special = !body.requirements.is_empty() || body.is_no_call() || call.appeal.is_some();
     let large = || call.args.to_string().len() > LARGEST;

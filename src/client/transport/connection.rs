@@ -245,7 +245,8 @@ impl DaemonConnection {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        let (server, why) = (self.server.to_string(), cause.to_string());
+        let server = self.server.to_string();
+        let why = cause.to_string();
         // Only a failed connect proves that the daemon did not receive the request.
         if error.is_connect() {
             ClientError::Unreachable { server, why }

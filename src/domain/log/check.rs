@@ -249,7 +249,9 @@ impl LogCheck {
     /// A row that says what was forgotten: it counts only for rows that were old enough.
     fn forgot(&mut self, row: &LogRow) {
         let number = |name| number(&row.data, name);
-        let (rows, newest, keep) = (number("rows"), number("newest"), number("keep_ms"));
+        let rows = number("rows");
+        let newest = number("newest");
+        let keep = number("keep_ms");
         match (rows, newest, keep) {
             (Some(rows), Some(newest), Some(LEAST_KEPT_MS..)) => {
                 if row.at.saturating_sub(newest) < keep.unwrap_or(i64::MAX) {

@@ -46,7 +46,8 @@ impl Checkpoint {
 }
 
 fn signed(store: &str, head: &LogHead, at: i64) -> Vec<u8> {
-    let (count, at) = (head.count.to_string(), at.to_string());
+    let count = head.count.to_string();
+    let at = at.to_string();
     fields(&["countersign checkpoint 1", store, &count, &head.hash, &at])
 }
 

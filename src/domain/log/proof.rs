@@ -63,7 +63,8 @@ impl RowProof {
 }
 
 fn proven(store: &str, run: &str, number: i64, row: &ProvenRow<'_>) -> Vec<u8> {
-    let (number, at) = (number.to_string(), row.at.to_string());
+    let number = number.to_string();
+    let at = row.at.to_string();
     let ask = row.ask.unwrap_or_default();
     fields(&["countersign row 1", store, run, &number, &at, row.kind, ask, row.data])
 }

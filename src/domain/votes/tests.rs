@@ -4,8 +4,11 @@ use crate::requirement::Exclusion;
 use proptest::prelude::*;
 
 fn requirement(approvals: u32, deny: u32) -> Requirement {
-    let (count, exclude) = (VoteCount::People, Exclusion::Nobody);
-    let (rule, group, also) = ("r".into(), Some("ops".into()), Vec::new());
+    let count = VoteCount::People;
+    let exclude = Exclusion::Nobody;
+    let rule = "r".into();
+    let group = Some("ops".into());
+    let also = Vec::new();
     Requirement { rule, group, also, approvals, deny, count, exclude }
 }
 
@@ -16,7 +19,8 @@ fn by(platform: &str, id: &str, name: &str) -> By {
 /// A vote of a person in `ops` from their account on a platform.
 fn vote(platform: &str, person: &str, decision: Decision, scope: Option<Scope>) -> Vote {
     let answer = Answer { scope, ..Answer::new(decision, by(platform, person, person), 1) };
-    let (groups, roles) = (["ops".to_owned()].into(), Vec::new());
+    let groups = ["ops".to_owned()].into();
+    let roles = Vec::new();
     Vote { answer, person: Some(person.to_owned()), groups, roles }
 }
 
@@ -112,7 +116,8 @@ fn the_answer_names_its_voters_their_notes_and_its_own_time() {
         vote.answer.reason = Some(note.to_owned());
         vote
     };
-    let (ana, ben) = (with_note(yes("telegram", "Ana"), "ok"), yes("discord", "Ben"));
+    let ana = with_note(yes("telegram", "Ana"), "ok");
+    let ben = yes("discord", "Ben");
     let found = answer(&two, &[ana.clone(), ben], 9).unwrap();
     let wanted = Answer {
         scope: Some(Scope::Once),
@@ -140,7 +145,8 @@ fn model(requirements: &[Requirement], votes: &[(usize, usize, bool, bool)]) -> 
             })
             .count()
     };
-    let (approved, denied) = (count(true), count(false));
+    let approved = count(true);
+    let denied = count(false);
     if requirements.iter().any(|it| denied >= it.deny as usize) {
         return VoteResult::Denied;
     }
@@ -164,7 +170,8 @@ proptest! {
         let is_member = |who: usize| members.get(who).copied().unwrap_or_default();
         let mut votes = Vec::new();
         for (who, account, approves) in &presses {
-            let (platform, name) = (platforms.get(*account).unwrap(), format!("p{who}"));
+            let platform = platforms.get(*account).unwrap();
+            let name = format!("p{who}");
             let mut one = if *approves { yes(platform, &name) } else { no(platform, &name) };
             if !is_member(*who) {
                 one.groups.clear();
@@ -187,7 +194,8 @@ proptest! {
 fn an_account_counts_once_though_it_votes_in_its_chat_and_signed_in_to_the_inbox_too() {
     let accounts = [Requirement { count: VoteCount::Accounts, ..requirement(2, 1) }];
     let ends = |votes: &[Vote]| result(&accounts, &all(votes));
-    let (chat, inbox) = (yes("telegram", "1"), yes("inbox", "telegram:1"));
+    let chat = yes("telegram", "1");
+    let inbox = yes("inbox", "telegram:1");
     assert_eq!(ends(&[chat.clone(), inbox.clone()]), VoteResult::Open);
     assert_eq!(ends(&[chat, yes("inbox", "oidc:1")]), VoteResult::Approved);
     assert_eq!(ends(&[inbox.clone(), yes("telegram", "2")]), VoteResult::Approved);

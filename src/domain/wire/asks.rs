@@ -300,8 +300,16 @@ impl AnswerRequest {
     /// An approval or denial without further fields.
     #[must_use]
     pub fn new(decision: Decision) -> Self {
-        let (scope, rules, reason, answers, edit, digest) = (None, None, None, None, None, None);
-        let (stop, explain, skip, next_try) = (false, false, false, false);
+        let scope = None;
+        let rules = None;
+        let reason = None;
+        let answers = None;
+        let edit = None;
+        let digest = None;
+        let stop = false;
+        let explain = false;
+        let skip = false;
+        let next_try = false;
         Self {
             decision,
             scope,

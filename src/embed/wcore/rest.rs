@@ -83,7 +83,8 @@ async fn resolve(
     };
     let unknown = || refused(StatusCode::NOT_FOUND, "nothing waits under this id");
     let Some((manager, bridge)) = (served.find)(&session) else { return unknown() };
-    let (approved, found) = (answer.approved, settle(&manager, &bridge, &call_id, answer, scope));
+    let approved = answer.approved;
+    let found = settle(&manager, &bridge, &call_id, answer, scope);
     let decision = if approved { "approved" } else { "denied" };
     if found {
         Json(json!({ "resolved": true, "call_id": call_id, "decision": decision })).into_response()

@@ -54,9 +54,11 @@ pub struct ToolCall {
 impl Approvals {
     /// Decides one call.
     pub async fn decide(&self, call: &ToolCall, channel: Channel) -> CallOutcome {
-        let (tool, args) = (call.name.as_str(), &call.arguments);
+        let tool = call.name.as_str();
+        let args = &call.arguments;
         let requires = self.gate.requires_approval(tool);
-        let (mode, category) = (self.mode.mode(), call.category);
+        let mode = self.mode.mode();
+        let category = call.category;
         // A category that needs approval while the gate does not ask would run unasked, so it is
         // blocked.
         let blocked = match self.mode.check(category) {
@@ -123,7 +125,8 @@ mod tests {
 
     /// A handler that approves everything; it counts the calls and asserts that none overlap.
     fn counting() -> (ApprovalHandler, Arc<AtomicUsize>) {
-        let (asked, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let asked = Arc::new(AtomicUsize::new(0));
+        let open = Arc::new(AtomicUsize::new(0));
         let count = asked.clone();
         let handler: ApprovalHandler = Arc::new(move |_| {
             assert_eq!(open.fetch_add(1, Ordering::SeqCst), 0, "one call after another");

@@ -21,8 +21,11 @@ const MINUTES: i64 = 60_000;
 
 #[test]
 fn a_reaper_that_could_not_settle_everything_rests_before_it_tries_again() {
-    let (good, later, bad) = (Ok(Expiry::Settled), Ok(Expiry::Later), Err(StoreError::Late));
-    let (due, soon) = (Some(Duration::ZERO), Some(Duration::from_secs(5)));
+    let good = Ok(Expiry::Settled);
+    let later = Ok(Expiry::Later);
+    let bad = Err(StoreError::Late);
+    let due = Some(Duration::ZERO);
+    let soon = Some(Duration::from_secs(5));
     let pauses = |next| [&good, &later, &bad].map(|expired| pause(expired, next));
     assert_eq!(pauses(due), [Duration::ZERO, AGAIN, AGAIN]);
     assert_eq!(pauses(soon), [Duration::from_secs(5); 3]);
@@ -268,7 +271,8 @@ async fn of_several_daemons_the_one_that_opened_an_ask_judges_its_time_first() {
         if !store.is_shared() {
             return;
         }
-        let (one, two) = (gate(&store, "one", 5 * MINUTES), gate(&store, "two", 5 * MINUTES));
+        let one = gate(&store, "one", 5 * MINUTES);
+        let two = gate(&store, "two", 5 * MINUTES);
         let id = ask(&one).await;
         store.shift(&id, 60 * MINUTES).await;
         assert_eq!(looked_at(&two, &id).await, Expiry::Later);
@@ -454,7 +458,8 @@ async fn only_what_nobody_answered_and_one_person_may_approve_ahead_gets_a_late_
 
 /// A call that a machine blocked.
 fn appeal(text: &str) -> Call {
-    let (against, reason) = ("Claude Code's auto mode".into(), "[Data Exfiltration] x".into());
+    let against = "Claude Code's auto mode".into();
+    let reason = "[Data Exfiltration] x".into();
     Call { appeal: Some(Appeal { against, reason }), ..command(text) }
 }
 
@@ -819,7 +824,8 @@ async fn what_was_approved_ahead_does_not_run_while_its_agent_is_paused() {
 #[tokio::test]
 async fn silence_approves_only_where_the_card_said_so_and_the_operator_still_does() {
     on_both(async |store| {
-        let (patient, hasty) = (gate(&store, "one", 10 * MINUTES), gate(&store, "one", MINUTES));
+        let patient = gate(&store, "one", 10 * MINUTES);
+        let hasty = gate(&store, "one", MINUTES);
         let minute = || {
             let call = Call::new("a", "s", "notify", json!({}));
             Call { expires_in_s: Some(60), ..call }

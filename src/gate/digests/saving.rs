@@ -166,7 +166,8 @@ pub(super) fn rules_of(found: &DigestSuggestion) -> Vec<String> {
     let also = found.also.iter().map(|it| (&it.tool, &it.pattern));
     let all = std::iter::once((&found.tool, &found.pattern)).chain(also);
     let rule = |(tool, pattern): (&String, &String)| {
-        let (tool, pattern) = (tool.clone(), pattern.clone());
+        let tool = tool.clone();
+        let pattern = pattern.clone();
         Rule { tool, pattern, verdict: Verdict::Allow }.to_string()
     };
     all.map(rule).collect()
@@ -293,8 +294,8 @@ mod tests {
             ask.body.exact = exact.into_iter().map(shell).collect();
             ClosedAsk::of(&ask, String::new(), true).unwrap()
         };
-        let (one, two) =
-            (ask(["cargo build -q", "docker build a"]), ask(["cargo build -q", "docker build b"]));
+        let one = ask(["cargo build -q", "docker build a"]);
+        let two = ask(["cargo build -q", "docker build b"]);
         assert_eq!(candidates(&offered, &[&one, &two]), [offered.to_vec()]);
         assert_eq!(candidates(&offered, &[&one, &one]), [one.exact.clone(), offered.to_vec()]);
     }

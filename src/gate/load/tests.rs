@@ -38,7 +38,9 @@ async fn what_comes_too_fast_is_told_when_to_come_again() {
     let load = Load::default();
     let limits = Limits { asks: 9, asks_per_agent: 9, asks_per_session: 9, ..LIMITS };
     let take = |who: &SessionName| load.take(&limits, who, 1).map(Reservation::fill);
-    let (one, two, other) = (session("a", "1"), session("a", "2"), session("b", "1"));
+    let one = session("a", "1");
+    let two = session("a", "2");
+    let other = session("b", "1");
     assert_eq!([take(&one), take(&one), take(&two)], [Ok(()), Ok(()), Ok(())]);
     let agent = take(&two).unwrap_err();
     assert!(agent.why.contains("asks_per_minute_per_agent = 3"), "{agent}");

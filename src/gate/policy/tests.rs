@@ -26,7 +26,8 @@ fn names_that_somebody_made_up_lock_nobody_out_and_leave_no_files() {
     let workers = workers(folder.path());
     let path = |name: &str| workers.path(Some(name)).unwrap();
     workers.current(&path("honest"), &[]).unwrap();
-    let (tool, pattern) = ("shell_exec".to_owned(), "make *".to_owned());
+    let tool = "shell_exec".to_owned();
+    let pattern = "make *".to_owned();
     let always = Rule { tool, pattern, verdict: countersign_policy::Verdict::Allow };
     workers.append(Some("honest"), &[always]).unwrap();
     workers.current(&path("mine"), &[]).unwrap();
@@ -78,7 +79,9 @@ mod known {
 
     #[test]
     fn the_one_that_was_idle_for_longest_makes_room_and_the_main_file_never_does() {
-        let (mut known, main, start) = (KnownWorkers::default(), Path::new("main"), Instant::now());
+        let mut known = KnownWorkers::default();
+        let main = Path::new("main");
+        let start = Instant::now();
         known.put(main, Arc::new(()), start);
         let name = |n: usize| PathBuf::from(format!("w{n}"));
         for n in 0..MOST {

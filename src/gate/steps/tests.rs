@@ -107,7 +107,8 @@ async fn run(remind: Vec<i64>, escalate: i64, events: Vec<StepEvent>) {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     let routes = routes(&remind, escalate);
-    let (mut now, mut old) = (gate(&store, &routes), None);
+    let mut now = gate(&store, &routes);
+    let mut old = None;
     let call = json!({"agent": "a", "session": "s", "tool": "notify", "args": {"text": "hi"}});
     let asked = now.submit(serde_json::from_value(call).unwrap(), false).await.unwrap();
     let SubmitOutcome::Asked(ask, _) = asked else { panic!("{asked:?}") };

@@ -98,12 +98,14 @@ async fn an_ask_is_taken_back_when_the_last_of_its_callers_left_whoever_that_is(
     for first_leaves_first in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let store = store(folder.path()).await;
-        let (one, two) = (gate(&store, folder.path(), "one"), gate(&store, folder.path(), "two"));
+        let one = gate(&store, folder.path(), "one");
+        let two = gate(&store, folder.path(), "two");
         lives(&store, "one").await;
         lives(&store, "two").await;
         let id = ask(&one, "git push", true).await;
         let state = async || store.ask(&id).await.unwrap().unwrap().state.name();
-        let (first, second) = (comes(&one, &id).await, comes(&two, &id).await);
+        let first = comes(&one, &id).await;
+        let second = comes(&two, &id).await;
         one.detach(&id, true).await.unwrap();
         two.detach(&id, true).await.unwrap();
         assert_eq!(state().await, "open", "both wait");
@@ -145,7 +147,8 @@ async fn callers_of_a_dead_daemon_may_come_back_for_a_while_and_keep_nothing_aft
 async fn a_caller_that_got_its_response_keeps_no_ask_from_being_taken_back_and_takes_none_back() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path()).await;
-    let (one, two) = (gate(&store, folder.path(), "one"), gate(&store, folder.path(), "two"));
+    let one = gate(&store, folder.path(), "one");
+    let two = gate(&store, folder.path(), "two");
     lives(&store, "one").await;
     lives(&store, "two").await;
     let id = ask(&one, "git push", true).await;
@@ -163,7 +166,8 @@ async fn a_caller_that_got_its_response_keeps_no_ask_from_being_taken_back_and_t
 async fn an_ask_that_somebody_came_for_meanwhile_is_not_taken_back() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path()).await;
-    let (one, two) = (gate(&store, folder.path(), "one"), gate(&store, folder.path(), "two"));
+    let one = gate(&store, folder.path(), "one");
+    let two = gate(&store, folder.path(), "two");
     let id = ask(&one, "git push", true).await;
     let seen = store.ask(&id).await.unwrap().unwrap();
     let _caller = comes(&two, &id).await;

@@ -29,7 +29,8 @@ pub fn holds(call: &Call) -> Option<String> {
 #[must_use]
 pub fn only_reads(call: &Call) -> bool {
     let reading = Rules::reading(["shell_exec", "read_file", "glob", "grep"]);
-    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    let none = Rules::default();
+    let guardrail = Guardrail::default();
     let layers = Layers::new(&reading, &none, &guardrail, 0);
     let subject = Subject::new(call, &layers);
     let mut decision = subject.evaluate(&layers, Mode::Default);
@@ -56,7 +57,8 @@ mod tests {
     use crate::engine::agent_mode::*;
 
     fn at_work(call: Call, mode: &str) -> Call {
-        let (cwd, home) = (Some("/home/u/w".into()), Some("/home/u".into()));
+        let cwd = Some("/home/u/w".into());
+        let home = Some("/home/u".into());
         Call { cwd, home, agent_mode: Some(mode.into()), ..call }
     }
 

@@ -181,7 +181,8 @@ fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<NeededRule>
 
 /// One rule per command with its very words.
 fn exact_commands(scan: &Scan<'_>) -> Option<Vec<Rule>> {
-    let (mut rules, mut seen) = (Vec::new(), HashSet::new());
+    let mut rules = Vec::new();
+    let mut seen = HashSet::new();
     for command in scan.commands.iter().filter(|command| !command.argv.is_empty()) {
         if builtin(&command.argv) == Some(Builtin::Harmless) {
             continue;
@@ -395,7 +396,8 @@ pub fn prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
 /// The number of words that name what a command does, which may be more than it has.
 fn action(tokens: &[&str]) -> usize {
     let Some(name) = tokens.first() else { return 0 };
-    let (grant, sub) = (grant(base(name)), tokens.get(1).copied().unwrap_or_default());
+    let grant = grant(base(name));
+    let sub = tokens.get(1).copied().unwrap_or_default();
     match grant.ours {
         _ if listed(grant.ours_three, sub) => 3,
         Some(words) => words,

@@ -98,7 +98,8 @@ pub fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
 /// Returns the facts of a call for a profile that decides on its own: what it would run, its
 /// effects, whether it is critical. The verdict is an ask until the profile sets another.
 pub fn facts(call: &Call) -> Decision {
-    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    let none = Rules::default();
+    let guardrail = Guardrail::default();
     let layers = Layers::new(&none, &none, &guardrail, 0);
     let subject = Subject::new(call, &layers);
     let decision = subject.decide(&layers, Mode::Default);
@@ -224,7 +225,8 @@ pub struct Decision {
 impl Subject<'_> {
     fn describe(&self, decision: CallDecision<'_>) -> Decision {
         let CallDecision { part, critical, .. } = decision;
-        let (verdict, rule) = (part.verdict, part.rule.map(|entry| String::from(&*entry.label)));
+        let verdict = part.verdict;
+        let rule = part.rule.map(|entry| String::from(&*entry.label));
         let deciding_rule = part.rule.map(|entry| entry.rule.clone());
         let reason = self.sentence(part);
         let mut decision = Decision {
@@ -356,7 +358,8 @@ impl<'c> Subject<'c> {
     /// Returns a part of the call's text as if it were the whole.
     pub(crate) fn part(&self, text: &'c str, alone: Scan<'c>) -> Self {
         let scan = Some((text, alone));
-        let (values, own) = (Values::default(), Vec::new());
+        let values = Values::default();
+        let own = Vec::new();
         Self { call: self.call, dirs: self.dirs, scan, values, own }
     }
 
@@ -432,7 +435,8 @@ mod tests {
 
     #[test]
     fn a_critical_call_that_no_rule_names_says_what_is_critical_about_it() {
-        let (none, guardrail) = (Rules::default(), Guardrail::default());
+        let none = Rules::default();
+        let guardrail = Guardrail::default();
         let layers =
             Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
         let reason =
@@ -454,7 +458,8 @@ mod tests {
         let make = Rule::allow("shell_exec", "make *");
         let grants_of = |rule: &Rule| Rules::from_grants(std::slice::from_ref(rule));
         let git = Rule { verdict: Verdict::Deny, ..Rule::allow("shell_exec", "git *") };
-        let (rules, grants) = (grants_of(&git), grants_of(&make));
+        let rules = grants_of(&git);
+        let grants = grants_of(&make);
         let guardrail = Guardrail::default();
         let layers = Layers {
             agent: None,

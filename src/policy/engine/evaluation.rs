@@ -151,7 +151,8 @@ impl<'c> Subject<'c> {
         layers: &Layers<'r>,
         behind: &[Option<Unwrapped<'_, '_>>],
     ) -> (PartDecision<'r>, bool) {
-        let (now_ms, own) = (layers.now_ms, layers.rules.programs());
+        let now_ms = layers.now_ms;
+        let own = layers.rules.programs();
         let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, all);
         let stack = stack.with_own(own);
         let guarded = stack.guarded();

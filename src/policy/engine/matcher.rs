@@ -186,7 +186,8 @@ impl<'c> Matcher<'c> {
     /// none writes a file.
     fn runs_only(&self, tool: &str, patterns: &[Cow<'_, str>]) -> bool {
         let denies = denies(tool, patterns);
-        let (stack, dirs) = (Stack::new(SHELL, SHELL, 0, &[&denies]), self.seen.dirs);
+        let stack = Stack::new(SHELL, SHELL, 0, &[&denies]);
+        let dirs = self.seen.dirs;
         let is_meant = |argv: &Vec<Word<'static>>| {
             // `./git` is some program.
             let is_by_name = argv.first().is_some_and(|first| !first.text.contains('/'));
@@ -207,7 +208,8 @@ impl<'c> Matcher<'c> {
         if !of_shell || About::new(&denies, SHELL, SHELL, 0).is_empty() {
             return false;
         }
-        let (stack, dirs) = (Stack::new(SHELL, SHELL, 0, &[&denies]), self.seen.dirs);
+        let stack = Stack::new(SHELL, SHELL, 0, &[&denies]);
+        let dirs = self.seen.dirs;
         *unread
             || commands.iter().any(|argv| {
                 let text = CommandText::new(argv, None, dirs);
@@ -287,7 +289,8 @@ fn tidy(pattern: &str, home: Option<&str>) -> String {
 
 /// Calls with these rules as the only ones.
 fn layered<T>(rules: &[Rule], decides: impl FnOnce(&Layers<'_>) -> T) -> T {
-    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    let none = Rules::default();
+    let guardrail = Guardrail::default();
     decides(&Layers::new(&Rules::from_rules(rules), &none, &guardrail, 0))
 }
 

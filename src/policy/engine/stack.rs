@@ -128,7 +128,8 @@ impl<'r> Stack<'r> {
 
     /// Returns the rule for a value other than a command.
     pub(crate) fn value(&self, kind: Kind, value: &Value, dirs: Directories<'_>) -> Hit<'r> {
-        let (allow, deny) = (OnceCell::new(), OnceCell::new());
+        let allow = OnceCell::new();
+        let deny = OnceCell::new();
         let allow = || allow.get_or_init(|| value.allow_forms(dirs)).iter();
         let deny = || deny.get_or_init(|| value.deny_forms(dirs)).iter();
         self.last(None, |entry| {
@@ -250,7 +251,9 @@ impl<'w, 'a> CommandText<'w, 'a> {
         source: Option<(&'w str, &'w Command<'a>)>,
         dirs: Directories<'w>,
     ) -> Self {
-        let (words, variants, open) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let words = OnceCell::new();
+        let variants = OnceCell::new();
+        let open = OnceCell::new();
         Self { argv, source, dirs, words, variants, open }
     }
 

@@ -130,7 +130,9 @@ pub fn runs_later(path: &str) -> bool {
 /// Does the same for a path that is cleaned and in lower case.
 fn named_here(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let (mut kept, mut git, mut hooks) = (false, false, false);
+    let mut kept = false;
+    let mut git = false;
+    let mut hooks = false;
     for part in path.split('/') {
         git |= part == "git";
         hooks |= part == "hooks";
@@ -225,7 +227,8 @@ pub fn hidden(path: &str, dirs: Directories<'_>) -> Option<String> {
         return None;
     }
     // The project itself may be in a hidden folder, such as the one for worktrees of an agent.
-    let (project, path) = (paths::workspace(dirs)?, paths::clean(path, dirs));
+    let project = paths::workspace(dirs)?;
+    let path = paths::clean(path, dirs);
     let below = path.strip_prefix(&*project)?.strip_prefix('/')?;
     below.split('/').find(hides).map(str::to_owned)
 }

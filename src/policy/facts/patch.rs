@@ -73,7 +73,8 @@ enum FileSection {
 fn envelope(text: &str) -> Option<Vec<PatchedFile<'_>>> {
     let body = text.trim_matches('\n').strip_prefix(BEGIN)?.strip_suffix("*** End Patch")?;
     let body = body.strip_prefix('\n')?.strip_suffix('\n')?;
-    let (mut files, mut section) = (Vec::<PatchedFile<'_>>::new(), FileSection::None);
+    let mut files = Vec::<PatchedFile<'_>>::new();
+    let mut section = FileSection::None;
     for line in body.split('\n') {
         let head = HEADERS.iter().find_map(|(start, access)| {
             let path = line.strip_prefix(start)?.strip_prefix(' ')?;
@@ -138,7 +139,9 @@ const NAMING: &[(&str, Access)] = &[
 /// understood.
 fn unified(text: &str) -> Option<Vec<PatchedFile<'_>>> {
     let mut lines = text.trim_end_matches('\n').split('\n');
-    let (mut files, mut seen, mut is_named) = (Vec::new(), false, true);
+    let mut files = Vec::new();
+    let mut seen = false;
+    let mut is_named = true;
     while let Some(line) = lines.next() {
         if let Some(old) = line.strip_prefix("--- ") {
             let new = lines.next()?.strip_prefix("+++ ")?;
@@ -182,7 +185,8 @@ fn unified(text: &str) -> Option<Vec<PatchedFile<'_>>> {
 fn skip<'t>(hunk: &str, lines: &mut impl Iterator<Item = &'t str>) -> Option<()> {
     let (ranges, _) = hunk.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
-    let (mut old, mut new) = (count(old)?, count(new)?);
+    let mut old = count(old)?;
+    let mut new = count(new)?;
     while old > 0 || new > 0 {
         let line = lines.next()?;
         match line.as_bytes().first() {

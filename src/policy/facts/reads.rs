@@ -347,7 +347,8 @@ impl<'w, 'a> SortedWords<'w, 'a> {
         }
         for (at, letter) in cluster.char_indices() {
             let end = at + letter.len_utf8();
-            let (name, more) = (cluster.get(at..end)?, cluster.get(end..)?);
+            let name = cluster.get(at..end)?;
+            let more = cluster.get(end..)?;
             self.options.push(name);
             match form.short(letter)? {
                 OptionTakes::Nothing => {}

@@ -156,7 +156,8 @@ impl<'c> Collected<'c> {
     /// Takes the strings (or lists of strings) under `keys`. Returns false when there is none, or
     /// one has another type.
     fn take(&mut self, args: &'c Json, keys: &[&str], is_path: bool) -> bool {
-        let (mut found, mut odd) = (false, false);
+        let mut found = false;
+        let mut odd = false;
         for json in keys.iter().filter_map(|key| args.get(key)) {
             match json {
                 Json::String(text) if !text.is_empty() => {
@@ -199,7 +200,8 @@ impl<'c> Collected<'c> {
 
     fn file(&mut self, file: &PatchedFile<'c>) {
         if self.seen.insert(file.path) {
-            let (text, access) = (file.path.to_owned(), Some(file.access));
+            let text = file.path.to_owned();
+            let access = Some(file.access);
             self.values.list.push(Value { text, is_path: true, is_leaf: false, access });
         }
     }

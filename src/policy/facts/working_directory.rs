@@ -101,7 +101,8 @@ pub(crate) fn below(
     if outer.is_empty() || inner.is_empty() {
         return if inner.is_empty() { outer.to_vec() } else { inner };
     }
-    let (mut from, mut all) = (Vec::new(), Vec::new());
+    let mut from = Vec::new();
+    let mut all = Vec::new();
     for place in outer {
         let To(place) = place else { return vec![Unknown] };
         from.push(place.clone());

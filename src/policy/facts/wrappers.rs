@@ -221,7 +221,8 @@ fn behind_options<'w, 'a>(
     args: &'w [Word<'a>],
 ) -> Option<Unwrapped<'w, 'a>> {
     let mut passage = wrapper.passage;
-    let (mut is_emptied, mut filled) = (false, None);
+    let mut is_emptied = false;
+    let mut filled = None;
     let mut options = OptionReader::new(syntax, args, Valued::default());
     let mut rest = args;
     loop {

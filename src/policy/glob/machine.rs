@@ -99,7 +99,9 @@ impl Machine {
     pub(super) fn may_run(&self, value: &str, meant: bool) -> bool {
         let states = || States::new(self.steps.len());
         // Where nothing that the pattern names was read so far, and where something was.
-        let (mut before, mut after, mut next) = (states(), states(), states());
+        let mut before = states();
+        let mut after = states();
+        let mut next = states();
         self.follow(0, &|_| true, &mut before);
         for read in value.chars() {
             let longest = match read {

@@ -97,7 +97,8 @@ impl Node {
 
     /// Returns the longest run of characters that every match contains.
     pub(super) fn longest_literal(&self) -> String {
-        let (mut best, mut run) = (String::new(), String::new());
+        let mut best = String::new();
+        let mut run = String::new();
         // Only a top-level sequence, because a part of an alternative need not occur.
         if let Self::Seq(nodes) = self {
             for node in nodes {
@@ -451,7 +452,8 @@ impl GlobReader {
 impl GlobReader {
     /// Reads `[…]`. Without anything special inside, it also matches its own text.
     pub(super) fn class(&mut self) {
-        let (mut ranges, mut content) = (Vec::new(), String::new());
+        let mut ranges = Vec::new();
+        let mut content = String::new();
         let mut units: Vec<Option<char>> = Vec::new();
         // picomatch passes brackets on to a regex, in which only `^` negates.
         let negated = self.rest.front() == Some(&'^');

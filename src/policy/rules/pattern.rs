@@ -320,7 +320,8 @@ fn step(args: &[Word<'_>], words: &[Box<str>], exact: bool) -> Coverage {
     // value, both readings are followed: `after` holds the positions where the next word is a
     // value.
     let done = 1_u128 << words.len();
-    let (mut now, mut after) = (1_u128, 0_u128);
+    let mut now = 1_u128;
+    let mut after = 0_u128;
     let mut maybe = false;
     for word in args {
         // A prefix needs one word more than it names, and here is one.
@@ -452,7 +453,8 @@ impl Head {
         // fill the number and push the 1 out.
         let pack =
             |word: &str| word.bytes().take(8).fold(1, |packed, b| packed << 8 | u64::from(b));
-        let (full, base) = (pack(word), base(word));
+        let full = pack(word);
+        let base = base(word);
         Self { full, base: if base.len() == word.len() { full } else { pack(base) } }
     }
 

@@ -294,7 +294,8 @@ impl RulesReader<'_> {
 
     /// Reads `match`, `not_match` and `expires` into the rules pushed since `from`.
     fn details(&mut self, object: &Object<'_>, from: usize) {
-        let (mut examples, mut expires) = (Vec::new(), None);
+        let mut examples = Vec::new();
+        let mut expires = None;
         for property in &object.properties {
             match (property.name.as_str(), &property.value) {
                 ("action", _) => {}
@@ -364,13 +365,16 @@ fn millis(text: &str) -> Option<i64> {
         None => (text, "00:00:00Z"),
     };
     let mut date = date.splitn(3, '-').map(number);
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let year = date.next()??;
+    let month = date.next()??;
+    let day = date.next()??;
     let (clock, offset) = match time.find(['Z', 'z', '+', '-']) {
         Some(at) => (time.get(..at)?, time.get(at..)?),
         None => return None,
     };
     let mut clock = clock.splitn(3, ':');
-    let (hour, minute) = (number(clock.next()?)?, number(clock.next()?)?);
+    let hour = number(clock.next()?)?;
+    let minute = number(clock.next()?)?;
     // A leap second is accepted; fractions of a second are cut off.
     let second =
         clock.next().map_or(Some(0), |s| number(s.split('.').next().unwrap_or_default()))?;
@@ -485,7 +489,8 @@ impl RulesReader<'_> {
             let words = case.name.as_str();
             match &case.value {
                 Value::StringLit(why) if !is_blank(words) && !is_blank(&why.value) => {
-                    let (words, why) = (words.to_owned(), why.value.to_string());
+                    let words = words.to_owned();
+                    let why = why.value.to_string();
                     cases.push(OwnCase { words, why });
                 }
                 _ => self.error(

@@ -91,7 +91,9 @@ impl Rules {
     /// that asks for every call of every tool is the default of its file, and names nothing.
     #[must_use]
     pub fn with_free_default(&self) -> Self {
-        let (keys, home, programs) = (self.keys.clone(), self.home.clone(), self.programs.clone());
+        let keys = self.keys.clone();
+        let home = self.home.clone();
+        let programs = self.programs.clone();
         let mut free = Self { keys, home, programs, ..Self::default() };
         // FAIL-CLOSED: without that rule more asks, not less.
         let _ = free.push(Rule::allow("*", "*"), None);
@@ -187,7 +189,9 @@ impl Rules {
         pattern: Pattern,
         origin: Option<RuleOrigin>,
     ) -> Result<&mut RuleEntry, String> {
-        let (verdict, head, all) = (rule.verdict, pattern.head(), pattern.is_all());
+        let verdict = rule.verdict;
+        let head = pattern.head();
+        let all = pattern.is_all();
         self.marks.push(Mark { key, verdict, head, all });
         self.entries.push(RuleEntry::new(rule, pattern, origin));
         self.entries.last_mut().ok_or_else(String::new)

@@ -163,7 +163,8 @@ impl<'a> Scanner<'a> {
 impl Scanner<'_> {
     /// Reads `while` or `until`; both have five letters.
     pub(super) fn while_command(&mut self) -> Read<()> {
-        let (from, moved_by) = (self.at, self.moved_by);
+        let from = self.at;
+        let moved_by = self.moved_by;
         self.at += 5;
         // The first test always runs; the body may not.
         self.nested(|s| s.list(Stop::DO))?;
@@ -181,7 +182,8 @@ impl Scanner<'_> {
 
     /// Reads the body of a loop, up to and over `done`.
     fn loop_body(&mut self, endless: bool) -> Read<()> {
-        let (first, started) = (self.out.commands.len(), self.started);
+        let first = self.out.commands.len();
+        let started = self.started;
         self.body(Stop::DONE, 4)?;
         let commands = self.out.commands.len() - first;
         // Every command of the body starts with `&`: the loop starts processes without end.
@@ -195,7 +197,8 @@ impl Scanner<'_> {
         self.at += length;
         self.blanks();
         let mark = self.names.enter();
-        let (from, moved_by) = (self.at, self.moved_by);
+        let from = self.at;
+        let moved_by = self.moved_by;
         if self.peek() == b'(' {
             self.for_arithmetic()?;
         } else {
@@ -240,7 +243,8 @@ impl Scanner<'_> {
         self.at += self.identifier();
         let name = self.slice(from, self.at);
         self.newlines()?;
-        let (mut numbers, mut patterns) = (false, Vec::new());
+        let mut numbers = false;
+        let mut patterns = Vec::new();
         if self.keyword("in") {
             self.at += 2;
             numbers = true;
@@ -337,7 +341,8 @@ impl<'a> Scanner<'a> {
                 b')' | b'&' | b'|' | b'<' | b'>' | b';' => return self.refuse(Doubt::Unexpected),
                 _ if self.finished() => return self.refuse(Doubt::Unfinished),
                 _ => {
-                    let (from, before) = (self.at, self.environment);
+                    let from = self.at;
+                    let before = self.environment;
                     let Some(word) = self.word()? else { return self.refuse(Doubt::Unexpected) };
                     if std::mem::take(&mut presence) && is_variable(&word.text) {
                         self.presence = self.presence.or(self.environment);

@@ -14,7 +14,8 @@ impl Scanner<'_> {
             if self.finished() {
                 return self.refuse(Doubt::Unfinished);
             }
-            let (first, mark) = (self.out.commands.len(), self.names.enter());
+            let first = self.out.commands.len();
+            let mark = self.names.enter();
             self.and_or()?;
             self.blanks();
             match (self.peek(), self.look(1)) {
@@ -97,7 +98,8 @@ impl Scanner<'_> {
         self.prefixes()?;
         let mut begin = self.out.commands.len();
         let mut position = PipePosition::First;
-        let (mark, moved_by) = (self.names.enter(), self.moved_by);
+        let mark = self.names.enter();
+        let moved_by = self.moved_by;
         loop {
             self.command()?;
             self.blanks();

@@ -108,7 +108,8 @@ impl<'a> Scanner<'a> {
     /// Returns true for a word that is more than a word to zsh: the start or end of a group (`{ls`,
     /// and `}` as in `{ ls } else { rm x; }`), or `=ls`, the path of a program.
     fn is_odd_in_zsh(&self, word: &Word<'a>, first: bool) -> bool {
-        let (begin, end) = (self.byte(word.span.start), self.byte(word.span.end.wrapping_sub(1)));
+        let begin = self.byte(word.span.start);
+        let end = self.byte(word.span.end.wrapping_sub(1));
         let raw = || self.slice(word.span.start, word.span.end);
         match (begin, end) {
             (b'{' | b'=', _) if first => true,

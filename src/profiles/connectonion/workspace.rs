@@ -35,7 +35,8 @@ fn allow(effect: &'static str, scope: &'static str, reason: &str) -> WorkspaceDe
 }
 
 fn ask(effect: &'static str, reason: &str) -> WorkspaceDecision {
-    let (verdict, requires_human) = (Verdict::Ask, true);
+    let verdict = Verdict::Ask;
+    let requires_human = true;
     WorkspaceDecision { verdict, requires_human, ..allow(effect, "call", reason) }
 }
 

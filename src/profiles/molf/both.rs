@@ -41,7 +41,8 @@ impl Both<'_> {
             }
             Verdict::Allow => ("The rules allow it.".to_owned(), Vec::new()),
         };
-        let (verdict, patterns) = (theirs.verdict, commands::shown(self.pieces));
+        let verdict = theirs.verdict;
+        let patterns = commands::shown(self.pieces);
         Decision { verdict, reason, always, patterns, ..decision::facts(self.call) }
     }
 
@@ -138,7 +139,8 @@ impl Both<'_> {
     fn covers(&self, rules: &[Rule]) -> bool {
         let granted = self.layers.grants.clone().with_grants(rules);
         let layers = Layers { grants: &granted, ..self.layers };
-        let (tool, sets) = (self.call.canonical_tool(), self.sets(&layers));
+        let tool = self.call.canonical_tool();
+        let sets = self.sets(&layers);
         self.theirs(tool, Covers::TextOrAlways, &sets).verdict == Verdict::Allow
             && decision::decide(self.call, &layers, Mode::Default).verdict == Verdict::Allow
     }

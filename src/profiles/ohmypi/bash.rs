@@ -76,7 +76,8 @@ enum PatternMatch<'p> {
 }
 
 fn restricted(pattern: &BashPattern) -> Declared {
-    let (text, denied) = (pattern.text(), pattern.verdict() == Verdict::Deny);
+    let text = pattern.text();
+    let denied = pattern.verdict() == Verdict::Deny;
     let words = if denied { "Blocked by" } else { "Prompt required by" };
     Declared {
         tier: Some(Tier::Exec),
@@ -397,7 +398,8 @@ fn chain(text: &str) -> Option<Vec<Link>> {
     let mut links = Vec::new();
     let mut end = 0;
     for command in &scan.commands {
-        let (first, last) = (command.argv.first()?, command.argv.last()?);
+        let first = command.argv.first()?;
+        let last = command.argv.last()?;
         let argv: Vec<String> = command.argv.iter().map(in_full).collect::<Option<_>>()?;
         let before = if links.is_empty() { "" } else { "&&" };
         let joined = text.get(end..first.span.start)?.trim() == before;

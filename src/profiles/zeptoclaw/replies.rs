@@ -77,7 +77,8 @@ pub fn request(workflow: &str, execution: &str, message: &str) -> String {
 /// Returns the message that an approval has expired.
 #[must_use]
 pub fn expiry(workflow: &str, execution: &str, elapsed_s: u64) -> String {
-    let (execution, elapsed) = (short(execution), elapsed(elapsed_s));
+    let execution = short(execution);
+    let elapsed = elapsed(elapsed_s);
     format!(
         "[r8r] Approval for {workflow} ({execution}) expired after {elapsed}.\n\
          Re-run the workflow to try again."

@@ -10,8 +10,12 @@ use countersign_tokens::ids;
 
 async fn limited(store: &Store, limits: TokenLimits) -> AgentToken {
     let hash = TokenHash::of("x");
-    let (id, name, by) = ("t1".to_owned(), "bot".to_owned(), By::Timeout);
-    let (reads, expires_at, scope) = (Reads::Own, None, TokenScope::default());
+    let id = "t1".to_owned();
+    let name = "bot".to_owned();
+    let by = By::Timeout;
+    let reads = Reads::Own;
+    let expires_at = None;
+    let scope = TokenScope::default();
     let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits, scope };
     store.add_agent_token(new, 1).await.unwrap().unwrap()
 }
@@ -19,7 +23,8 @@ async fn limited(store: &Store, limits: TokenLimits) -> AgentToken {
 /// An ask of the agent, at this time.
 fn of_bot(session: &str, created_at: i64) -> Ask {
     let call = Call::new("bot", session, "t", json!({ "n": ids::nonce() }));
-    let (digest, body) = (call.digest(), Body::new(call, "no rule"));
+    let digest = call.digest();
+    let body = Body::new(call, "no rule");
     Ask { digest, body, created_at, ..new_ask(&ids::ask_id(), None, None) }
 }
 
@@ -40,7 +45,8 @@ async fn of_many_asks_at_once_exactly_as_many_are_stored_as_may_be_open() {
                 store.insert_ask(&of_bot("s", 10), &[], Some("t1")).await.unwrap()
             })
         });
-        let (mut stored, mut refused) = (0, 0);
+        let mut stored = 0;
+        let mut refused = 0;
         for tried in futures::future::join_all(tries).await {
             match tried.unwrap() {
                 Inserted::New(_) => stored += 1,
@@ -71,7 +77,8 @@ async fn a_minute_and_a_task_are_counted_and_of_many_pauses_there_is_one() {
         assert!(matches!(insert("u", 200_000).await, Inserted::New(_)), "another task");
 
         let tries = (0..6).map(|_| {
-            let (store, token) = (store.clone(), token.clone());
+            let store = store.clone();
+            let token = token.clone();
             tokio::spawn(async move {
                 store.pause_agent(&token, "why", &resumption(), &[]).await.unwrap()
             })
@@ -107,7 +114,8 @@ async fn ask(store: &Store, id: &str, session: &str, created_at: i64) {
 }
 
 fn known(session: &str, last_seen: i64) -> KnownSession {
-    let (agent, session) = ("a".to_owned(), session.to_owned());
+    let agent = "a".to_owned();
+    let session = session.to_owned();
     KnownSession { agent, session, last_seen, ..KnownSession::default() }
 }
 
@@ -145,7 +153,8 @@ async fn the_list_of_sessions_ends_with_the_latest_seen_and_says_that_there_are_
         }
         let (sessions, more) = store.known_sessions().await.unwrap();
         assert_eq!((sessions.len(), more), (Store::SESSIONS, true));
-        let (first, last) = (sessions.first().unwrap(), sessions.last().unwrap());
+        let first = sessions.first().unwrap();
+        let last = sessions.last().unwrap();
         assert_eq!((first.session.as_str(), last.session.as_str()), ("s100", "s1"));
     })
     .await;

@@ -106,7 +106,8 @@ async fn of_all_who_take_a_step_one_does_and_only_when_it_is_due() {
 async fn no_step_is_due_while_everything_is_paused_and_its_time_goes_on_after_that() {
     on_both(async |store| {
         let ask = insert(&store, &asked("one", &[1])).await;
-        let (mode, by) = (PauseMode::Hold, By::Timeout);
+        let mode = PauseMode::Hold;
+        let by = By::Timeout;
         let pause = Pause { mode, by: by.clone(), since: 20_000 };
         store.set_pause(&pause).await.unwrap();
         let held = insert(&store, &asked("two", &[1])).await;

@@ -84,7 +84,8 @@ fn a_marker_that_cannot_be_read_is_no_first_start() {
 
 #[tokio::test]
 async fn a_store_keeps_its_id_and_no_other_store_has_it() {
-    let (one, two) = (Fresh::sqlite(), Fresh::sqlite());
+    let one = Fresh::sqlite();
+    let two = Fresh::sqlite();
     let first = Store::open(&one.database).await.unwrap();
     let id = first.id().to_owned();
     assert_eq!(id.len(), 8);
@@ -115,7 +116,8 @@ async fn killed(asks: usize) -> (TempDir, Database) {
         store.insert_ask(&new_ask(&format!("ask{n}"), None, None), &[], None).await.unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    let (from, to) = (fresh.database.file().unwrap(), folder.path().join("store.db"));
+    let from = fresh.database.file().unwrap();
+    let to = folder.path().join("store.db");
     for end in ["", "-wal", "-shm"] {
         fs::copy(beside(from, end), beside(&to, end)).unwrap();
     }
@@ -149,7 +151,8 @@ async fn a_write_ahead_log_that_is_cut_damaged_or_gone_is_refused_every_time() {
         let (_folder, database) = killed(20).await;
         let log = beside(database.file().unwrap(), "-wal");
         let mut bytes = fs::read(&log).unwrap();
-        let (middle, whole) = (bytes.len() / 2, bytes.clone());
+        let middle = bytes.len() / 2;
+        let whole = bytes.clone();
         match damage {
             "cut" => bytes.truncate(middle),
             "flipped" => bytes[middle] ^= 1,

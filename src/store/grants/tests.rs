@@ -87,7 +87,8 @@ async fn of_many_at_once_one_spends_a_grant_and_none_does_in_a_pause_or_after_it
         assert!(!store.spend(&grant, "make", &started(30)).await.unwrap(), "paused");
         store.end_pause(&By::Timeout, 40).await.unwrap();
         let tries = (0..8).map(|_| {
-            let (store, grant) = (store.clone(), grant.clone());
+            let store = store.clone();
+            let grant = grant.clone();
             tokio::spawn(async move { store.spend(&grant, "make", &started(50)).await.unwrap() })
         });
         let tried = futures::future::join_all(tries).await;

@@ -51,11 +51,13 @@ async fn a_page_of_large_asks_ends_before_it_is_too_large() {
             };
             let call = Call::new("a", "s", "t", json!({"x": "y".repeat(large)}));
             let created_at = i64::try_from(n).unwrap();
-            let (digest, body) = (call.digest(), Body::new(call, "no rule"));
+            let digest = call.digest();
+            let body = Body::new(call, "no rule");
             let new = Ask { created_at, digest, body, ..new };
             assert!(matches!(store.insert_ask(&new, &[], None).await.unwrap(), Inserted::New(_)));
         }
-        let (mut pages, mut from) = (Vec::new(), None);
+        let mut pages = Vec::new();
+        let mut from = None;
         loop {
             let page = store.asks_in("open", from.as_ref()).await.unwrap();
             pages.push(page.asks.len());
@@ -102,7 +104,8 @@ async fn pages_list_every_closed_ask_once_latest_first_however_many_close_at_one
         }
         store.insert_ask(&new_ask("open", None, None), &[], None).await.unwrap();
         names.reverse();
-        let (mut range, mut listed) = (HistoryRange::default(), Vec::new());
+        let mut range = HistoryRange::default();
+        let mut listed = Vec::new();
         loop {
             let page = found(&store, &range, 4).await;
             listed.extend(page.found);

@@ -82,9 +82,12 @@ async fn hints_come_again_after_the_line_that_brought_them_went_silent() {
     let Some(server) = Server::start().await else { return };
     let (store, line) = over_a_line(&server).await;
     let elsewhere = open(&server.url()).await;
-    let (stop, heard) = (CancellationToken::new(), Arc::new(Notify::new()));
+    let stop = CancellationToken::new();
+    let heard = Arc::new(Notify::new());
     let carry = |store: &Store, heard: &Arc<Notify>| {
-        let (store, heard, stop) = (store.clone(), heard.clone(), stop.clone());
+        let store = store.clone();
+        let heard = heard.clone();
+        let stop = stop.clone();
         tokio::spawn(async move { store.carry_hints(heard, stop).await })
     };
     let carrying = [carry(&store, &heard), carry(&elsewhere, &Arc::default())];

@@ -14,7 +14,9 @@ use countersign_domain::Decision;
 use std::{collections::HashMap, time::Duration};
 
 async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
-    let (nonce, adapter, target) = (id.to_owned(), "chat".to_owned(), "here".to_owned());
+    let nonce = id.to_owned();
+    let adapter = "chat".to_owned();
+    let target = "here".to_owned();
     let new = Ask { created_at, ..new_ask(id, None, None) };
     match store.insert_ask(&new, &[NewCard { nonce, adapter, target }], None).await.unwrap() {
         Inserted::New(ask) => ask,
@@ -27,7 +29,9 @@ async fn asked_by(store: &Store, who: (&str, &str), id: &str, at: i64, critical:
     let mut new = Ask { created_at: at, ..new_ask(id, None, None) };
     (new.body.call.agent, new.body.call.session) = (who.0.to_owned(), who.1.to_owned());
     (new.digest, new.body.critical) = (new.body.call.digest(), critical);
-    let (nonce, adapter, target) = (id.to_owned(), "chat".to_owned(), "here".to_owned());
+    let nonce = id.to_owned();
+    let adapter = "chat".to_owned();
+    let target = "here".to_owned();
     store.insert_ask(&new, &[NewCard { nonce, adapter, target }], None).await.unwrap();
 }
 

@@ -54,7 +54,8 @@ async fn a_credential_is_one_persons_and_nobody_has_more_than_so_many() {
 #[tokio::test]
 async fn a_counter_that_does_not_rise_is_refused_and_one_that_stays_zero_is_no_counter() {
     on_both(async |store| {
-        let (by, counts) = (By::Timeout, new("1", "c1", "Ana"));
+        let by = By::Timeout;
+        let counts = new("1", "c1", "Ana");
         let never = StoredPasskey { counter: 0, ..new("2", "c2", "Ana") };
         for passkey in [&counts, &never] {
             let added = store.add_passkey(passkey.clone(), 9, &by).await.unwrap();

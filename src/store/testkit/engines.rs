@@ -23,8 +23,8 @@ pub fn follow_tokio() {
     clock::go_by_instead(|| {
         let (start, at) = *START;
         let now = tokio::time::Instant::now().into_std();
-        let (ahead, behind) =
-            (now.saturating_duration_since(start), start.saturating_duration_since(now));
+        let ahead = now.saturating_duration_since(start);
+        let behind = start.saturating_duration_since(now);
         let nanos = ahead.as_nanos() as i128 - behind.as_nanos() as i128;
         at + nanos.div_euclid(1_000_000) as i64
     });

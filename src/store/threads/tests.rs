@@ -21,7 +21,8 @@ async fn fence(store: &Store, holder: &str) -> Fence {
 #[tokio::test]
 async fn a_thread_is_known_at_every_daemon_and_a_try_counts_until_it_is_known_to_have_failed() {
     on_both(async |store| {
-        let (key, one) = (key(), fence(&store, "one").await);
+        let key = key();
+        let one = fence(&store, "one").await;
         assert_eq!(store.session_thread(&key).await.unwrap(), None);
         let first = store.opening_thread(&key, "a · shop", &one, 1).await.unwrap().unwrap();
         assert_eq!((first.attempts, &*first.name, first.place.as_deref()), (0, "a · shop", None));
@@ -61,7 +62,8 @@ async fn a_thread_is_known_at_every_daemon_and_a_try_counts_until_it_is_known_to
 #[tokio::test]
 async fn a_thread_is_idle_once_its_session_asks_nothing_or_has_ended() {
     on_both(async |store| {
-        let (key, fence) = (key(), fence(&store, "one").await);
+        let key = key();
+        let fence = fence(&store, "one").await;
         let row = store.opening_thread(&key, "n", &fence, 100).await.unwrap().unwrap();
         store.thread_opened(&row.id, "room/7", 100).await.unwrap();
         let idle = async |before| {
@@ -87,8 +89,10 @@ async fn a_thread_is_idle_once_its_session_asks_nothing_or_has_ended() {
 #[tokio::test]
 async fn a_thread_that_is_gone_takes_its_open_cards_along_and_the_third_is_the_last() {
     on_both(async |store| {
-        let (key, fence) = (key(), fence(&store, "one").await);
-        let (adapter, target) = ("chat".to_owned(), "room".to_owned());
+        let key = key();
+        let fence = fence(&store, "one").await;
+        let adapter = "chat".to_owned();
+        let target = "room".to_owned();
         let card = NewCard { nonce: "n1".to_owned(), adapter, target };
         store.insert_ask(&new_ask_in("s", "open1"), &[card], None).await.unwrap();
         let mut ids = Vec::new();

@@ -96,7 +96,8 @@ async fn say(io: &mut DuplexStream, words: &str) {
 
 /// Reads until the connection ends; returns the text and the time that it took.
 async fn until_end(io: &mut DuplexStream) -> (String, Duration) {
-    let (began, mut heard) = (Instant::now(), Vec::new());
+    let began = Instant::now();
+    let mut heard = Vec::new();
     let end = timeout(Duration::from_secs(3600), io.read_to_end(&mut heard)).await;
     assert!(end.is_ok(), "it never ends");
     (String::from_utf8_lossy(&heard).into_owned(), began.elapsed())
@@ -161,7 +162,8 @@ async fn a_held_request_and_a_quiet_stream_are_not_cut() {
 async fn a_reader_that_takes_nothing_is_dropped_and_one_that_reads_slowly_is_not() {
     let server = TestServer::start(9);
     let ask = "GET /much HTTP/1.1\r\nhost: x\r\n\r\n";
-    let (mut slow, mut none) = (server.connect(), server.connect());
+    let mut slow = server.connect();
+    let mut none = server.connect();
     say(&mut none, ask).await;
     say(&mut slow, ask).await;
     let mut some = [0; 1000];
@@ -189,7 +191,8 @@ async fn a_body_that_does_not_come_whole_in_time_is_an_error_and_never_a_shorter
 #[tokio::test(start_paused = true)]
 async fn a_newcomer_displaces_the_oldest_that_has_shown_nothing() {
     let server = TestServer::start(2);
-    let (mut first, mut second) = (server.connect(), server.connect());
+    let mut first = server.connect();
+    let mut second = server.connect();
     say(&mut second, GET).await;
     sleep(Duration::from_millis(1)).await;
     let mut third = server.connect();
@@ -206,7 +209,8 @@ async fn a_newcomer_displaces_the_oldest_that_has_shown_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_drain_lets_what_is_under_way_end() {
     let server = TestServer::start(9);
-    let (mut held, mut idle) = (server.connect(), server.connect());
+    let mut held = server.connect();
+    let mut idle = server.connect();
     say(&mut held, "GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await;
     sleep(Duration::from_secs(1)).await;
     server.drain.cancel();
@@ -246,11 +250,9 @@ fn ended(connections: &[&Connection]) -> Vec<bool> {
 #[test]
 fn the_oldest_without_a_token_makes_way_and_nobody_with_one() {
     let places = places(3, 3);
-    let (known, first, second) = (
-        places.take(peer(1)).unwrap(),
-        places.take(peer(2)).unwrap(),
-        places.take(peer(3)).unwrap(),
-    );
+    let known = places.take(peer(1)).unwrap();
+    let first = places.take(peer(2)).unwrap();
+    let second = places.take(peer(3)).unwrap();
     known.mark_proven();
     let third = places.take(peer(4)).unwrap();
     assert_eq!(ended(&[&known, &first, &second, &third]), [false, true, false, false]);
@@ -265,9 +267,11 @@ fn the_oldest_without_a_token_makes_way_and_nobody_with_one() {
 #[test]
 fn a_peer_that_has_its_share_displaces_its_own_connections_only() {
     let places = places(10, 2);
-    let (other, mine) = (places.take(peer(1)).unwrap(), places.take(peer(2)).unwrap());
+    let other = places.take(peer(1)).unwrap();
+    let mine = places.take(peer(2)).unwrap();
     mine.mark_proven();
-    let (next, again) = (places.take(peer(2)).unwrap(), places.take(peer(2)).unwrap());
+    let next = places.take(peer(2)).unwrap();
+    let again = places.take(peer(2)).unwrap();
     assert_eq!(ended(&[&other, &mine, &next, &again]), [false, false, true, false]);
 }
 

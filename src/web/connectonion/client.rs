@@ -35,7 +35,9 @@ struct WireClient<'c> {
 pub(super) async fn serve(api: &Api, socket: WebSocket, whose: ConnectionParams, who: Who) {
     let (mut out, mut frames) = socket.split();
     let mut changes = api.gate.changes();
-    let (gate, store, mailbox) = (&api.gate, &api.store, Mailbox::default());
+    let gate = &api.gate;
+    let store = &api.store;
+    let mailbox = Mailbox::default();
     let mut client = WireClient { gate, store, whose, who, shown: None, mailbox };
     loop {
         // Marked before the read: a change during it wakes the `select!` below at once.

@@ -73,7 +73,8 @@ pub(crate) struct BoardPage {
 impl Board {
     /// Puts a card up, or redraws it. INVARIANT: an older revision never replaces a newer one.
     pub(crate) fn put(&self, card: &Card) {
-        let (revision, large) = (card.revision, weight(card) > LARGE);
+        let revision = card.revision;
+        let large = weight(card) > LARGE;
         let card = if large { without_text(card) } else { shown(card) };
         let mut cards = locked(&self.cards);
         let old = cards.get(&card.id);
@@ -106,7 +107,8 @@ impl Board {
     /// Some cards behind this place, of those that came no later than this version.
     pub(crate) fn page(&self, place: u64, version: u64) -> BoardPage {
         let cards = locked(&self.cards);
-        let (mut page, mut left) = (BoardPage { cards: Vec::new(), next: None }, PAGE);
+        let mut page = BoardPage { cards: Vec::new(), next: None };
+        let mut left = PAGE;
         // A page that was opened on an empty board may be read after the first card came: a range
         // that ends before it begins would panic.
         let places = (Bound::Excluded(place), Bound::Included(version.max(place)));
@@ -267,7 +269,8 @@ mod tests {
     }
 
     fn all(board: &Board) -> Vec<BoardCard> {
-        let (mut cards, mut place) = (Vec::new(), Some(0));
+        let mut cards = Vec::new();
+        let mut place = Some(0);
         while let Some(from) = place {
             let page = board.page(from, board.version());
             cards.extend(page.cards);
@@ -300,7 +303,8 @@ mod tests {
 
     #[test]
     fn a_large_card_is_kept_without_its_text_and_without_buttons_until_it_is_read() {
-        let (board, large) = (Board::default(), sample_card(&"x".repeat(LARGE + 1)));
+        let board = Board::default();
+        let large = sample_card(&"x".repeat(LARGE + 1));
         board.put(&large);
         board.put(&large);
         let kept = all(&board).remove(0);
@@ -323,7 +327,8 @@ mod tests {
         }
         assert!(board.page(0, board.version()).next.is_some());
         assert_eq!(ids(&board), (0..700).map(id).collect::<Vec<_>>());
-        let (mut seen, mut told) = (0, 0);
+        let mut seen = 0;
+        let mut told = 0;
         while seen < board.version() {
             let (changed, version) = board.since(seen);
             assert!(changed.len() <= CHANGES && version > seen);

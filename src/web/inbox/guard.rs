@@ -248,7 +248,8 @@ impl Visitor {
     pub(crate) fn presser(&self) -> Presser {
         match self {
             Self::Nameless => {
-                let (id, name) = ("local".to_owned(), "the local inbox".to_owned());
+                let id = "local".to_owned();
+                let name = "the local inbox".to_owned();
                 Presser { id, name, roles: vec![] }
             }
             Self::Person(_, presser) => presser.clone(),

@@ -331,7 +331,10 @@ impl Default for Flows {
 impl Flows {
     /// Begins a sign-in; `None` without randomness.
     pub(super) fn begin(&mut self, now: Instant) -> Option<Flow> {
-        let (state, nonce, verifier, browser) = (random()?, random()?, random()?, random()?);
+        let state = random()?;
+        let nonce = random()?;
+        let verifier = random()?;
+        let browser = random()?;
         Some(self.0.begin(Flow { state, nonce, verifier, browser }, now))
     }
 
@@ -353,12 +356,14 @@ mod tests {
 
     #[test]
     fn only_the_browser_that_began_finishes_a_sign_in_and_only_once() {
-        let (mut flows, now) = (Flows::default(), Instant::now());
+        let mut flows = Flows::default();
+        let now = Instant::now();
         let flow = flows.begin(now).unwrap();
         let taken = flows.take(&flow.state, &flow.browser, now).unwrap();
         assert_eq!((taken.nonce, taken.verifier), (flow.nonce, flow.verifier));
         assert!(flows.take(&flow.state, &flow.browser, now).is_none(), "a second time");
-        let (one, other) = (flows.begin(now).unwrap(), flows.begin(now).unwrap());
+        let one = flows.begin(now).unwrap();
+        let other = flows.begin(now).unwrap();
         assert!(flows.take(&one.state, &other.browser, now).is_none(), "another browser");
         assert!(flows.take(&one.state, &one.browser, now).is_none(), "it is used up");
         assert!(flows.take(&other.state, "", now).is_none(), "no secret");
@@ -367,7 +372,8 @@ mod tests {
 
     #[test]
     fn a_sign_in_that_took_too_long_or_was_one_of_too_many_is_over() {
-        let (mut flows, now) = (Flows::default(), Instant::now());
+        let mut flows = Flows::default();
+        let now = Instant::now();
         let slow = flows.begin(now).unwrap();
         assert!(flows.take(&slow.state, &slow.browser, now + LIFE).is_none());
         let first = flows.begin(now).unwrap();

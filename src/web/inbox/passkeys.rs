@@ -284,7 +284,8 @@ impl Default for Ceremonies {
 impl Ceremonies {
     /// Begins a ceremony; `None` without randomness. A session has one at a time.
     pub(super) fn begin(&mut self, purpose: CeremonyPurpose, now: Instant) -> Option<Ceremony> {
-        let (challenge, browser) = (random()?, random()?);
+        let challenge = random()?;
+        let browser = random()?;
         let own = purpose.session();
         self.0.keep(|it| own.is_none() || it.purpose.session() != own);
         Some(self.0.begin(Ceremony { challenge, browser, purpose }, now))
@@ -309,7 +310,8 @@ mod tests {
 
     #[test]
     fn a_ceremony_is_finished_once_and_only_by_the_browser_that_began_it() {
-        let (mut all, now) = (Ceremonies::default(), Instant::now());
+        let mut all = Ceremonies::default();
+        let now = Instant::now();
         let one = all.begin(CeremonyPurpose::SignIn, now).unwrap();
         let other = all.begin(CeremonyPurpose::SignIn, now).unwrap();
         assert!(one.challenge != other.challenge && one.browser != other.browser);
@@ -322,8 +324,10 @@ mod tests {
 
     #[test]
     fn a_session_adds_one_passkey_at_a_time_and_the_oldest_of_too_many_makes_way() {
-        let (mut all, now) = (Ceremonies::default(), Instant::now());
-        let (first, bens) = (all.begin(add("a"), now).unwrap(), all.begin(add("b"), now).unwrap());
+        let mut all = Ceremonies::default();
+        let now = Instant::now();
+        let first = all.begin(add("a"), now).unwrap();
+        let bens = all.begin(add("b"), now).unwrap();
         let second = all.begin(add("a"), now).unwrap();
         assert!(all.take(&first.browser, now).is_none());
         assert_eq!(all.take(&second.browser, now).unwrap().purpose, add("a"));

@@ -97,7 +97,8 @@ impl PressBody {
     /// Hands it to the core. The page has the field for a text beside the button, so a text comes
     /// with its token and without an earlier press. The field holds what the text is in place of.
     async fn hand_to(self, presser: Presser, core: &dyn Presses) -> (Receipt, Option<String>) {
-        let (message, token) = (Some(MessageRef(self.card)), self.token);
+        let message = Some(MessageRef(self.card));
+        let token = self.token;
         if let Some(text) = self.text {
             let reply = TextReply { presser, message, token: Some(token), text };
             return (core.reply(reply).await, None);
@@ -139,7 +140,9 @@ pub(crate) async fn command(
     if core.commands().iter().all(|known| known.name != name) {
         return Err(ApiError::unprocessable("There is no such command."));
     }
-    let (targets, message, rest) = (Vec::new(), None, String::new());
+    let targets = Vec::new();
+    let message = None;
+    let rest = String::new();
     let call = CommandCall { presser, targets, message, name, rest };
     // A task of its own, so that a page that goes away cannot stop it half way.
     let handed = tokio::spawn(async move { core.command(call).await }).await;

@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_proof_opens_one_request_once() {
-        let (session, proofs) = (Session::new("a"), Proofs::default());
+        let session = Session::new("a");
+        let proofs = Proofs::default();
         let (challenge, _) = proofs.hello(&session, NONCE).unwrap();
         let headers = request(&session, &challenge, "{}");
         assert!(!taken(&proofs, &session, &headers, "{ }"), "another body");
@@ -151,7 +152,9 @@ mod tests {
 
     #[test]
     fn a_challenge_of_an_earlier_start_is_none_where_the_key_has_outlived_it() {
-        let (session, before, after) = (Session::new("a"), Proofs::default(), Proofs::default());
+        let session = Session::new("a");
+        let before = Proofs::default();
+        let after = Proofs::default();
         let (challenge, _) = before.hello(&session, NONCE).unwrap();
         let headers = request(&session, &challenge, "{}");
         assert!(!taken(&after, &session, &headers, "{}"));
@@ -160,8 +163,10 @@ mod tests {
 
     #[test]
     fn nothing_that_one_start_took_is_taken_by_another() {
-        let (before, after) = (Session::new("a"), Session::new("b"));
-        let (one, other) = (Proofs::default(), Proofs::default());
+        let before = Session::new("a");
+        let after = Session::new("b");
+        let one = Proofs::default();
+        let other = Proofs::default();
         let (challenge, _) = one.hello(&before, NONCE).unwrap();
         let headers = request(&before, &challenge, "{}");
         assert!(!taken(&other, &after, &headers, "{}"));
@@ -171,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_challenge_of_the_pages_own_making_or_an_old_one_is_refused() {
-        let (session, proofs) = (Session::new("a"), Proofs::default());
+        let session = Session::new("a");
+        let proofs = Proofs::default();
         let made = proofs.challenge("another key", NONCE, Duration::ZERO).unwrap();
         let later =
             proofs.challenge(session.key().unwrap(), NONCE, Duration::from_secs(9)).unwrap();
@@ -187,7 +193,8 @@ mod tests {
 
     #[test]
     fn hello_proves_the_daemon_to_a_nonce_and_nobody_else() {
-        let (session, proofs) = (Session::new("a"), Proofs::default());
+        let session = Session::new("a");
+        let proofs = Proofs::default();
         let (challenge, said) = proofs.hello(&session, NONCE).unwrap();
         let right = proof(session.key().unwrap(), &["daemon", NONCE, &challenge]).unwrap();
         assert_eq!(said, right);

@@ -58,13 +58,15 @@ impl Push {
         // Each ends with the last handle of this inbox, and a slow topic delays no browser.
         let ntfy = config.ntfy.clone().map(|config| {
             let (news, coming) = mpsc::unbounded_channel();
-            let (answers, client) = (answers.clone(), client.clone());
+            let answers = answers.clone();
+            let client = client.clone();
             let topic = Ntfy { config: config.clone(), answers, shows, client };
             tokio::spawn(topic.run(coming));
             (config, news)
         });
         let (news, coming) = mpsc::unbounded_channel();
-        let (told, proofs) = (subscribers.clone(), answers.clone());
+        let told = subscribers.clone();
+        let proofs = answers.clone();
         let contact = config.contact.clone();
         let sender = Sender { subscribers: told, answers: proofs, shows, contact, client };
         tokio::spawn(sender.run(coming));

@@ -347,7 +347,9 @@ mod tests {
 
     #[test]
     fn the_same_token_makes_the_same_session_and_another_token_another() {
-        let (one, again, other) = (Session::new("a"), Session::new("a"), Session::new("b"));
+        let one = Session::new("a");
+        let again = Session::new("a");
+        let other = Session::new("b");
         assert_eq!((&one.cookie, &one.key), (&again.cookie, &again.key));
         assert_ne!(one.cookie, other.cookie);
         assert_ne!(one.cookie_name, other.cookie_name);
@@ -359,7 +361,8 @@ mod tests {
     #[test]
     fn a_sign_in_shares_no_secret_with_the_start_or_with_another() {
         let start = Session::new("a");
-        let (one, other) = (start.of_person("1"), start.of_person("2"));
+        let one = start.of_person("1");
+        let other = start.of_person("2");
         assert!(start.id().is_none() && one.id() != other.id());
         assert_eq!(one.id().map(str::len), Some(ID));
         assert_eq!(one.cookie_name, other.cookie_name);
@@ -374,7 +377,8 @@ mod tests {
     #[test]
     fn the_cookie_is_found_among_others_and_needs_its_whole_value() {
         let session = Session::new("a");
-        let (name, value) = (&session.cookie_name, &session.cookie);
+        let name = &session.cookie_name;
+        let value = &session.cookie;
         let cases = [
             (format!("{name}={value}"), AccessResult::Granted),
             (format!("theme=dark; {name}={value}; x=y"), AccessResult::Granted),
@@ -390,7 +394,8 @@ mod tests {
 
     #[test]
     fn the_oldest_of_a_persons_browsers_makes_way_and_nobody_elses() {
-        let (start, all) = (Session::new("a"), SignedInBrowsers::default());
+        let start = Session::new("a");
+        let all = SignedInBrowsers::default();
         let ben = all.begin(&start, "chat:2".to_owned(), (LONGEST, None)).unwrap();
         let ana: Vec<_> = (0..=BROWSERS)
             .map(|_| all.begin(&start, "chat:1".to_owned(), (LONGEST, None)).unwrap())
@@ -403,12 +408,15 @@ mod tests {
 
     #[test]
     fn a_session_ends_with_the_passkey_that_began_it_and_others_stay() {
-        let (start, all) = (Session::new("a"), SignedInBrowsers::default());
+        let start = Session::new("a");
+        let all = SignedInBrowsers::default();
         let begin = |passkey: Option<&str>| {
             let passkey = passkey.map(str::to_owned);
             all.begin(&start, "chat:1".to_owned(), (LONGEST, passkey)).unwrap()
         };
-        let (one, two, link) = (begin(Some("one")), begin(Some("two")), begin(None));
+        let one = begin(Some("one"));
+        let two = begin(Some("two"));
+        let link = begin(None);
         assert_eq!(all.passkeys(), ["one", "two"]);
         let ended = all.follow();
         all.end_passkeys(&["three".to_owned()]);
@@ -421,7 +429,8 @@ mod tests {
 
     #[test]
     fn a_sign_in_goes_on_from_its_file_for_what_is_left_of_it_and_one_that_ended_does_not() {
-        let (start, folder) = (Session::new("a"), tempfile::tempdir().unwrap());
+        let start = Session::new("a");
+        let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("inbox.sign-ins");
         let before = SignedInBrowsers::kept_in(file.clone(), &start);
         let begin = |person: &str, longest, passkey: Option<&str>| {
@@ -450,9 +459,11 @@ mod tests {
     fn what_is_kept_of_a_sign_in_that_is_over_or_of_another_clock_lets_nobody_in() {
         let start = Session::new("a");
         let goes_on = |since: i64, until: i64| {
-            let (secret, person, passkey) = ("s".to_owned(), "chat:1".to_owned(), None);
-            let (since, until) =
-                (clock::machine_ms() + since * 1000, clock::machine_ms() + until * 1000);
+            let secret = "s".to_owned();
+            let person = "chat:1".to_owned();
+            let passkey = None;
+            let since = clock::machine_ms() + since * 1000;
+            let until = clock::machine_ms() + until * 1000;
             KeptSignIn { secret, person, passkey, since, until }.goes_on(&start).is_some()
         };
         assert!(goes_on(-1, 60));
@@ -463,10 +474,12 @@ mod tests {
 
     #[test]
     fn a_session_ends_by_itself() {
-        let (start, all) = (Session::new("a"), SignedInBrowsers::default());
+        let start = Session::new("a");
+        let all = SignedInBrowsers::default();
         let session = start.of_person("1");
         let now = Instant::now();
-        let (person, passkey) = ("chat:1".into(), None);
+        let person = "chat:1".into();
+        let passkey = None;
         let old = Arc::new(SignedIn { session, person, passkey, since: now, until: now });
         locked(&all.all).push(old.clone());
         assert!(all.by_id(old.session.id().unwrap()).is_none());

@@ -350,7 +350,8 @@ mod tests {
 
     #[test]
     fn an_address_begins_so_many_in_a_minute_and_all_together_so_many_more() {
-        let (limit, now) = (BeginLimit::default(), Instant::now());
+        let limit = BeginLimit::default();
+        let now = Instant::now();
         let granted = |at, now| limit.admit(at, now) == AccessResult::Granted;
         assert!((0..EACH).all(|_| granted(at(1), now)));
         assert!(!granted(at(1), now) && granted(at(2), now));
@@ -382,7 +383,8 @@ mod tests {
 
     #[test]
     fn the_first_is_logged_at_once_and_the_rest_together() {
-        let (counted, now) = (LogNowAndThen::default(), Instant::now());
+        let counted = LogNowAndThen::default();
+        let now = Instant::now();
         assert_eq!(counted.count(now), Some(1));
         assert_eq!((1..100).find_map(|_| counted.count(now)), None);
         assert_eq!(counted.count(now + PAUSE), Some(100));

@@ -72,9 +72,13 @@ fn follow(
     proven: Proven,
     visitor: Visitor,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
-    let (seen, changed, large) = (inbox.board.version(), VecDeque::new(), VecDeque::new());
-    let (place, notice) = (Some(0), inbox.notice.subscribe());
-    let (follows, who) = (inbox.clone(), visitor.clone());
+    let seen = inbox.board.version();
+    let changed = VecDeque::new();
+    let large = VecDeque::new();
+    let place = Some(0);
+    let notice = inbox.notice.subscribe();
+    let follows = inbox.clone();
+    let who = visitor.clone();
     let follower = Follower { inbox: follows, visitor, place, seen, changed, large, notice };
     let told = stream::unfold(follower, Follower::next).enumerate();
     told.map(move |(number, told)| Ok(event(who.session(&inbox), &proven, number, told)))
@@ -89,7 +93,8 @@ impl Follower {
             }
             if let Some(place) = self.place {
                 let BoardPage { cards, next } = self.inbox.board.page(place, self.seen);
-                let (notice, more) = (self.notice.borrow_and_update().clone(), next.is_some());
+                let notice = self.notice.borrow_and_update().clone();
+                let more = next.is_some();
                 let now = clock::machine_ms();
                 let (name, minutes) = clock::zone(now);
                 let zone = json!({ "name": name, "minutes": minutes });

@@ -73,11 +73,13 @@ impl TestCore for Slow {
 async fn pressed_slowly(fake: &FakeDiscord, label: &str, receipt: Receipt) -> (Told, Vec<String>) {
     let shows = receipt.card.is_some();
     let online = fake.identified();
-    let (bridge, stop) = (adapter(fake), CancellationToken::new());
+    let bridge = adapter(fake);
+    let stop = CancellationToken::new();
     let message = bridge.post(&target(), &sample_card("ls"), Posting::First).await.unwrap();
     let core = Arc::new(Slow(fake.clone(), receipt));
     let running = tokio::spawn({
-        let (bridge, stop) = (bridge.clone(), stop.clone());
+        let bridge = bridge.clone();
+        let stop = stop.clone();
         async move { bridge.run(core, stop).await }
     });
     let mut changes = fake.changes();

@@ -65,7 +65,8 @@ async fn a_global_limit_holds_for_every_channel() {
 #[tokio::test]
 async fn trouble_on_the_line_is_said_at_once_and_a_repeated_post_makes_one_message() {
     let fake = FakeDiscord::start().await;
-    let (adapter, card) = (adapter(&fake), sample_card("ls"));
+    let adapter = adapter(&fake);
+    let card = sample_card("ls");
     for fault in [Fault::Html(502), Fault::DropBefore, Fault::Garbage, Fault::DropAfter] {
         fake.fail("POST /channels", 1, fault);
         let began = Instant::now();
@@ -129,7 +130,8 @@ async fn a_card_that_is_refused_is_refused_for_good() {
 #[tokio::test]
 async fn a_deleted_message_is_as_good_as_redrawn() {
     let fake = FakeDiscord::start().await;
-    let (adapter, card) = (adapter(&fake), sample_card("ls"));
+    let adapter = adapter(&fake);
+    let card = sample_card("ls");
     let message = adapter.post(&target(), &card, Posting::First).await.unwrap();
     fake.delete(&message.0);
     assert_eq!(adapter.update(&message, &closed(&card)).await, Ok(()));
@@ -140,7 +142,8 @@ async fn a_deleted_message_is_as_good_as_redrawn() {
 #[tokio::test]
 async fn a_card_in_an_archived_thread_is_redrawn_and_a_locked_one_is_gone() {
     let fake = FakeDiscord::start().await;
-    let (adapter, card) = (adapter(&fake), sample_card("ls"));
+    let adapter = adapter(&fake);
+    let card = sample_card("ls");
     fake.add_channel("600000000000000009", "asks", true);
     let thread = Target("600000000000000009".to_owned());
     let message = adapter.post(&thread, &card, Posting::First).await.unwrap();
@@ -156,7 +159,8 @@ async fn a_card_in_an_archived_thread_is_redrawn_and_a_locked_one_is_gone() {
 async fn the_file_of_a_long_command_stands_through_edits_without_being_sent_again() {
     let fake = FakeDiscord::start().await;
     let long = format!("start {} end", "x".repeat(10_000));
-    let (first, card) = (adapter(&fake), sample_card(&long));
+    let first = adapter(&fake);
+    let card = sample_card(&long);
     let message = first.post(&target(), &card, Posting::First).await.unwrap();
     let before = fake.message(&message.0).unwrap();
     assert_eq!(before.files, [("a7f3-command.txt".to_owned(), long.clone())]);

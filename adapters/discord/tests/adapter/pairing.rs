@@ -35,7 +35,8 @@ async fn a_code_reaches_the_core_with_who_sent_it_and_where() {
 #[tokio::test]
 async fn the_guide_invites_the_bot_and_says_who_is_notified() {
     let fake = FakeDiscord::start().await;
-    let (guide, account) = (DiscordPlatform.guide().unwrap(), account(&fake));
+    let guide = DiscordPlatform.guide().unwrap();
+    let account = account(&fake);
     let invitation = guide.invitation(&account, "pair-7xY", PairingPlace::Group).await.unwrap();
     assert!(invitation.link.contains(&format!("/oauth2/authorize?client_id={BOT}&")));
     assert_eq!(invitation.steps.last().map(String::as_str), Some("pair-7xY"));

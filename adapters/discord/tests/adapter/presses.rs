@@ -215,15 +215,18 @@ impl TestCore for Stuck {
 #[tokio::test]
 async fn no_press_waits_for_another() {
     let fake = FakeDiscord::start().await;
-    let (bridge, stop) = (adapter(&fake), CancellationToken::new());
+    let bridge = adapter(&fake);
+    let stop = CancellationToken::new();
     let message = bridge.post(&target(), &sample_card("ls"), Posting::First).await.unwrap();
     let running = tokio::spawn({
-        let (bridge, stop) = (bridge.clone(), stop.clone());
+        let bridge = bridge.clone();
+        let stop = stop.clone();
         async move { bridge.run(Arc::new(Stuck), stop).await }
     });
     fake.until_online().await;
     for n in 0..20 {
-        let (fake, message) = (fake.clone(), message.0.clone());
+        let fake = fake.clone();
+        let message = message.0.clone();
         tokio::spawn(async move {
             fake.press_token(&message, "stuck", &Person::new(&n.to_string(), "Bo")).await
         });
@@ -256,7 +259,8 @@ async fn without_leading_nothing_is_sent_and_no_press_is_acknowledged() {
     // Its commands are registered beside, and would be in between.
     fake.until_called(COMMANDS.len(), "POST /applications/").await;
     bridge.adapter.lead(Arc::new(Deposed));
-    let (before, ana) = (fake.calls(), ana());
+    let before = fake.calls();
+    let ana = ana();
     tokio::select! {
         told = fake.press(&message.0, "Approve", &ana) => panic!("{told:?}"),
         press = bridge.next() => assert_eq!(press.presser.id, "4211", "it counts"),

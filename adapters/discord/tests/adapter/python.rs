@@ -192,9 +192,11 @@ async fn trouble(fake: &StandIn) {
 
     let applied = receipt(Outcome::Applied, "Approved once.", Some(closed(&card)));
     let (core, mut presses) = ScriptedCore::new(vec![applied]);
-    let (next, stop) = (Arc::new(Discord::new(fake.config())), CancellationToken::new());
+    let next = Arc::new(Discord::new(fake.config()));
+    let stop = CancellationToken::new();
     let running = tokio::spawn({
-        let (next, stop) = (next.clone(), stop.clone());
+        let next = next.clone();
+        let stop = stop.clone();
         async move { next.run(core, stop).await }
     });
     until_listening(&next).await;

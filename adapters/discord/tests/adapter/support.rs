@@ -13,7 +13,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 
 pub fn adapter(fake: &FakeDiscord) -> Arc<Discord> {
-    let (token, api_url) = (fake.token().to_owned(), fake.url().to_owned());
+    let token = fake.token().to_owned();
+    let api_url = fake.url().to_owned();
     Arc::new(Discord::new(DiscordConfig { token, api_url, mention: None }))
 }
 
@@ -40,9 +41,11 @@ pub struct Running {
 impl Running {
     pub fn start(fake: &FakeDiscord, receipts: Vec<Receipt>) -> Self {
         let (core, presses) = ScriptedCore::new(receipts);
-        let (adapter, stop) = (adapter(fake), CancellationToken::new());
+        let adapter = adapter(fake);
+        let stop = CancellationToken::new();
         let task = tokio::spawn({
-            let (adapter, stop) = (adapter.clone(), stop.clone());
+            let adapter = adapter.clone();
+            let stop = stop.clone();
             async move { adapter.run(core, stop).await }
         });
         Self { adapter, presses, stop, task }

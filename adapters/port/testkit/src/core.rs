@@ -133,7 +133,8 @@ impl ScriptedCore {
     #[must_use]
     pub fn new(receipts: Vec<Receipt>) -> (Arc<Self>, mpsc::UnboundedReceiver<Received>) {
         let (seen, presses) = mpsc::unbounded_channel();
-        let (receipts, card) = (Mutex::new(receipts), Mutex::default());
+        let receipts = Mutex::new(receipts);
+        let card = Mutex::default();
         (Arc::new(Self { receipts, card, seen }), presses)
     }
 

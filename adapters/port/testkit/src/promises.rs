@@ -81,7 +81,8 @@ pub(super) async fn cards_are_shown_pressed_and_closed(fake: &dyn FakePlatform) 
 }
 
 pub(super) async fn what_stands_behind_more_is_shown_and_pressed(fake: &dyn FakePlatform) {
-    let (ana, card) = (fake.somebody(), of_its_own(9, sample_edit()));
+    let ana = fake.somebody();
+    let card = of_its_own(9, sample_edit());
     let receipts = vec![told(Outcome::Applied, "Approved for 10 minutes.", Some(closed(&card)))];
     let (core, received) = ScriptedCore::with_card(receipts, card.clone());
     let mut running = AdapterProcess::with_core(fake, core, received).await;
@@ -166,7 +167,8 @@ impl TestCore for SlowCore {
 }
 
 pub(super) async fn a_slow_core_is_waited_for(fake: &dyn FakePlatform) {
-    let (ana, card) = (fake.somebody(), card(3, "ls"));
+    let ana = fake.somebody();
+    let card = card(3, "ls");
     let (core, received) = ScriptedCore::new(vec![
         told(Outcome::TextWanted, "What should it be instead?", None),
         told(Outcome::AlreadyAnswered, "Ben was first: denied.", Some(closed(&card))),
@@ -186,7 +188,8 @@ pub(super) async fn a_slow_core_is_waited_for(fake: &dyn FakePlatform) {
 }
 
 pub(super) async fn a_text_is_taken_after_a_restart(fake: &dyn FakePlatform) {
-    let (ana, card) = (fake.somebody(), card(4, "ls"));
+    let ana = fake.somebody();
+    let card = card(4, "ls");
     let wanted = told(Outcome::TextWanted, "What should it be instead?", None);
     let mut before = AdapterProcess::start(fake, vec![wanted]).await;
     let message = before.post(&card, Posting::First).await;
@@ -204,7 +207,8 @@ pub(super) async fn a_text_is_taken_after_a_restart(fake: &dyn FakePlatform) {
 pub(super) async fn a_card_that_is_posted_again_stands_once_or_closes_where_it_is_pressed(
     fake: &dyn FakePlatform,
 ) {
-    let (ana, card) = (fake.somebody(), card(5, "ls"));
+    let ana = fake.somebody();
+    let card = card(5, "ls");
     let before = AdapterProcess::start(fake, vec![]).await;
     let first = before.post(&card, Posting::First).await;
     assert_eq!(before.post(&card, Posting::MayRepeat).await, first, "one process shows it once");
@@ -227,7 +231,8 @@ pub(super) async fn a_card_that_is_posted_again_stands_once_or_closes_where_it_i
 
 pub(super) async fn a_wait_is_reported_and_then_over(fake: &dyn FakePlatform) {
     let running = AdapterProcess::start(fake, vec![]).await;
-    let (card, wait) = (card(6, "ls"), Duration::from_secs(1));
+    let card = card(6, "ls");
+    let wait = Duration::from_secs(1);
     match fake.inject(PlatformFault::Limited(wait)).await {
         Injected::Never => return running.end().await,
         Injected::Once => {}
@@ -245,7 +250,8 @@ pub(super) async fn a_wait_is_reported_and_then_over(fake: &dyn FakePlatform) {
 }
 
 pub(super) async fn a_lost_answer_loses_no_card(fake: &dyn FakePlatform) {
-    let (ana, card) = (fake.somebody(), card(7, "ls"));
+    let ana = fake.somebody();
+    let card = card(7, "ls");
     let applied = told(Outcome::Applied, "Approved once.", Some(closed(&card)));
     let mut running = AdapterProcess::start(fake, vec![applied]).await;
     match fake.inject(PlatformFault::AnswerLost).await {
@@ -262,7 +268,8 @@ pub(super) async fn a_lost_answer_loses_no_card(fake: &dyn FakePlatform) {
 }
 
 pub(super) async fn presses_arrive_after_a_reconnect(fake: &dyn FakePlatform) {
-    let (ana, card) = (fake.somebody(), card(8, "ls"));
+    let ana = fake.somebody();
+    let card = card(8, "ls");
     let applied = told(Outcome::Applied, "Approved once.", Some(closed(&card)));
     let mut running = AdapterProcess::start(fake, vec![applied]).await;
     let message = running.post(&card, Posting::First).await;
@@ -286,13 +293,15 @@ fn panics(why: &str) -> ! {
 #[expect(clippy::panic, reason = "a test kit fails by panicking")]
 pub(super) async fn a_session_has_one_thread(fake: &dyn FakePlatform) {
     let Some(target) = fake.thread_target() else { return };
-    let (ana, mut card) = (fake.somebody(), sample_card("ls"));
+    let ana = fake.somebody();
+    let mut card = sample_card("ls");
     let id = "k3J9sQ0aZ_-b4LmX7yTn60";
     for button in card.buttons.iter_mut().flatten().chain(&mut card.more) {
         button.token = button.token.replace(&card.id, id);
     }
     id.clone_into(&mut card.id);
-    let (sentence, over) = ("Approved once.".to_owned(), Some(closed(&card)));
+    let sentence = "Approved once.".to_owned();
+    let over = Some(closed(&card));
     let applied = Receipt { outcome: Outcome::Applied, sentence, card: over };
     let mut running = AdapterProcess::start(fake, vec![applied]).await;
     let name = format!("<b>@everyone</b> & {}", "x".repeat(200));

@@ -32,9 +32,11 @@ impl<'a> AdapterProcess<'a> {
         core: Arc<dyn Presses>,
         received: mpsc::UnboundedReceiver<Received>,
     ) -> Self {
-        let (adapter, stop) = (fake.adapter(), CancellationToken::new());
+        let adapter = fake.adapter();
+        let stop = CancellationToken::new();
         let task = tokio::spawn({
-            let (adapter, stop) = (adapter.clone(), stop.clone());
+            let adapter = adapter.clone();
+            let stop = stop.clone();
             async move { adapter.run(core, stop).await }
         });
         let running = Self { fake, adapter, received, stop, task };

@@ -42,7 +42,8 @@ async fn control(url: &str, call: &str, body: Value) -> Value {
     let request = reqwest::Client::new().post(format!("{url}/_/{call}"));
     let request = request.header("content-type", "application/json").body(body.to_string());
     let response = request.send().await.unwrap();
-    let (status, answer) = (response.status(), response.text().await.unwrap());
+    let status = response.status();
+    let answer = response.text().await.unwrap();
     assert!(status.is_success(), "{call} {body}: {answer}");
     serde_json::from_str(&answer).unwrap()
 }
@@ -141,7 +142,8 @@ impl FakePlatform for StandIn {
         let connected = self.control("wait_connected", json!({"wait": 10})).await;
         assert_eq!(connected["connected"], true);
         *self.before.lock().unwrap() = self.whispers().await.len();
-        let (ts, user) = (ts(message), by.id.split('/').next_back().unwrap());
+        let ts = ts(message);
+        let user = by.id.split('/').next_back().unwrap();
         let posted = self.message(ts).await;
         let option = blocks::options(&posted["blocks"]).into_iter().find(|(it, _)| it == label);
         let pressed = match option {

@@ -41,7 +41,8 @@ async fn a_channel_that_is_gone_says_how_to_fix_it_and_tells_when_it_is_back() {
     let fake = FakeSlack::start().await;
     let running = Running::start(&fake, vec![]).await;
     let mut access = running.adapter.signals().follow_access();
-    let (card, here) = (sample_card("ls"), target());
+    let card = sample_card("ls");
+    let here = target();
     let post = || running.adapter.post(&here, &card, Posting::First);
     fake.archive(CHANNEL, true);
     assert!(matches!(post().await, Err(SendError::TargetGone(why)) if why.contains("archived")));

@@ -53,9 +53,11 @@ impl Running {
     /// The same, whether it listens or not.
     pub fn begin(fake: &FakeSlack, receipts: Vec<Receipt>) -> Self {
         let (core, received) = ScriptedCore::new(receipts);
-        let (adapter, stop) = (adapter(fake), CancellationToken::new());
+        let adapter = adapter(fake);
+        let stop = CancellationToken::new();
         let task = tokio::spawn({
-            let (adapter, stop) = (adapter.clone(), stop.clone());
+            let adapter = adapter.clone();
+            let stop = stop.clone();
             async move { adapter.run(core, stop).await }
         });
         Self { adapter, received, stop, task }

@@ -261,7 +261,8 @@ async fn two_adapters_on_one_bot_both_say_so_and_lose_no_press() {
         let (core, presses) = ScriptedCore::new(answers);
         Room::with_core(hasty(&server), core, presses)
     };
-    let (one, two) = (open(), open());
+    let one = open();
+    let two = open();
     let other = "Another program";
     let conflicted =
         |now: &Receiving| matches!(now, Receiving::Deaf { why, .. } if why.contains(other));

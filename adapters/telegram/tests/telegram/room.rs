@@ -32,7 +32,8 @@ impl Room {
     ) -> Self {
         let stop = CancellationToken::new();
         let running = tokio::spawn({
-            let (adapter, stop) = (Arc::clone(&adapter), stop.clone());
+            let adapter = Arc::clone(&adapter);
+            let stop = stop.clone();
             async move { adapter.run(core, stop).await }
         });
         Self { adapter, presses, stop, running }

@@ -171,7 +171,8 @@ async fn html_that_telegram_cannot_read_is_sent_without_parsing() {
 async fn previews_are_off_and_only_the_card_rings() {
     let server = Server::start().await;
     adapter(&server).post(&target(GROUP), &long_card(), Posting::First).await.unwrap();
-    let (card, file) = (&server.calls("sendMessage")[0], &server.calls("sendDocument")[0]);
+    let card = &server.calls("sendMessage")[0];
+    let file = &server.calls("sendDocument")[0];
     assert_eq!(card["link_preview_options"]["is_disabled"], true);
     assert_eq!(
         (card.get("disable_notification"), &file["disable_notification"]),

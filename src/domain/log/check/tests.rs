@@ -15,7 +15,8 @@ fn key() -> SigningKey {
 }
 
 fn row(seq: i64) -> LogRow {
-    let (kind, data) = ("answered".to_owned(), format!("{{\"by\":\"Ana ü\",\"n\":{seq}}}"));
+    let kind = "answered".to_owned();
+    let data = format!("{{\"by\":\"Ana ü\",\"n\":{seq}}}");
     LogRow {
         seq,
         at: 1_700_000_000_000 + seq,
@@ -29,7 +30,8 @@ fn row(seq: i64) -> LogRow {
 /// every third row and at the end.
 fn log(key: &SigningKey, rows: i64, forgotten: i64) -> Vec<String> {
     let mut last = LogHead { count: 0, hash: LogRow::origin(STORE) };
-    let (mut lines, mut origin) = (Vec::new(), last.clone());
+    let mut lines = Vec::new();
+    let mut origin = last.clone();
     for seq in 1..=rows {
         let row = match (seq == rows, forgotten) {
             (true, 1..) => {
@@ -137,8 +139,10 @@ fn removed_moved_and_repeated_rows_are_named() {
 
 #[test]
 fn a_log_that_was_written_anew_is_found_by_its_key_and_by_an_expected_head() {
-    let (ours, theirs) = (key(), key());
-    let (before, forged) = (log(&ours, 5, 0), log(&theirs, 5, 0));
+    let ours = key();
+    let theirs = key();
+    let before = log(&ours, 5, 0);
+    let forged = log(&theirs, 5, 0);
     let with = |lines: &[String], keys: Vec<PublicKey>, heads| {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         check_bytes(LogCheck::new(keys, heads), text.as_bytes())
@@ -154,7 +158,8 @@ fn a_log_that_was_written_anew_is_found_by_its_key_and_by_an_expected_head() {
     assert_eq!(with(&forged, vec![ours.public()], Vec::new()).unwrap_err(), wrong);
     assert!(with(&before, vec![ours.public()], vec![head(&before)]).is_ok());
     // Cut off at a checkpoint: its header is true for what is left.
-    let (shorter, full) = (log(&ours, 3, 0), head(&before));
+    let shorter = log(&ours, 3, 0);
+    let full = head(&before);
     assert!(check(&shorter).is_ok());
     let missing = with(&shorter, vec![ours.public()], vec![full.clone()]).unwrap_err();
     assert_eq!(missing, [LogProblem::Head(full)]);
@@ -179,7 +184,8 @@ fn rows_of_another_store_and_forgotten_rows_that_no_row_tells_of_are_found() {
 fn ending(key: &SigningKey, kind: &str, at: i64, data: &str) -> Vec<String> {
     let mut lines = log(key, 3, 0);
     let last = head(&lines);
-    let (kind, data) = (kind.to_owned(), data.to_owned());
+    let kind = kind.to_owned();
+    let data = data.to_owned();
     let row = LogRow { seq: 4, at, kind, ask: None, data };
     let end = LogHead { count: 4, hash: row.hash(&last.hash) };
     lines.push(LogLine::Row(row, end.hash.clone()).line());
@@ -211,7 +217,8 @@ fn rows_that_were_not_old_enough_are_not_forgotten() {
 
 #[test]
 fn a_key_that_joined_and_is_not_pinned_is_named_also_without_its_checkpoints() {
-    let (ours, theirs) = (key(), key());
+    let ours = key();
+    let theirs = key();
     let data = format!("{{\"key\":\"{}\",\"was\":null,\"how\":\"joined\"}}", theirs.public());
     let lines = ending(&ours, "log_key", 1, &data);
     let with = |keys: Vec<PublicKey>| {

@@ -37,7 +37,10 @@ pub(super) fn on(
     summary: &'static str,
     access: RouteAccess,
 ) -> Operation {
-    let (path, query, body, replies) = (path.to_owned(), None, None, Vec::new());
+    let path = path.to_owned();
+    let query = None;
+    let body = None;
+    let replies = Vec::new();
     Operation { method, path, summary, access, query, body, replies }
 }
 

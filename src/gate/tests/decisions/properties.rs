@@ -20,7 +20,8 @@ pub fn check(rows: &[Row]) {
 }
 
 fn properties(row: &Row, of: &BTreeMap<Combination, &Row>) -> [(&'static str, bool); 17] {
-    let (at, cells) = (row.at, &row.cells);
+    let at = row.at;
+    let cells = &row.cells;
     let [free, hold, deny] = cells.as_slice() else { panic!("a cell for each pause") };
     let allowed = cells.iter().any(|cell| cell.end == End::Allow);
     let stopped = |cell: &Cell| cell.end >= End::Deny;

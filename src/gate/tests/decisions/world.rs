@@ -432,7 +432,8 @@ impl World {
         scope: TokenScope,
     ) {
         let limits = TokenLimits { max_open, ..TokenLimits::default() };
-        let (gate, ana) = (&self.gate, who("Ana"));
+        let gate = &self.gate;
+        let ana = who("Ana");
         let added = gate.add_agent_token(name, Reads::Own, expires_at, limits, scope, ana).await;
         let TokenOutcome::Done(token, _) = added.unwrap() else { panic!("{name} has no token") };
         self.tokens.insert(name.to_owned(), *token);

@@ -279,7 +279,8 @@ pub fn fits_name(pattern: &str, name: &str) -> bool {
 
 /// Matches with two positions: on a mismatch the last star takes one more character.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n) = (0, 0);
+    let mut p = 0;
+    let mut n = 0;
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() || p < pattern.len() {
         match (pattern.get(p), name.get(n)) {
@@ -482,7 +483,8 @@ fn unescaped(text: &str) -> Option<String> {
     if !text.contains(['\\', '%']) {
         return None;
     }
-    let (bytes, mut at) = (text.as_bytes(), 0);
+    let bytes = text.as_bytes();
+    let mut at = 0;
     let mut out = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.get(at) {
         let code = text.get(at + 1..at + 3).and_then(|code| u8::from_str_radix(code, 16).ok());

@@ -307,7 +307,8 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         bases: &Bases<'_>,
         depth: u32,
     ) {
-        let (name, words) = (name_of(argv), argv.get(1..).unwrap_or_default());
+        let name = name_of(argv);
+        let words = argv.get(1..).unwrap_or_default();
         self.programmed(name, words, bases, depth);
         match behind {
             Some(behind) => self.behind(&behind, command, bases, depth),

@@ -19,7 +19,8 @@ fn decision(tool: &str, args: Value) -> crate::Decision {
         guardrail: &Guardrail::default(),
         now_ms: 0,
     };
-    let (cwd, home) = (Some("/home/u/w".to_owned()), Some("/home/u".to_owned()));
+    let cwd = Some("/home/u/w".to_owned());
+    let home = Some("/home/u".to_owned());
     decide(&Call { cwd, home, ..Call::new(tool, args) }, &layers, Mode::Default)
 }
 

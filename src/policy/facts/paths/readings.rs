@@ -72,7 +72,8 @@ pub(crate) fn decoded(text: &str) -> Option<String> {
     if !text.contains('%') {
         return None;
     }
-    let (bytes, mut at) = (text.as_bytes(), 0);
+    let bytes = text.as_bytes();
+    let mut at = 0;
     let mut out = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.get(at) {
         let code = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
@@ -105,8 +106,8 @@ pub(crate) fn braces(text: &str) -> Vec<Cow<'_, str>> {
         }
         match group(&next) {
             Some((start, end, parts)) => {
-                let (head, tail) =
-                    (next.get(..start).unwrap_or_default(), next.get(end..).unwrap_or_default());
+                let head = next.get(..start).unwrap_or_default();
+                let tail = next.get(end..).unwrap_or_default();
                 open.extend(parts.iter().map(|part| [head, part, tail].concat()));
             }
             None => done.push(Cow::Owned(next)),
@@ -125,7 +126,9 @@ fn group(text: &str) -> Option<(usize, usize, Vec<String>)> {
         if start > 0 && bytes.get(start - 1) == Some(&b'$') {
             continue;
         }
-        let (mut depth, mut cuts, mut end) = (0usize, vec![start], None);
+        let mut depth = 0usize;
+        let mut cuts = vec![start];
+        let mut end = None;
         for (at, byte) in bytes.iter().enumerate().skip(start) {
             match byte {
                 b'{' => depth += 1,

@@ -84,7 +84,8 @@ impl<'w, 'a> Arguments<'w, 'a> {
     /// Returns the words of which one is the verb: the first text that is no option, and as long as
     /// it may be the value of the option in front of it, the next one too.
     pub(crate) fn verbs(&self) -> Vec<&'w str> {
-        let (mut verbs, mut texts) = (Vec::new(), self.texts());
+        let mut verbs = Vec::new();
+        let mut texts = self.texts();
         let mut may_be_value = false;
         while let Some(text) = texts.next() {
             if listed(self.global, text) {
@@ -104,9 +105,10 @@ impl<'w, 'a> Arguments<'w, 'a> {
     /// Returns true when the operand at a position fits. With `may`, each of the first operands may
     /// be the value of the option in front of it, so that the next one counts too.
     pub(crate) fn nth(&self, at: usize, may: bool, fits: impl Fn(&str) -> bool) -> bool {
-        let (mut first, mut may_be_value) =
-            (may && !matches!(self.syntax, Syntax::Getopt(_)), false);
-        let (mut position, mut last) = (0, at);
+        let mut first = may && !matches!(self.syntax, Syntax::Getopt(_));
+        let mut may_be_value = false;
+        let mut position = 0;
+        let mut last = at;
         for arg in self.read("", "") {
             let Arg::Operand(word) = arg else {
                 may_be_value = arg.value().is_none();

@@ -218,7 +218,8 @@ impl When {
             }
             Self::First(words) => args.texts().next().is_some_and(|text| listed(words, text)),
             Self::Verb(words) => {
-                let (verbs, is) = (args.verbs(), |verb: &&str| listed(words, verb));
+                let verbs = args.verbs();
+                let is = |verb: &&str| listed(words, verb);
                 if may { verbs.iter().any(is) } else { !verbs.is_empty() && verbs.iter().all(is) }
             }
             Self::Second(words) => {

@@ -38,7 +38,8 @@ pub(crate) fn grave(word: &str) -> bool {
 /// Returns true when one of the words in a tool's name does (`mcp__github__delete_repo`,
 /// `createPayment`).
 pub(crate) fn grave_name(tool: &str) -> bool {
-    let (mut word, mut small) = (String::new(), false);
+    let mut word = String::new();
+    let mut small = false;
     for c in tool.chars().chain(['_']) {
         // `createPayment` is two words, `DROP` is one.
         if !c.is_alphanumeric() || c.is_uppercase() && small {

@@ -12,7 +12,9 @@ use crate::shell::{Dialect, Word, WordKind};
 pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let dialect = if matches!(name, "bash" | "rbash") { Dialect::Bash } else { Dialect::Posix };
     let mut passage = Passage::Inner;
-    let (mut text, mut input, mut traces) = (false, false, false);
+    let mut text = false;
+    let mut input = false;
+    let mut traces = false;
     let mut rest = args;
     while let Some((word, more)) = rest.split_first() {
         let Some(option) = word.literal() else { break };

@@ -188,7 +188,8 @@ mod tests {
 
     impl Signer {
         fn new() -> Self {
-            let (form, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+            let form = &ECDSA_P256_SHA256_FIXED_SIGNING;
+            let random = SystemRandom::new();
             let curve = EcdsaKeyPair::generate_pkcs8(form, &random).unwrap();
             let edwards = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
             Self {

@@ -296,7 +296,8 @@ impl Jwk {
     }
 
     fn rsa(&self, form: &RsaParameters, signed: &[u8], signature: &[u8]) -> Option<()> {
-        let (n, e) = (bytes(&self.n)?, bytes(&self.e)?);
+        let n = bytes(&self.n)?;
+        let e = bytes(&self.e)?;
         RsaPublicKeyComponents { n, e }.verify(form, signed, signature).ok()
     }
 }

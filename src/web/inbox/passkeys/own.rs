@@ -222,7 +222,8 @@ mod tests {
     #[test]
     fn an_open_page_adds_no_passkey_once_its_sign_in_is_older_than_ten_minutes() {
         let at = |since: Instant| {
-            let (session, person) = (Session::new("a").of_person("1"), "chat:1".to_owned());
+            let session = Session::new("a").of_person("1");
+            let person = "chat:1".to_owned();
             let until = since + RECENT * 100;
             is_recent(&SignedIn { session, person, passkey: None, since, until })
         };

@@ -95,7 +95,8 @@ pub(super) fn assertion(
         return Err("its backup eligibility has changed");
     }
     let signed = [&*bytes, &*Sha256::digest(&said)].concat();
-    let (key, signature) = (decode(&passkey.public_key)?, decode(&brought.signature)?);
+    let key = decode(&passkey.public_key)?;
+    let signature = decode(&brought.signature)?;
     is_signed(passkey.algorithm, &key, &signed, &signature).ok_or("its signature is wrong")?;
     Ok(data.counter)
 }

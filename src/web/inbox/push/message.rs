@@ -98,7 +98,8 @@ impl SenderKey {
 
     /// Reads a key that [`Self::generate`] made.
     pub(super) fn read(pkcs8: &[u8]) -> Option<Self> {
-        let (form, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let form = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = SystemRandom::new();
         EcdsaKeyPair::from_pkcs8(form, pkcs8, &random).ok().map(Self)
     }
 
@@ -180,7 +181,8 @@ mod tests {
         let head: Value = serde_json::from_slice(&decoded(head)).unwrap();
         let claims: Value = serde_json::from_slice(&decoded(claims)).unwrap();
         assert_eq!(head, json!({ "typ": "JWT", "alg": "ES256" }));
-        let (aud, sub) = ("https://push.example", "https://me.example");
+        let aud = "https://push.example";
+        let sub = "https://me.example";
         assert_eq!(claims, json!({ "aud": aud, "exp": 1000 + VALID, "sub": sub }));
         let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, decoded(public));
         assert_eq!(public.verify(signed.as_bytes(), &decoded(signature)), Ok(()));

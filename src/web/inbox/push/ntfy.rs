@@ -74,7 +74,8 @@ impl Ntfy {
 
     /// The message, as `POST /` of the server takes it.
     fn message(&self, note: &Note) -> Value {
-        let (title, body) = (note.title.chars().take(TITLE).collect::<String>(), &note.body);
+        let title = note.title.chars().take(TITLE).collect::<String>();
+        let body = &note.body;
         let priority = if note.critical { 5 } else { 4 };
         let topic = self.config.topic.reveal();
         // Without a body the app would say "triggered".

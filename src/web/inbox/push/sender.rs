@@ -205,7 +205,8 @@ mod tests {
     use super::*;
 
     fn news(line: &str, critical: bool, deadline: Option<i64>) -> NewRequest {
-        let (card, about) = (format!("c-{line}"), "codex · shop".to_owned());
+        let card = format!("c-{line}");
+        let about = "codex · shop".to_owned();
         let offers = vec![];
         NewRequest { card, line: line.to_owned(), about, critical, deadline, offers }
     }

@@ -249,7 +249,8 @@ async fn a_text_button_asks_for_words_with_the_cores_own_sentence() {
     let Some((_browser, page)) = look(&desk).await else { return };
     let mut card = command("one", "ls");
     let style = countersign_port::ButtonStyle::Text;
-    let (token, label) = ("one.1.t".to_owned(), "Deny, and say why…".to_owned());
+    let token = "one.1.t".to_owned();
+    let label = "Deny, and say why…".to_owned();
     card.buttons[0].push(countersign_port::Button { token, label, style });
     desk.post(&card).await;
     page.until("document.querySelector('.card')").await;

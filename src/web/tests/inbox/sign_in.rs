@@ -24,7 +24,8 @@ impl Desk {
 async fn looking_at_a_link_uses_nothing_up_and_a_code_lets_one_browser_in_once() {
     let desk = Desk::open().await;
     desk.core.invite("code", "Ana");
-    let (client, base) = (Client::new(), format!("http://{}", desk.at));
+    let client = Client::new();
+    let base = format!("http://{}", desk.at);
     let page = client.get(format!("{base}/sign-in")).send().await.unwrap();
     assert_eq!(page.status(), 200);
     assert!(page.headers().get("set-cookie").is_none());
@@ -122,7 +123,8 @@ async fn a_changed_config_ends_what_a_person_who_left_is_shown_at_once_and_for_g
     let ana = desk.ana().await;
     desk.core.invite("bens", "Ben");
     let ben = Visitor::sign_in(&desk.link("bens")).await.unwrap();
-    let (mut anas, mut bens) = (ana.follow().await, ben.follow().await);
+    let mut anas = ana.follow().await;
+    let mut bens = ben.follow().await;
     assert!(anas.next().await.is_some() && bens.next().await.is_some());
     let people = desk.core.people.lock().unwrap().clone();
     desk.core.people.lock().unwrap().retain(|person| person.name != "Ana");

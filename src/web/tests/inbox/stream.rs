@@ -12,7 +12,8 @@ async fn a_stream_begins_with_all_cards_and_tells_every_change_to_every_page() {
     desk.update(&closed(&command("old", "ls"))).await;
     desk.post(&command("one", "ls")).await;
     let visitor = desk.visitor().await;
-    let (mut here, mut there) = (visitor.follow().await, visitor.follow().await);
+    let mut here = visitor.follow().await;
+    let mut there = visitor.follow().await;
     for feed in [&mut here, &mut there] {
         let (name, data) = feed.next().await.unwrap();
         assert_eq!(name, "board");

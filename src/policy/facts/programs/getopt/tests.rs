@@ -74,7 +74,9 @@ fn ours(takes: Option<Takes>) -> Option<Judged> {
 #[test]
 fn every_beginning_of_an_option_is_read_as_the_program_reads_it() {
     let whole = std::env::var("COUNTERSIGN_FUZZ").is_ok();
-    let (mut judges, mut cases, mut wrong) = (0, 0, Vec::new());
+    let mut judges = 0;
+    let mut cases = 0;
+    let mut wrong = Vec::new();
     for program in JUDGES.split_whitespace() {
         let getopt = options(program);
         let Some(all) = says(program, &["--="]).filter(|said| said.contains("possibilities"))

@@ -322,7 +322,8 @@ fn destroys_infrastructure(args: &Arguments<'_, '_>) -> Option<String> {
 
 /// Returns what a command of `aws` deletes.
 fn deletes_at_amazon(args: &Arguments<'_, '_>) -> Option<String> {
-    let (service, verb) = (args.operand(0), args.operand(1));
+    let service = args.operand(0);
+    let verb = args.operand(1);
     let at = || args.texts().find(|text| text.starts_with("s3://")).unwrap_or("a bucket");
     let last =
         || args.texts().filter(|text| text.starts_with("s3://")).last().unwrap_or("a bucket");

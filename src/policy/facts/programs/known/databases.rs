@@ -296,7 +296,9 @@ fn removes(bare: &str) -> bool {
 /// Returns the text with a blank for each comment; `/*! … */` is none to MySQL. Quoted comments are
 /// text.
 fn without_comments(sql: &str, mysql: bool) -> String {
-    let (mut out, mut rest, mut quote) = (String::with_capacity(sql.len()), sql, None);
+    let mut out = String::with_capacity(sql.len());
+    let mut rest = sql;
+    let mut quote = None;
     while let Some(c) = rest.chars().next() {
         let line = rest.starts_with("--")
             && (!mysql || rest.chars().nth(2).is_none_or(char::is_whitespace))
@@ -416,7 +418,9 @@ fn plain_name(word: &str) -> Option<&str> {
 /// for what is quoted.
 fn statements(sql: &str) -> Vec<(&str, String)> {
     let mut all = Vec::new();
-    let (mut from, mut bare, mut quote) = (0, String::with_capacity(sql.len()), None);
+    let mut from = 0;
+    let mut bare = String::with_capacity(sql.len());
+    let mut quote = None;
     for (at, c) in sql.char_indices() {
         match quote {
             Some(open) if c == open => quote = None,

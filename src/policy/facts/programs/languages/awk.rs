@@ -38,7 +38,8 @@ fn tokens(rest: &mut ScriptText<'_>) -> Option<()> {
     use Slash::{Divides, StartsRegex, Unclear};
     let mut slash = StartsRegex;
     // Open parentheses, true for those of `if`, `while` and `for`.
-    let (mut open, mut control) = (Vec::new(), false);
+    let mut open = Vec::new();
+    let mut control = false;
     let mut printing = false;
     loop {
         if !rest.take(|c| c.is_ascii_digit() || c == '.').is_empty() {

@@ -158,7 +158,8 @@ fn a_new_passkey_has_the_id_and_a_key_that_were_asked_for() {
     assert_eq!(changed("publicKey", json!(longer)), no_key);
     // Without a new credential at all.
     let mut phone = Authenticator::new(KeyKind::Es256, ORIGIN);
-    let (mut brought, shows) = (create(), phone.get(&options()));
+    let mut brought = create();
+    let shows = phone.get(&options());
     brought["authenticatorData"] = shows["authenticatorData"].clone();
     assert_eq!(registered(brought), Err("it brings no new credential"));
     let mut long = Authenticator::new(KeyKind::Es256, ORIGIN);

@@ -102,7 +102,8 @@ impl Desk {
         let stop = CancellationToken::new();
         let serving = tokio::spawn({
             let api = inbox.guarded(records::routes(records.clone()));
-            let (router, stop) = (inbox.router().merge(api), stop.clone());
+            let router = inbox.router().merge(api);
+            let stop = stop.clone();
             async move {
                 let served = axum::serve(listener, router);
                 served.with_graceful_shutdown(stop.cancelled_owned()).await.unwrap();
@@ -112,7 +113,9 @@ impl Desk {
     }
 
     pub async fn start(mut self) -> Self {
-        let (inbox, core, stop) = (self.inbox.clone(), self.core.clone(), self.stop.clone());
+        let inbox = self.inbox.clone();
+        let core = self.core.clone();
+        let stop = self.stop.clone();
         self.running = tokio::spawn(async move { inbox.run(core, stop).await });
         while self.inbox.signals().receiving() != countersign_port::Receiving::Listening {
             tokio::task::yield_now().await;

@@ -24,7 +24,8 @@ pub struct Records {
 
 impl Default for Records {
     fn default() -> Self {
-        let (filters, refuses) = (Mutex::default(), Mutex::default());
+        let filters = Mutex::default();
+        let refuses = Mutex::default();
         Self { grants: Mutex::new(grants()), filters, refuses }
     }
 }
