@@ -103,13 +103,12 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
         HostedSystem::ClaudeCode(HostClaudeCodeArgs {
             prompt: Some(prompt),
             park: true,
-            after,
+            after: after_s,
             engine: words,
         }) => {
             park::check()?;
             let host = caller::host();
             let cwd = caller::folder()?;
-            let after_s = after;
             let run = ParkedRun { host, cwd, transcript: None, words, after_s, seal: None };
             let while_parked = WhileParked::Wait;
             let host = ParkingHost { hook: &park::hook(context)?, client, run, while_parked };

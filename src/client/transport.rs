@@ -63,9 +63,8 @@ impl Transport {
         query: &[(&str, String)],
         after: Option<i64>,
     ) -> Result<Response, ClientError> {
-        let method = Method::GET;
-        let timeout = Duration::MAX;
-        let request = &ApiRequest { method, path, query, body: None, timeout };
+        let request =
+            &ApiRequest { method: Method::GET, path, query, body: None, timeout: Duration::MAX };
         let ask = |daemon| DaemonConnection::stream(daemon, request, self.token.as_ref(), after);
         let (turn, reply) = self.first(ask).await?;
         let status = reply.status();

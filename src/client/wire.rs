@@ -15,9 +15,13 @@ impl Submitted {
     pub fn read(reply: CallReply, call: &Call) -> Result<Self, String> {
         // FAIL-CLOSED: to who did not ask for it this is an ask without an id.
         if call.rules_only && reply.verdict == CallVerdict::Ask && reply.ask.is_none() {
-            let decision = Decision::Deny;
-            let reason = reply.reason.unwrap_or_default();
-            let left = Decided { decision, reason, message: None, ask: None, ending: Ending::Left };
+            let left = Decided {
+                decision: Decision::Deny,
+                reason: reply.reason.unwrap_or_default(),
+                message: None,
+                ask: None,
+                ending: Ending::Left,
+            };
             return Ok(Self::Decided(Box::new(left)));
         }
         match submitted(reply)? {

@@ -251,10 +251,8 @@ impl LogSealer {
         let store = self.store.id().to_owned();
         let fresh = LogState { store: store.clone(), ..LogState::default() };
         let lost = |says: &str| {
-            let row = 0;
-            let at = clock::now_ms();
             let says = says.to_owned();
-            Some(LogBreak { row, at, says, accepted: false })
+            Some(LogBreak { row: 0, at: clock::now_ms(), says, accepted: false })
         };
         *known = match LogState::read(&self.state) {
             StateFile::Holds(state, key) if state.store == store => {

@@ -195,11 +195,19 @@ impl<F: Feed> Live<F> {
         feed: F,
     ) -> Self {
         let changes = gate.changes();
-        let next = VecDeque::new();
-        let end = StreamEnd::Never;
-        let turn = None;
-        let reader = None;
-        Self { gate, store, turns, changes, tail, backlog, next, turn, end, reader, feed }
+        Self {
+            gate,
+            store,
+            turns,
+            changes,
+            tail,
+            backlog,
+            next: VecDeque::new(),
+            turn: None,
+            end: StreamEnd::Never,
+            reader: None,
+            feed,
+        }
     }
 
     /// Waits for the next event; `None` ends the stream, and the reader reconnects.

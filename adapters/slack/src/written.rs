@@ -44,11 +44,16 @@ pub(crate) async fn take(bot: &SlackBot, core: &dyn Presses, written: WrittenMes
     let is_code = matches!(words, Written::Code(_));
     let target = Target(channel.clone());
     let place_name = ids::place_in_words(&channel);
-    // They alone see the answer.
-    let seen_at = Vec::new();
-    let to = reply_to;
-    let is_of_card = to.is_some();
-    let written = WrittenWords { presser, target, place: place_name, seen_at, to, words };
+    let is_of_card = reply_to.is_some();
+    let written = WrittenWords {
+        presser,
+        target,
+        place: place_name,
+        // They alone see the answer.
+        seen_at: Vec::new(),
+        to: reply_to,
+        words,
+    };
     let (mut reply, shown) = hand_over(core, written).await;
     // In a thread, where Slack takes no command of its own, it is written behind a mention.
     let names_commands =

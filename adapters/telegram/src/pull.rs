@@ -63,8 +63,7 @@ impl Telegram {
                 Ok(me) => return Some(me),
                 Err(failure) => {
                     self.deaf(explain(&failure));
-                    let pause = is_conflict(&failure).then_some(self.conflict_pause);
-                    wait_after(&failure, pause, &mut backoff, stop).await;
+                    self.wait_after(&failure, &mut backoff, stop).await;
                 }
             }
         }
@@ -111,8 +110,7 @@ impl Telegram {
                             "another program polls this Telegram bot; waiting for its end"
                         );
                     }
-                    let pause = is_conflict(&failure).then_some(conflicts.pause);
-                    wait_after(&failure, pause, &mut backoff, stop).await;
+                    self.wait_after(&failure, &mut backoff, stop).await;
                     hold = PROBE;
                 }
             }
@@ -122,6 +120,22 @@ impl Telegram {
             let confirm = updates_from(offset, &*handler.presses).timeout(0).limit(1);
             let _ = self.cards.api.call::<_, IgnoredAny>(&confirm, LAST_PATIENCE).await;
         }
+    }
+
+    /// Waits until it makes sense to try again. Nothing is final: tokens, webhooks and proxies are put
+    /// right outside, and nobody restarts a daemon that they believe to be at work.
+    async fn wait_after(
+        &self,
+        failure: &Failure,
+        backoff: &mut Duration,
+        stop: &CancellationToken,
+    ) {
+        let pause = match failure {
+            _ if is_conflict(failure) => self.conflict_pause,
+            _ => pause(failure, *backoff).unwrap_or(*backoff),
+        };
+        *backoff = (*backoff * 2).min(MOST_BACKOFF);
+        let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
     }
 }
 
@@ -135,19 +149,6 @@ async fn handle_all(handler: &mut PressReporter, updates: Vec<Value>) -> bool {
         handler.handle(update).await;
     }
     true
-}
-
-/// Waits until it makes sense to try again. Nothing is final: tokens, webhooks and proxies are put
-/// right outside, and nobody restarts a daemon that they believe to be at work.
-async fn wait_after(
-    failure: &Failure,
-    named: Option<Duration>,
-    backoff: &mut Duration,
-    stop: &CancellationToken,
-) {
-    let pause = named.or_else(|| pause(failure, *backoff)).unwrap_or(*backoff);
-    *backoff = (*backoff * 2).min(MOST_BACKOFF);
-    let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
 }
 
 fn updates_from(offset: Option<i32>, presses: &dyn Presses) -> GetUpdates {

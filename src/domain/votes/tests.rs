@@ -4,12 +4,15 @@ use crate::requirement::Exclusion;
 use proptest::prelude::*;
 
 fn requirement(approvals: u32, deny: u32) -> Requirement {
-    let count = VoteCount::People;
-    let exclude = Exclusion::Nobody;
-    let rule = "r".into();
-    let group = Some("ops".into());
-    let also = Vec::new();
-    Requirement { rule, group, also, approvals, deny, count, exclude }
+    Requirement {
+        rule: "r".into(),
+        group: Some("ops".into()),
+        also: Vec::new(),
+        approvals,
+        deny,
+        count: VoteCount::People,
+        exclude: Exclusion::Nobody,
+    }
 }
 
 fn by(platform: &str, id: &str, name: &str) -> By {
@@ -20,8 +23,7 @@ fn by(platform: &str, id: &str, name: &str) -> By {
 fn vote(platform: &str, person: &str, decision: Decision, scope: Option<Scope>) -> Vote {
     let answer = Answer { scope, ..Answer::new(decision, by(platform, person, person), 1) };
     let groups = ["ops".to_owned()].into();
-    let roles = Vec::new();
-    Vote { answer, person: Some(person.to_owned()), groups, roles }
+    Vote { answer, person: Some(person.to_owned()), groups, roles: Vec::new() }
 }
 
 fn yes(platform: &str, person: &str) -> Vote {

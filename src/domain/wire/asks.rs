@@ -300,28 +300,18 @@ impl AnswerRequest {
     /// An approval or denial without further fields.
     #[must_use]
     pub fn new(decision: Decision) -> Self {
-        let scope = None;
-        let rules = None;
-        let reason = None;
-        let answers = None;
-        let edit = None;
-        let digest = None;
-        let stop = false;
-        let explain = false;
-        let skip = false;
-        let next_try = false;
         Self {
             decision,
-            scope,
-            rules,
-            reason,
-            stop,
-            explain,
-            skip,
-            next_try,
-            answers,
-            edit,
-            digest,
+            scope: None,
+            rules: None,
+            reason: None,
+            stop: false,
+            explain: false,
+            skip: false,
+            next_try: false,
+            answers: None,
+            edit: None,
+            digest: None,
         }
     }
 }

@@ -359,8 +359,7 @@ impl<'c> Subject<'c> {
     pub(crate) fn part(&self, text: &'c str, alone: Scan<'c>) -> Self {
         let scan = Some((text, alone));
         let values = Values::default();
-        let own = Vec::new();
-        Self { call: self.call, dirs: self.dirs, scan, values, own }
+        Self { call: self.call, dirs: self.dirs, scan, values, own: Vec::new() }
     }
 
     /// Looks behind each of the commands.

@@ -35,9 +35,11 @@ fn allow(effect: &'static str, scope: &'static str, reason: &str) -> WorkspaceDe
 }
 
 fn ask(effect: &'static str, reason: &str) -> WorkspaceDecision {
-    let verdict = Verdict::Ask;
-    let requires_human = true;
-    WorkspaceDecision { verdict, requires_human, ..allow(effect, "call", reason) }
+    WorkspaceDecision {
+        verdict: Verdict::Ask,
+        requires_human: true,
+        ..allow(effect, "call", reason)
+    }
 }
 
 fn deny(effect: &'static str, reason: &str) -> WorkspaceDecision {

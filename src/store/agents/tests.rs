@@ -9,14 +9,16 @@ use countersign_domain::{Body, Decision, State};
 use countersign_tokens::ids;
 
 async fn limited(store: &Store, limits: TokenLimits) -> AgentToken {
-    let hash = TokenHash::of("x");
-    let id = "t1".to_owned();
-    let name = "bot".to_owned();
-    let by = By::Timeout;
-    let reads = Reads::Own;
-    let expires_at = None;
-    let scope = TokenScope::default();
-    let new = NewAgentToken { id, name, hash, reads, by, expires_at, limits, scope };
+    let new = NewAgentToken {
+        id: "t1".to_owned(),
+        name: "bot".to_owned(),
+        hash: TokenHash::of("x"),
+        reads: Reads::Own,
+        by: By::Timeout,
+        expires_at: None,
+        limits,
+        scope: TokenScope::default(),
+    };
     store.add_agent_token(new, 1).await.unwrap().unwrap()
 }
 

@@ -140,10 +140,8 @@ pub(crate) async fn command(
     if core.commands().iter().all(|known| known.name != name) {
         return Err(ApiError::unprocessable("There is no such command."));
     }
-    let targets = Vec::new();
-    let message = None;
-    let rest = String::new();
-    let call = CommandCall { presser, targets, message, name, rest };
+    let call =
+        CommandCall { presser, targets: Vec::new(), message: None, name, rest: String::new() };
     // A task of its own, so that a page that goes away cannot stop it half way.
     let handed = tokio::spawn(async move { core.command(call).await }).await;
     let reply = handed.map_err(|error| {

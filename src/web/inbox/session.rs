@@ -459,12 +459,14 @@ mod tests {
     fn what_is_kept_of_a_sign_in_that_is_over_or_of_another_clock_lets_nobody_in() {
         let start = Session::new("a");
         let goes_on = |since: i64, until: i64| {
-            let secret = "s".to_owned();
-            let person = "chat:1".to_owned();
-            let passkey = None;
-            let since = clock::machine_ms() + since * 1000;
-            let until = clock::machine_ms() + until * 1000;
-            KeptSignIn { secret, person, passkey, since, until }.goes_on(&start).is_some()
+            let kept = KeptSignIn {
+                secret: "s".to_owned(),
+                person: "chat:1".to_owned(),
+                passkey: None,
+                since: clock::machine_ms() + since * 1000,
+                until: clock::machine_ms() + until * 1000,
+            };
+            kept.goes_on(&start).is_some()
         };
         assert!(goes_on(-1, 60));
         assert!(!goes_on(-60, -1), "over");
@@ -479,8 +481,7 @@ mod tests {
         let session = start.of_person("1");
         let now = Instant::now();
         let person = "chat:1".into();
-        let passkey = None;
-        let old = Arc::new(SignedIn { session, person, passkey, since: now, until: now });
+        let old = Arc::new(SignedIn { session, person, passkey: None, since: now, until: now });
         locked(&all.all).push(old.clone());
         assert!(all.by_id(old.session.id().unwrap()).is_none());
     }

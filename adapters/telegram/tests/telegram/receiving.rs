@@ -1,12 +1,12 @@
 //! Presses on their way to the core, and what goes wrong there.
 
 use crate::fake::{ANA, BEN, EVE, FORUM, Fault, GROUP, Telegram as Server, Told};
-use crate::room::{Room, adapter, hasty, number, receipt, target};
+use crate::room::{Room, adapter, number, receipt, target};
 use countersign_port::{
     Adapter as _, Lead, MessageRef, Outcome, Posting, Presser, Receipt, Receiving, SendError,
     Target,
 };
-use countersign_port_testkit::{Received, ScriptedCore, TestCore, closed, sample_card};
+use countersign_port_testkit::{Received, TestCore, closed, sample_card};
 use countersign_telegram::{Telegram, TelegramConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -245,8 +245,7 @@ async fn another_poller_that_goes_on_is_named_and_outlived() {
     let server = Server::start().await;
     let conflict = Fault::Refuse(409, "Conflict: terminated by other getUpdates request");
     server.fail("getUpdates", conflict, 2);
-    let (core, presses) = ScriptedCore::new(vec![]);
-    let room = Room::with_core(hasty(&server), core, presses);
+    let room = Room::hasty(&server, vec![]);
     let why = room.deaf().await;
     assert!(why.starts_with("Another program polls this") && why.contains("docs/team.md"), "{why}");
     room.listens().await;
@@ -256,13 +255,9 @@ async fn another_poller_that_goes_on_is_named_and_outlived() {
 #[tokio::test]
 async fn two_adapters_on_one_bot_both_say_so_and_lose_no_press() {
     let server = Server::start().await;
-    let open = || {
-        let answers = vec![receipt(Outcome::Applied, "Approved once."); 4];
-        let (core, presses) = ScriptedCore::new(answers);
-        Room::with_core(hasty(&server), core, presses)
-    };
-    let one = open();
-    let two = open();
+    let answers = vec![receipt(Outcome::Applied, "Approved once."); 4];
+    let one = Room::hasty(&server, answers.clone());
+    let two = Room::hasty(&server, answers);
     let other = "Another program";
     let conflicted =
         |now: &Receiving| matches!(now, Receiving::Deaf { why, .. } if why.contains(other));

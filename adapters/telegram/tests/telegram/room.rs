@@ -25,6 +25,14 @@ impl Room {
         Self::with_core(adapter(server), core, presses)
     }
 
+    /// One that leaves the line to another poller for a third of the usual time.
+    pub fn hasty(server: &Server, receipts: Vec<Receipt>) -> Self {
+        let telegram = Telegram::new(config(server));
+        let adapter = Arc::new(telegram.pausing_after_a_conflict(Duration::from_secs(2)));
+        let (core, presses) = ScriptedCore::new(receipts);
+        Self::with_core(adapter, core, presses)
+    }
+
     pub fn with_core(
         adapter: Arc<Telegram>,
         core: Arc<dyn Presses>,
@@ -79,11 +87,6 @@ impl Room {
 
 pub fn adapter(server: &Server) -> Arc<Telegram> {
     Arc::new(Telegram::new(config(server)))
-}
-
-/// One that gives the line to another poller for a third of the usual time.
-pub fn hasty(server: &Server) -> Arc<Telegram> {
-    Arc::new(Telegram::new(config(server)).pausing_after_a_conflict(Duration::from_secs(2)))
 }
 
 pub fn config(server: &Server) -> TelegramConfig {

@@ -37,11 +37,15 @@ pub(super) fn on(
     summary: &'static str,
     access: RouteAccess,
 ) -> Operation {
-    let path = path.to_owned();
-    let query = None;
-    let body = None;
-    let replies = Vec::new();
-    Operation { method, path, summary, access, query, body, replies }
+    Operation {
+        method,
+        path: path.to_owned(),
+        summary,
+        access,
+        query: None,
+        body: None,
+        replies: Vec::new(),
+    }
 }
 
 impl Operation {
