@@ -9,7 +9,7 @@ mod commands;
 mod outbox;
 mod press_handler;
 mod term;
-#[cfg(any(test, feature = "testkit"))]
+#[cfg(any(test, debug_assertions))]
 #[cfg_attr(not(test), allow(dead_code, reason = "the tests of a room above use a part of it"))]
 pub mod testkit;
 mod token;

@@ -1,6 +1,6 @@
 //! The engine under the store: SQLite or PostgreSQL, with the same SQL for both; its connections,
 //! and where the two differ.
-#[cfg(any(test, feature = "testkit"))]
+#[cfg(any(test, debug_assertions))]
 use super::testkit::faults::Faults;
 use super::{
     Database, Remembered, StoreError, database, private, schema,
@@ -40,7 +40,7 @@ pub(super) struct Engine {
     pub(super) rows: Arc<LogRows>,
     pool: Arc<Mutex<ConnectionPool>>,
     file: Option<OwnedFile>,
-    #[cfg(any(test, feature = "testkit"))]
+    #[cfg(any(test, debug_assertions))]
     pub(super) faults: Faults,
 }
 
@@ -108,7 +108,7 @@ impl Engine {
             why: "the system has no randomness".to_owned(),
         })?;
         let rows = Arc::new(LogRows::new(id.clone(), own));
-        #[cfg(any(test, feature = "testkit"))]
+        #[cfg(any(test, debug_assertions))]
         let faults = Faults::default();
         let file = match owned {
             Some(owned) => Some(OwnedFile {
@@ -116,7 +116,7 @@ impl Engine {
                     connection: Tx::new(first, dialect, rows.clone()),
                     rows: rows.clone(),
                     options: options.clone(),
-                    #[cfg(any(test, feature = "testkit"))]
+                    #[cfg(any(test, debug_assertions))]
                     faults: faults.clone(),
                 }),
                 _owned: owned,
@@ -136,7 +136,7 @@ impl Engine {
             rows,
             pool,
             file,
-            #[cfg(any(test, feature = "testkit"))]
+            #[cfg(any(test, debug_assertions))]
             faults,
         })
     }
@@ -177,7 +177,7 @@ impl Engine {
         // A commit whose reply is lost may have happened. The error says so, and the connection is
         // dropped instead of returned.
         let commit = execute(&mut pooled.connection, "COMMIT");
-        #[cfg(any(test, feature = "testkit"))]
+        #[cfg(any(test, debug_assertions))]
         let commit = self.faults.over(commit);
         let committed = timeout(self.limits.longest, commit).await;
         let committed = committed.map_or(Err(StoreError::Late), |committed| Ok(committed?));

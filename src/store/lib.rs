@@ -152,7 +152,7 @@ impl Store {
     }
 
     /// The fault injection of tests.
-    #[cfg(any(test, feature = "testkit"))]
+    #[cfg(any(test, debug_assertions))]
     pub fn faults(&self) -> &testkit::faults::Faults {
         &self.engine.faults
     }
@@ -164,10 +164,10 @@ impl Store {
 
     /// All rows of a query.
     async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        #[cfg(any(test, feature = "testkit"))]
+        #[cfg(any(test, debug_assertions))]
         let _under_way = self.engine.faults.under_way();
         let reading = self.engine.all(query);
-        #[cfg(any(test, feature = "testkit"))]
+        #[cfg(any(test, debug_assertions))]
         let reading = self.engine.faults.seen_through(reading);
         let read = reading.await;
         // Only a failure is noted: a store on a full disk can still be read, so only a write shows
@@ -213,7 +213,7 @@ impl Store {
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
     {
-        #[cfg(any(test, feature = "testkit"))]
+        #[cfg(any(test, debug_assertions))]
         let _under_way = self.engine.faults.under_way();
         let written = match self.knows_its_tables() {
             Ok(()) => self.engine.write(work).await,
@@ -254,7 +254,7 @@ mod damaged;
 mod faults;
 #[cfg(test)]
 mod outages;
-#[cfg(any(test, feature = "testkit"))]
+#[cfg(any(test, debug_assertions))]
 pub mod testkit;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! INVARIANT: a caller is notified of success only after the commit that holds its change.
 //! INVARIANT: work that fails is rolled back alone; the rest of its transaction is committed.
 
-#[cfg(any(test, feature = "testkit"))]
+#[cfg(any(test, debug_assertions))]
 use super::testkit::faults::Faults;
 use super::{
     StoreError,
@@ -52,7 +52,7 @@ pub(super) struct Writing {
     pub(super) connection: Tx,
     pub(super) rows: Arc<LogRows>,
     pub(super) options: AnyConnectOptions,
-    #[cfg(any(test, feature = "testkit"))]
+    #[cfg(any(test, debug_assertions))]
     pub(super) faults: Faults,
 }
 
@@ -198,10 +198,10 @@ impl Writing {
     }
 
     async fn commit(&mut self, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
-        #[cfg(any(test, feature = "testkit"))]
+        #[cfg(any(test, debug_assertions))]
         let faults = self.faults.clone();
         let commit = self.execute(word);
-        #[cfg(any(test, feature = "testkit"))]
+        #[cfg(any(test, debug_assertions))]
         let commit = faults.over(commit);
         commit.await
     }

@@ -33,7 +33,10 @@ impl AskedTeam {
 
     async fn answered_in(&self, chat: i64, command: &str, label: &str) {
         let id = self.daemon.ask(&shell(command)).await;
-        let card = self.telegram.card(chat).await;
+        // Not the newest with buttons: what was answered elsewhere may not be redrawn yet.
+        let its =
+            || self.telegram.open_cards(chat).into_iter().rfind(|it| it.text.contains(command));
+        let card = self.telegram.until("the card", its).await;
         self.telegram.press(chat, card.id, label, ANA).await;
         self.daemon.closed(&id).await;
         let drawn = || self.telegram.message(chat, card.id).is_over().then_some(());

@@ -27,7 +27,7 @@ fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
 fn test_modules((path, text): &(PathBuf, String)) -> Vec<PathBuf> {
     let face = ["mod.rs", "lib.rs", "main.rs"].iter().any(|name| path.ends_with(name));
     let below = if face { path.parent().unwrap().to_owned() } else { path.with_extension("") };
-    let text = text.replace("#[cfg(any(test, feature = \"testkit\"))]", "#[cfg(test)]");
+    let text = text.replace("#[cfg(any(test, debug_assertions))]", "#[cfg(test)]");
     let marked = text.split("#[cfg(test)]\n").skip(1);
     let module = |rest: &str| {
         let (_, name) = rest.split_once(';')?.0.split_once("mod ")?;

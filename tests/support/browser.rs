@@ -1,7 +1,7 @@
 //! Drives a real Chromium over its debugging pipe, without a port or a driver. It ends with the
 //! test.
 
-use super::seats::Seat;
+use super::seats::{self, Seat};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use std::{
@@ -66,8 +66,7 @@ impl Browser {
             );
             return None;
         };
-        // One at a time: two fight for two cores.
-        let seat = Seat::take("browser", 1).await;
+        let seat = seats::BROWSER.take().await;
         let profile = tempfile::tempdir().unwrap();
         // The debugging pipe uses the descriptors 3 and 4, which only a shell can set up without
         // `unsafe`.

@@ -6,14 +6,11 @@
     reason = "tests fail by panicking, and each uses only a part"
 )]
 
-use super::seats::Seat;
+use super::seats::{self, Seat};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
 /// The server, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
-/// Tests on it at the same time: three daemons take up to thirty connections, and it has 97 for us
-/// unless somebody has raised its `max_connections`.
-const SEATS: u32 = 3;
 
 /// A schema for one test.
 pub struct Postgres {
@@ -27,7 +24,7 @@ impl Postgres {
     pub async fn fresh() -> Option<Self> {
         let named = std::env::var("COUNTERSIGN_TEST_POSTGRES").ok();
         let server = named.clone().unwrap_or(SERVER.to_owned());
-        let seat = Seat::take("postgres", SEATS).await;
+        let seat = seats::POSTGRES.take().await;
         if let Err(error) = PgConnection::connect(&server).await {
             assert_eq!(named, None, "{error}");
             eprintln!("not tried on PostgreSQL: {error}");

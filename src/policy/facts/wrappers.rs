@@ -175,7 +175,7 @@ fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
     };
     let commands = (0..args.len()).filter_map(command);
     let texts = args.iter().filter_map(|word| {
-        let word = word.literal().filter(|text| text.contains(char::is_whitespace))?;
+        let word = word.literal().filter(|text| has_blank(text))?;
         let text = if is_option(word) {
             word.split_once('=').map(|(_, value)| value).or_else(|| word.get(2..))?
         } else {
@@ -184,6 +184,11 @@ fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
         Some(Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Bash })
     });
     texts.chain(commands).take(MOST_INNER + 1).collect()
+}
+
+/// Bytes first: behind nested wrappers each word is looked at many times.
+fn has_blank(text: &str) -> bool {
+    text.bytes().any(|byte| byte <= b' ' || !byte.is_ascii()) && text.contains(char::is_whitespace)
 }
 
 fn is_option(text: &str) -> bool {

@@ -11,8 +11,6 @@ use std::{sync::LazyLock, time::Instant};
 
 /// The PostgreSQL server for tests, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
-/// As in tests/support/postgres.rs, which has the reason.
-const SEATS: u32 = 3;
 
 /// From now on the time of day of this process follows tokio's clock, so that advancing a paused clock
 /// advances it too.
@@ -51,7 +49,7 @@ impl Fresh {
         follow_tokio();
         let named = std::env::var("COUNTERSIGN_TEST_POSTGRES").ok();
         let server = named.clone().unwrap_or(SERVER.to_owned());
-        let seat = Seat::take("postgres", SEATS).await;
+        let seat = seats::POSTGRES.take().await;
         let mut connection = match PgConnection::connect(&server).await {
             Ok(connection) => connection,
             Err(error) => {

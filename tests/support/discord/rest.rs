@@ -4,7 +4,7 @@ use super::rules::{self, Refusal};
 use super::world::{Fault, State as World, bot};
 use super::{BOT, FakeDiscord, GUILD, TOKEN};
 use axum::body::Body;
-use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -94,13 +94,8 @@ async fn read(request: Request<Body>) -> Result<(Value, Files), Refusal> {
         let body = if bytes.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&bytes) };
         return Ok((body.map_err(|_| bad())?, Vec::new()));
     }
-    let request = {
-        let (mut parts, body) = request.into_parts();
-        // axum's default limit is below Discord's 10 MiB per file.
-        parts.extensions.insert(axum::extract::DefaultBodyLimit::disable());
-        Request::from_parts(parts, body)
-    };
-    let mut form = Multipart::from_request(request, &()).await.map_err(|_| bad())?;
+    let boundary = multer::parse_boundary(kind).map_err(|_| bad())?;
+    let mut form = multer::Multipart::new(request.into_body().into_data_stream(), boundary);
     let (mut body, mut files) = (Value::Null, Vec::new());
     while let Some(field) = form.next_field().await.map_err(|_| bad())? {
         let (part, name) = (field.name().unwrap_or_default().to_owned(), field.file_name());

@@ -11,6 +11,7 @@ use countersign_port::{
 };
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 fn told(outcome: Outcome, sentence: &str, card: Option<Card>) -> Receipt {
     Receipt { outcome, sentence: sentence.to_owned(), card }
@@ -152,8 +153,11 @@ pub(super) async fn a_long_card_is_shown_whole(fake: &dyn FakePlatform) {
     running.end().await;
 }
 
-/// A core whose store is slow.
-struct SlowCore(Arc<ScriptedCore>);
+/// A core whose store is slow, where somebody else was first.
+struct SlowCore {
+    closed: Card,
+    seen: mpsc::UnboundedSender<Received>,
+}
 
 crate::presses!(SlowCore);
 
@@ -161,28 +165,37 @@ crate::presses!(SlowCore);
 impl TestCore for SlowCore {
     async fn take(&self, received: Received) -> Receipt {
         // Longer than the 3 s that Slack and Discord wait.
-        tokio::time::sleep(Duration::from_secs(4)).await;
-        self.0.take(received).await
+        tokio::time::sleep(Duration::from_millis(3_500)).await;
+        let wants_text = received.token.ends_with(".t");
+        let _ = self.seen.send(received);
+        if wants_text {
+            return told(Outcome::TextWanted, "What should it be instead?", None);
+        }
+        told(Outcome::AlreadyAnswered, "Ben was first: denied.", Some(self.closed.clone()))
     }
 }
 
 pub(super) async fn a_slow_core_is_waited_for(fake: &dyn FakePlatform) {
     let ana = fake.somebody();
     let card = card(3, "ls");
-    let (core, received) = ScriptedCore::new(vec![
-        told(Outcome::TextWanted, "What should it be instead?", None),
-        told(Outcome::AlreadyAnswered, "Ben was first: denied.", Some(closed(&card))),
-    ]);
-    let mut running = AdapterProcess::with_core(fake, Arc::new(SlowCore(core)), received).await;
+    let (seen, received) = mpsc::unbounded_channel();
+    let core = Arc::new(SlowCore { closed: closed(&card), seen });
+    let mut running = AdapterProcess::with_core(fake, core, received).await;
     let message = running.post(&card, Posting::First).await;
 
-    let said = fake.press(&message, "Other…", &ana).await.unwrap_or_default();
-    assert_eq!(running.next().await.token, format!("{}.1.t", card.id));
-    let asked = said.contains("What should it be instead?") || said == TEXT_NOT_NOW;
-    assert!(asked, "the presser is asked for a text, or told that it is too late for that: {said}");
-
-    let said = fake.press(&message, "Approve", &ana).await;
-    assert_eq!(said.as_deref(), Some("Ben was first: denied."), "a late receipt is told too");
+    let (other, approve) =
+        (fake.press(&message, "Other…", &ana), fake.press(&message, "Approve", &ana));
+    let (other, approve) = tokio::join!(other, approve);
+    let mut tokens = [running.next().await.token, running.next().await.token];
+    tokens.sort();
+    assert_eq!(tokens, ["a", "t"].map(|code| format!("{}.1.{code}", card.id)));
+    let other = other.unwrap_or_default();
+    let asked = other.contains("What should it be instead?") || other == TEXT_NOT_NOW;
+    assert!(
+        asked,
+        "the presser is asked for a text, or told that it is too late for that: {other}"
+    );
+    assert_eq!(approve.as_deref(), Some("Ben was first: denied."), "a late receipt is told too");
     running.closes(&message).await;
     running.end().await;
 }
