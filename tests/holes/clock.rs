@@ -45,15 +45,16 @@ fn now() -> String {
 async fn row_21_a_clock_that_jumps_forward_approves_nothing_and_people_may_still_deny() {
     let mut daemon = Daemon::start(SILENCE_APPROVES).await;
     let waiting = daemon.waiting(notify("waits"));
-    while daemon.open().await.is_empty() {}
+    daemon.until("/v1/asks?state=open", |open| open["asks"][0].is_object()).await;
     let ask = daemon.ask(&notify("left alone")).await;
     jump(&daemon).await;
     // Any change wakes the reaper.
     daemon.ask(&shell("git push")).await;
     daemon.says(MOVED).await;
-    while daemon.open().await.iter().any(|ask| ask["deadline"].as_str().unwrap() < &*now()) {
-        tokio::task::yield_now().await;
-    }
+    let later = |ask: &Value| ask["deadline"].as_str().unwrap() >= &*now();
+    daemon
+        .until("/v1/asks?state=open", |open| open["asks"].as_array().unwrap().iter().all(later))
+        .await;
     assert!(deadline(&daemon, &ask).await > now());
     assert!(!waiting.is_finished(), "nothing is approved");
     for open in daemon.open().await {

@@ -132,12 +132,8 @@ async fn row_0_in_plan_mode_the_hook_waits_for_a_person_whatever_the_rules_allow
     assert_eq!(working.is_decided(&daemon, "Write", &write).await, "allow");
     let waits =
         start(&daemon, &["hook", "claude-code"]).input(&planning.wants("Write", &write)).await;
-    let ask = loop {
-        if let Some(ask) = daemon.open().await.first() {
-            break ask.clone();
-        }
-        tokio::task::yield_now().await;
-    };
+    let open = daemon.until("/v1/asks?state=open", |open| open["asks"][0].is_object()).await;
+    let ask = &open["asks"][0];
     let asked = daemon.read(ask["id"].as_str().unwrap()).await;
     assert!(asked["why"].to_string().contains("mode, which only allows reading"), "{asked}");
     assert!(asked["always"].as_array().is_none_or(Vec::is_empty), "nothing to remember: {asked}");

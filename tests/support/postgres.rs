@@ -8,9 +8,13 @@
 
 use super::seats::{self, Seat};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+use std::time::Duration;
 
 /// The server, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
+
+/// Longer than any operation here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A schema for one test.
 pub struct Postgres {
@@ -69,6 +73,21 @@ impl Postgres {
     pub async fn number(&self, sql: &str) -> i64 {
         let mut connection = PgConnection::connect(&self.url()).await.unwrap();
         connection.fetch_one(AssertSqlSafe(sql.to_owned())).await.unwrap().get(0)
+    }
+
+    /// Waits until a number is as wanted: PostgreSQL cannot notify of it.
+    pub async fn until(&self, sql: &str, wanted: impl Fn(i64) -> bool) {
+        let since = std::time::Instant::now();
+        let mut connection = PgConnection::connect(&self.url()).await.unwrap();
+        loop {
+            let row = connection.fetch_one(AssertSqlSafe(sql.to_owned())).await.unwrap();
+            let number = row.get(0);
+            if wanted(number) {
+                return;
+            }
+            assert!(since.elapsed() < PATIENCE, "{sql} stays {number}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Ends every connection to the schema, as a restart of the server does.

@@ -3,10 +3,10 @@
 use super::Team;
 use crate::{
     core::loop_for_open,
-    daemon::{AGENT, Daemon, LONG, shell},
+    daemon::{AGENT, Daemon, shell},
 };
 use serde_json::{Value, json};
-use tokio::{task::JoinHandle, time::timeout};
+use tokio::task::JoinHandle;
 
 /// One ask, and a caller of it at each of two daemons.
 struct Pair {
@@ -37,12 +37,7 @@ impl Pair {
         let (ask, name) = (&self.ask, &self.names[daemon]);
         let sql =
             format!("SELECT count(*) FROM ask WHERE id = '{ask}' AND attached LIKE '%/{name}/%'");
-        let said = async {
-            while self.team.postgres.number(&sql).await != i64::from(does) {
-                tokio::task::yield_now().await;
-            }
-        };
-        assert!(timeout(LONG, said).await.is_ok(), "whether {name} keeps the ask is not {does}");
+        self.team.postgres.until(&sql, |kept| kept == i64::from(does)).await;
     }
 
     /// The caller at this daemon drops its line, and the daemon has noted that it did not come

@@ -23,10 +23,7 @@ async fn of_three_daemons_that_find_a_digest_due_one_sends_it_and_none_after_it_
     first.ask(&shell("make all")).await;
     let card = team.card().await;
     team.telegram.press(GROUP, card.id, "Approve", ANA).await;
-    let made = async || team.postgres.number("SELECT count(*) FROM digest").await;
-    while made().await == 0 {
-        tokio::task::yield_now().await;
-    }
+    team.postgres.until("SELECT count(*) FROM digest", |made| made > 0).await;
     first.kill().await;
     team.postgres
         .execute(&format!(
@@ -51,9 +48,7 @@ async fn of_three_daemons_that_find_a_digest_due_one_sends_it_and_none_after_it_
     team.telegram.until("the digest", || (digests() > 0).then_some(())).await;
     // One that is killed between sending and noting it sends it again, which is another test.
     let sent = "SELECT count(*) FROM digest WHERE sent = 1 AND target <> ''";
-    while team.postgres.number(sent).await == 0 {
-        tokio::task::yield_now().await;
-    }
+    team.postgres.until(sent, |sent| sent > 0).await;
     first.kill().await;
     drop(second);
     team.postgres.end_leases().await;
