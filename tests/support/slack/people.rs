@@ -403,8 +403,8 @@ impl FakeSlack {
                     redrawn.get_or_insert(Instant::now());
                 }
             }
-            // Words come at about the same time as the redrawn message.
-            let seen = redrawn.is_some_and(|at: Instant| at.elapsed() > Duration::from_secs(1));
+            // Words come at about the same time as the redrawn message, which a restart redraws too.
+            let seen = redrawn.is_some_and(|at: Instant| at.elapsed() > Duration::from_secs(2));
             if seen || began.elapsed() > Duration::from_secs(8) {
                 return Told::Nothing;
             }
