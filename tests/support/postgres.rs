@@ -6,15 +6,13 @@
     reason = "tests fail by panicking, and each uses only a part"
 )]
 
+use super::daemon::LONG;
 use super::seats::{self, Seat};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use std::time::Duration;
 
 /// The server, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
-
-/// Longer than any operation here takes.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A schema for one test.
 pub struct Postgres {
@@ -85,7 +83,7 @@ impl Postgres {
             if wanted(number) {
                 return;
             }
-            assert!(since.elapsed() < PATIENCE, "{sql} stays {number}");
+            assert!(since.elapsed() < LONG, "{sql} stays {number}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

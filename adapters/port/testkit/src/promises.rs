@@ -184,8 +184,7 @@ pub(super) async fn a_slow_core_is_waited_for(fake: &dyn FakePlatform) {
     let message = running.post(&card, Posting::First).await;
 
     let (other, approve) =
-        (fake.press(&message, "Other…", &ana), fake.press(&message, "Approve", &ana));
-    let (other, approve) = tokio::join!(other, approve);
+        tokio::join!(fake.press(&message, "Other…", &ana), fake.press(&message, "Approve", &ana));
     let mut tokens = [running.next().await.token, running.next().await.token];
     tokens.sort();
     assert_eq!(tokens, ["a", "t"].map(|code| format!("{}.1.{code}", card.id)));
