@@ -2,6 +2,7 @@
 
 use crate::{
     acp::{AcpContext, AcpProxy, Prompts, call::AcpCall, form::Form, request::PermissionOptions},
+    answered::answered,
     hosted::{Forward, HostedSession, Step},
 };
 use countersign_client::{Decided, Ending};
@@ -136,4 +137,82 @@ fn a_mode_that_an_agent_does_not_offer_is_said() {
         let log = format!("acp has no mode `default`, and stays in its own: {offers}");
         assert_eq!(opened(Some("default"), &modes).1, [Step::Log(log)]);
     }
+}
+
+/// A request of the agent, and every message that the proxy makes of its decision.
+fn said(prompts: Prompts, request: Value, decided: &Decided) -> Value {
+    let around = AcpContext { program: "acp".into(), host: None, run: "r".into(), mode: None };
+    let mut proxy = AcpProxy::new(around, prompts);
+    let (_, steps) = proxy.engine_line(request.to_string().as_bytes());
+    let [Step::Submit { key, .. }] = &*steps else { panic!("{steps:?}") };
+    proxy.opened(key, "ask");
+    let steps = proxy.decided(key, Ok(decided));
+    json!({ "request": request, "said": messages(&steps) })
+}
+
+fn messages(steps: &[Step]) -> Vec<Value> {
+    let message = |step: &Step| match step {
+        Step::Send(line) | Step::Tell(line) => serde_json::from_str(line).ok(),
+        _ => None,
+    };
+    steps.iter().filter_map(message).collect()
+}
+
+/// Whether the protocol takes them is judged by its own schema: tests/oracle/acp.test.mjs.
+#[test]
+fn every_kind_of_message_is_the_one_that_the_protocols_schema_was_asked_about() {
+    let permission = |options: Value| {
+        json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": {
+            "sessionId": "s", "toolCall": {"toolCallId": "c", "kind": "execute",
+            "rawInput": {"command": "make all"}}, "options": options}})
+    };
+    let once = || {
+        permission(json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"},
+            {"optionId": "n", "name": "No", "kind": "reject_once"}]))
+    };
+    let form = json!({"jsonrpc": "2.0", "id": "f", "method": "elicitation/create", "params": {
+        "mode": "form", "sessionId": "s", "message": "How?", "requestedSchema": {"type": "object",
+        "required": ["engine"], "properties": {
+            "engine": {"type": "string", "title": "Which engine?", "enum": ["a", "b"]},
+            "checks": {"type": "array", "title": "Which checks?",
+                "items": {"type": "string", "enum": ["lint", "docs"]}},
+            "size": {"type": "integer", "title": "How many?"},
+            "share": {"type": "number", "title": "How much?"},
+            "deep": {"type": "boolean", "title": "Deeply?"},
+            "name": {"type": "string", "title": "Which name?"}}}}});
+    let small = json!({"jsonrpc": "2.0", "id": "g", "method": "elicitation/create", "params": {
+        "mode": "form", "sessionId": "s", "message": "Which?", "requestedSchema": {
+        "type": "object", "properties": {"name": {"type": "string"}}}}});
+    let answers = json!({"Which engine?": "b", "Which checks?": ["docs"], "How many?": "3",
+        "How much?": "0.5", "Deeply?": "Yes", "Which name?": "main"});
+    let yes = answered(Decision::Approve, "Ana approved", |_| ());
+    let no = answered(Decision::Deny, "Ana denied", |_| ());
+    let stop = answered(Decision::Deny, "Ana stopped it", |answer| answer.stop = true);
+    let filled = answered(Decision::Answer, "Ana answered", |answer| {
+        answer.answers = answers.as_object().cloned();
+    });
+    let mut found = vec![
+        said(Prompts::Here, once(), &yes),
+        said(Prompts::Here, once(), &no),
+        said(Prompts::Here, permission(json!([])), &no),
+        said(Prompts::Here, once(), &stop),
+        said(Prompts::InEditorToo, once(), &yes),
+        said(Prompts::Here, form, &filled),
+        said(Prompts::Here, small.clone(), &no),
+    ];
+    let around = AcpContext { program: "acp".into(), host: None, run: "r".into(), mode: None };
+    let mut proxy = AcpProxy::new(around, Prompts::Here);
+    let (forward, _) = proxy.engine_line(small.to_string().as_bytes());
+    assert_eq!(forward, Forward::Stays);
+    let end = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}});
+    let (_, steps) = proxy.host_line(end.to_string().as_bytes());
+    found.push(json!({ "request": small, "said": messages(&steps) }));
+    let odd = br#"{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":[]}"#;
+    found.push(json!({ "request": null, "said": messages(&proxy.engine_line(odd).1) }));
+    let modes = json!({"currentModeId": "auto", "availableModes": [{"id": "default"}]});
+    let (_, steps) = opened(Some("default"), &modes);
+    found.push(json!({ "request": null, "said": messages(&steps) }));
+    let golden = include_str!("../../../tests/golden/acp/said.json");
+    let golden: Value = serde_json::from_str(golden).unwrap();
+    assert_eq!(json!(found), golden, "{:#}", json!(found));
 }
