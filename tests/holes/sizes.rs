@@ -42,6 +42,7 @@ async fn row_14_no_kind_of_argument_stops_the_daemon() {
         ),
         call("shell_exec", &json!({ "command": "fd -xa ".repeat(8_000) })),
         call("shell_exec", &json!({ "command": "fd -xa ".repeat(120_000) })),
+        call("shell_exec", &json!({ "command": format!("nice{}", " -1".repeat(280_000)) })),
         call("shell_exec", &json!({ "command": many(|n| format!("f{n}() {{ ls; }}")).join(";") })),
         call("shell_exec", &json!({ "command": "rm x; ".repeat(10_000) })),
     ];

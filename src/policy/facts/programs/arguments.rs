@@ -145,14 +145,16 @@ impl<'w, 'a> Arguments<'w, 'a> {
     pub(crate) fn surely(&self, list: &str) -> bool {
         let values = self.read("", "").filter_map(|arg| arg.value());
         let whole = values.filter(|value| value.text.len() == value.word.text.len());
-        let whole: Vec<_> = whole.map(|value| std::ptr::from_ref(value.word)).collect();
+        // In the order of the words.
+        let mut whole = whole.map(|value| std::ptr::from_ref(value.word)).peekable();
         let runs_dry = |text: &str| text.contains("dry-run") || text.contains("dryrun");
         if self.any(|text| text == "false") || self.texts().filter(|it| runs_dry(it)).count() > 1 {
             return false;
         }
         let mut is_open = false;
         self.before_end().any(|word| {
-            let may_be_value = is_open || whole.contains(&std::ptr::from_ref(word));
+            let is_value = whole.next_if_eq(&std::ptr::from_ref(word)).is_some();
+            let may_be_value = is_open || is_value;
             is_open = word.text.starts_with('-') && !word.text.contains('=');
             listed(list, &word.text) && !may_be_value
         })
