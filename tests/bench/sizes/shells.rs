@@ -84,6 +84,8 @@ pub fn all() -> Vec<Kind> {
         "shell: eval": "eval", |n| format!(" rm f{n};"), "";
         "shell: env words": "env", |n| format!(" A{n}=x"), " make";
         "shell: wrappers": "", |n| "nice ".into(), "ls";
+        "shell: options of a wrapper": "nice", |n| " -1".into(), " ls";
+        "shell: options behind names": "", |n| "dropdb -n ".into(), "x";
         "shell: sudo wrappers": "", |n| "sudo -u a ".into(), "ls";
         "shell: timeout wrappers": "", |n| "timeout 5 ".into(), "ls";
         "shell: parallel chain": "", |n| "parallel ".into(), "ls";
