@@ -1,5 +1,7 @@
 //! The words behind a program's name, and how options are found among them.
 
+use std::collections::BTreeSet;
+
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::description::Program;
@@ -145,16 +147,14 @@ impl<'w, 'a> Arguments<'w, 'a> {
     pub(crate) fn surely(&self, list: &str) -> bool {
         let values = self.read("", "").filter_map(|arg| arg.value());
         let whole = values.filter(|value| value.text.len() == value.word.text.len());
-        // In the order of the words.
-        let mut whole = whole.map(|value| std::ptr::from_ref(value.word)).peekable();
+        let whole: BTreeSet<_> = whole.map(|value| std::ptr::from_ref(value.word)).collect();
         let runs_dry = |text: &str| text.contains("dry-run") || text.contains("dryrun");
         if self.any(|text| text == "false") || self.texts().filter(|it| runs_dry(it)).count() > 1 {
             return false;
         }
         let mut is_open = false;
         self.before_end().any(|word| {
-            let is_value = whole.next_if_eq(&std::ptr::from_ref(word)).is_some();
-            let may_be_value = is_open || is_value;
+            let may_be_value = is_open || whole.contains(&std::ptr::from_ref(word));
             is_open = word.text.starts_with('-') && !word.text.contains('=');
             listed(list, &word.text) && !may_be_value
         })
