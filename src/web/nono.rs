@@ -22,6 +22,9 @@ use std::time::Duration;
 /// minute by default, and the rest is for the way.
 const WAIT_S: u64 = 55;
 
+/// How much later nono gets its answer than the ask ends, so that it says that nobody answered in time.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// The longest wait, in seconds: a day.
 const LONGEST_S: u64 = 86_400;
 
@@ -131,7 +134,7 @@ pub(super) async fn decide(
     let id = ask.id.clone();
     drop(ask);
     // If nono goes away, `caller` is dropped, which cancels the ask.
-    let waited = caller.wait(Duration::from_secs(wait)).await?;
+    let waited = caller.wait(Duration::from_secs(wait) + GRACE).await?;
     let ended = match waited {
         // In a pause no deadline runs, and nono's does.
         Some(ask) if ask.is_open() => api.gate.cancel(&id, "nono waits no longer").await?,
