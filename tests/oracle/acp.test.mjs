@@ -11,7 +11,7 @@ const golden = `${process.env.COUNTERSIGN_REPOSITORY}/tests/golden/acp`;
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
 const schema = read(createRequire(import.meta.url).resolve("@agentclientprotocol/sdk/schema/v1/schema.json"));
 // Its own annotations and the formats of Rust's numbers decide nothing.
-const ajv = new Ajv2020({ strict: false, validateFormats: false, discriminator: false });
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema(schema, "acp");
 
 /** What is wrong with a value as this type, `null` for nothing. */
