@@ -39,13 +39,13 @@ async fn a_token_is_typed_unseen_a_qr_code_is_shown_and_a_yes_adds_the_person() 
     terminal.types("n\n");
     terminal.until("Let Ana approve and deny requests in this chat? [y/N] ").await;
     let before = fs::read_to_string(daemon.config()).unwrap();
-    assert!(!ANA.may_answer(&before), "nothing is granted before the yes");
+    assert!(!ANA.is_named_in(&before), "nothing is granted before the yes");
     terminal.types("y\n");
     terminal.until("Ana may answer now.").await;
     assert_eq!(terminal.ends().await, Some(0));
     let after = fs::read_to_string(daemon.config()).unwrap();
     assert!(after.contains(&format!("[approvers]\ntelegram = [{}]", ANA.id)), "{after}");
-    assert!(ANA.may_answer(&after), "{after}");
+    assert!(ANA.is_named_in(&after), "{after}");
 }
 
 #[tokio::test]
@@ -84,6 +84,6 @@ async fn no_at_the_terminal_adds_nobody_and_ctrl_c_while_it_waits_leaves_a_confi
     terminal.until("Nobody was added.").await;
     assert_eq!(terminal.ends().await, Some(0));
     let config = fs::read_to_string(daemon.config()).unwrap();
-    assert!(!ANA.may_answer(&config) && config.contains(TOKEN), "{config}");
+    assert!(!ANA.is_named_in(&config) && config.contains(TOKEN), "{config}");
     assert!(!config.contains("\ninbox = true"), "nothing is kept where nobody is added: {config}");
 }

@@ -275,7 +275,7 @@ async fn a_code_is_used_once_and_a_second_person_learns_no_more_than_a_stranger(
     assert_eq!(connecting.ends().await.code, Some(0));
     let second = telegram.say(BEN.id, &format!("/start {code}"), BEN);
     assert_eq!(telegram.answer_to(BEN.id, second).await, REFUSED);
-    assert!(!BEN.may_answer(&machine.config_text()));
+    assert!(!BEN.is_named_in(&machine.config_text()));
 }
 
 #[tokio::test]
@@ -291,7 +291,7 @@ async fn a_code_that_has_expired_ends_connect_and_lets_nobody_in() {
     let ended = connecting.ends().await;
     let why = "nobody sent the code within 10 minutes; run this again for a new one";
     assert!(ended.code == Some(1) && ended.errors.contains(why), "{ended:?}");
-    assert!(!ANA.may_answer(&machine.config_text()));
+    assert!(!ANA.is_named_in(&machine.config_text()));
 }
 
 #[tokio::test]

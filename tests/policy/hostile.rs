@@ -93,8 +93,7 @@ fn no_shape_overflows_or_takes_long() {
 #[test]
 fn a_command_with_very_many_options_takes_no_longer_than_one_with_very_many_words() {
     let (none, guardrail) = (Rules::default(), Guardrail::default());
-    let layers =
-        Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
+    let layers = Layers::new(&none, &none, &guardrail, 0);
     for (first, again) in [("nice", " -1"), ("env", " -u x"), ("sudo", " -u x"), ("dropdb", " -n")]
     {
         for text in
@@ -112,8 +111,7 @@ fn a_command_with_very_many_options_takes_no_longer_than_one_with_very_many_word
 #[test]
 fn a_wrapper_in_front_of_a_program_that_runs_others_is_asked_about() {
     let (none, guardrail) = (Rules::default(), Guardrail::default());
-    let layers =
-        Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
+    let layers = Layers::new(&none, &none, &guardrail, 0);
     for text in
         ["nice find . -exec file {} \\;", "env time fd -x wc", "timeout 5 nice find . -ok ls ;"]
     {
@@ -193,8 +191,7 @@ fn ruled(rules: &str, call: &Call, mode: Mode) -> countersign_policy::Decision {
         ..Ours::default()
     });
     let grants = Rules::default();
-    let layers =
-        Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
+    let layers = Layers::new(&rules, &grants, &guardrail, 0);
     let call = Call { cwd: Some("/home/u/w".into()), home: Some("/home/u".into()), ..call.clone() };
     decide(&call, &layers, mode)
 }

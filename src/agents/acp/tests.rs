@@ -99,11 +99,15 @@ fn a_form_that_a_card_cannot_show_is_left_to_the_editor() {
     }
 }
 
+fn proxy(prompts: Prompts, mode: Option<&str>) -> AcpProxy {
+    let mode = mode.map(str::to_owned);
+    let around = AcpContext { program: "acp".into(), host: None, run: "r".into(), mode };
+    AcpProxy::new(around, prompts)
+}
+
 /// What the proxy does where a session is opened with these modes, and a mode is wanted.
 fn opened(wanted: Option<&str>, modes: &Value) -> (AcpProxy, Vec<Step>) {
-    let mode = wanted.map(str::to_owned);
-    let around = AcpContext { program: "acp".into(), host: None, run: "r".into(), mode };
-    let mut proxy = AcpProxy::new(around, Prompts::Here);
+    let mut proxy = proxy(Prompts::Here, wanted);
     let line = |value: Value| value.to_string().into_bytes();
     let new = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/w"}});
     assert_eq!(proxy.host_line(&line(new)).0, Forward::On);
@@ -146,8 +150,7 @@ fn a_mode_that_an_agent_does_not_offer_is_said() {
 
 /// A request of the agent, and every message that the proxy makes of its decision.
 fn said(prompts: Prompts, request: Value, decided: &Decided) -> Value {
-    let around = AcpContext { program: "acp".into(), host: None, run: "r".into(), mode: None };
-    let mut proxy = AcpProxy::new(around, prompts);
+    let mut proxy = proxy(prompts, None);
     let (_, steps) = proxy.engine_line(request.to_string().as_bytes());
     let [Step::Submit { key, .. }] = &*steps else { panic!("{steps:?}") };
     proxy.opened(key, "ask");
@@ -205,8 +208,7 @@ fn every_kind_of_message_is_the_one_that_the_protocols_schema_was_asked_about() 
         said(Prompts::Here, form, &filled),
         said(Prompts::Here, small.clone(), &no),
     ];
-    let around = AcpContext { program: "acp".into(), host: None, run: "r".into(), mode: None };
-    let mut proxy = AcpProxy::new(around, Prompts::Here);
+    let mut proxy = proxy(Prompts::Here, None);
     let (forward, _) = proxy.engine_line(small.to_string().as_bytes());
     assert_eq!(forward, Forward::Stays);
     let end = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}});

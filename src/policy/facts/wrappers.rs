@@ -230,8 +230,6 @@ fn behind_options<'w, 'a>(
     let mut filled = None;
     let mut options = OptionReader::new(syntax, args, Valued::default());
     let mut rest = args;
-    // Only words that were not looked at yet: a thousand options are no million looks.
-    let mut looked_at = 0;
     loop {
         let arg = options.next();
         // The first operand ends the options of every wrapper.
@@ -241,11 +239,10 @@ fn behind_options<'w, 'a>(
         }
         // FAIL-CLOSED: behind an option that is unknown or ambiguous, any word may be the command.
         let value = arg.value().map(|value| value.text);
-        let read = args.len() - options.rest.len();
-        let new = args.get(looked_at..read).unwrap_or_default();
-        looked_at = read;
+        // Only its own words: the others were looked at, and a thousand options are no million looks.
+        let read = rest.get(..rest.len() - options.rest.len()).unwrap_or_default();
         let is_known =
-            !matches!(arg, Arg::Unclear(_)) && new.iter().all(|word| word.literal().is_some());
+            !matches!(arg, Arg::Unclear(_)) && read.iter().all(|word| word.literal().is_some());
         if !is_known {
             return Some(unknown(args));
         }
